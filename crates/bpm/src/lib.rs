@@ -1,0 +1,1 @@
+//! bpm.yml as typed, validated process configuration.

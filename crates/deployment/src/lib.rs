@@ -1,0 +1,1 @@
+//! The input vocabulary: values, manifest, job spec, names, identities.

@@ -1,0 +1,1 @@
+//! BOSH's template evaluation on the embedded CRuby.

@@ -1,0 +1,4 @@
+//! The documents that cross containers; one module per file. `docs/contract.md` shows each of them whole.
+
+pub mod bpm_info;
+pub mod output;

@@ -1,0 +1,1 @@
+//! Links, properties and identities resolved into one instance group.

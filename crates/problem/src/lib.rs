@@ -1,0 +1,279 @@
+//! A problem as every stage reports it.
+//!
+//! A stage collects all problems of a run and returns them together as [`Problems`]; the executable prints them once.
+//! The texts name files, places and properties, never a property's value.
+
+use std::fmt;
+
+/// What kind of mistake a problem is; decides the exit code (the outside contract: `docs/exit-codes.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The command line or the environment is malformed: exit code 2.
+    Usage,
+    /// A template failed or is wrong: exit code 66.
+    Template,
+    /// The operator's input is wrong: manifest, job spec, links, names, missing input file: exit code 65.
+    Input,
+    /// Ours, or the environment's: I/O, resources: exit code 70.
+    Internal,
+}
+
+impl Class {
+    /// The exit code of a run whose only problems are of this class.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Class::Usage => 2,
+            Class::Input => 65,
+            Class::Template => 66,
+            Class::Internal => 70,
+        }
+    }
+}
+
+/// One step from a document's root to a node: a mapping's key or a sequence's index.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The value of this key.
+    Key(String),
+    /// The element with this index, from 0.
+    Index(usize),
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Self {
+        Step::Key(key.to_owned())
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Step::Index(index)
+    }
+}
+
+/// Where a problem lies: a file, and as far as known the line, column and source line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the user named it.
+    pub file: String,
+    /// The node in a YAML document; whoever holds the document turns it into `line` and `column` before printing.
+    pub path: Vec<Step>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// The source line itself, where it is the template's author's text (never a line of a manifest: it may hold a secret).
+    pub excerpt: Option<String>,
+}
+
+impl Place {
+    /// The file as a whole.
+    pub fn file(file: impl Into<String>) -> Self {
+        Place { file: file.into(), ..Place::default() }
+    }
+
+    /// A node of a YAML document, to be located later.
+    pub fn node(file: impl Into<String>, path: Vec<Step>) -> Self {
+        Place { file: file.into(), path, ..Place::default() }
+    }
+
+    /// A line (from 1) of a file.
+    pub fn line(file: impl Into<String>, line: u32) -> Self {
+        Place { file: file.into(), line: Some(line), ..Place::default() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One mistake, ready to be printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Decides the exit code.
+    pub class: Class,
+    /// What is wrong; may have several lines.
+    pub message: String,
+    /// Where it is wrong.
+    pub place: Option<Place>,
+    /// What led to it, outermost first.
+    pub causes: Vec<String>,
+    /// What the user can do about it.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem of this class.
+    pub fn new(class: Class, message: impl Into<String>) -> Self {
+        Problem { class, message: message.into(), place: None, causes: Vec::new(), hint: None }
+    }
+
+    /// The command line or the environment is malformed.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Problem::new(Class::Usage, message)
+    }
+
+    /// The operator's input is wrong.
+    pub fn input(message: impl Into<String>) -> Self {
+        Problem::new(Class::Input, message)
+    }
+
+    /// A template failed or is wrong.
+    pub fn template(message: impl Into<String>) -> Self {
+        Problem::new(Class::Template, message)
+    }
+
+    /// Ours, or the environment's.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Problem::new(Class::Internal, message)
+    }
+
+    /// Adds the place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// Adds a cause.
+    #[must_use]
+    pub fn because(mut self, cause: impl fmt::Display) -> Self {
+        self.causes.push(cause.to_string());
+        self
+    }
+
+    /// Adds the hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        if let Some(place) = &self.place {
+            write!(f, "\n  --> {place}")?;
+            if let Some(excerpt) = &place.excerpt {
+                let line = place.line.map_or(String::new(), |l| l.to_string());
+                write!(f, "\n   | \n{line:>3}| {excerpt}")?;
+                if let Some(column) = place.column {
+                    let gap: String = excerpt
+                        .chars()
+                        .take(column.saturating_sub(1) as usize)
+                        .map(|c| if c == '\t' { '\t' } else { ' ' })
+                        .collect();
+                    write!(f, "\n   | {gap}^")?;
+                }
+            }
+        }
+        for cause in &self.causes {
+            write!(f, "\n  caused by: {}", cause.trim_end().replace('\n', "\n    "))?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// All problems of a run, in the order in which they were found; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+/// The result of a stage.
+pub type Result<T> = std::result::Result<T, Problems>;
+
+impl Problems {
+    /// `Ok` where nothing was collected, else everything that was.
+    pub fn check(collected: Vec<Problem>) -> Result<()> {
+        if collected.is_empty() { Ok(()) } else { Err(Problems(collected)) }
+    }
+
+    /// The exit code of the run: internal before input before template before usage.
+    pub fn exit_code(&self) -> u8 {
+        self.0.iter().map(|p| p.class).max().unwrap_or(Class::Internal).exit_code()
+    }
+
+    /// The problems.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.0.iter()
+    }
+
+    /// The problems, to be completed by a caller who knows more about their places.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Problem> {
+        self.0.iter_mut()
+    }
+
+    /// The problems themselves, to be joined with those of another step.
+    pub fn into_vec(self) -> Vec<Problem> {
+        self.0
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Problems(vec![problem])
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Turns an I/O error into a [`Problem`] that says what was being done to which file.
+pub trait IoContext<T> {
+    /// `doing` is a phrase such as `read`, `write`; the message becomes `cannot <doing> <path>`.
+    fn io(self, doing: &str, path: &std::path::Path) -> Result<T>;
+}
+
+impl<T> IoContext<T> for std::io::Result<T> {
+    fn io(self, doing: &str, path: &std::path::Path) -> Result<T> {
+        self.map_err(|e| Problem::internal(format!("cannot {doing} {}", path.display())).because(e).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_that_of_the_gravest_class() {
+        let all = |v: Vec<Problem>| Problems::check(v).unwrap_err().exit_code();
+        assert_eq!(all(vec![Problem::template("t"), Problem::input("i")]), 65);
+        assert_eq!(all(vec![Problem::input("i"), Problem::internal("x"), Problem::template("t")]), 70);
+        assert_eq!(all(vec![Problem::template("t")]), 66);
+    }
+
+    #[test]
+    fn a_problem_prints_place_causes_and_hint() {
+        let mut place = Place::line("jobs/a/templates/x.erb", 7);
+        place.column = Some(3);
+        place.excerpt = Some("<%= oops %>".into());
+        let p = Problem::template("bad").at(place).because("first").because("two\nlines").hint("look");
+        assert_eq!(
+            p.to_string(),
+            "error: bad\n  --> jobs/a/templates/x.erb:7:3\n   | \n  7| <%= oops %>\n   |   ^\n  caused by: first\n  caused by: two\n    lines\n  hint: look"
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! A release as source directory; compiling packages.

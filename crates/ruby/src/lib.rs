@@ -1,0 +1,1 @@
+//! The embedded CRuby: start, one protected entry, Psych with positions.

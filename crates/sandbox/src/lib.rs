@@ -1,0 +1,1 @@
+//! A local pod: namespaces, root file system, network.

@@ -1,0 +1,122 @@
+//! What every executable does at its start and end.
+//!
+//! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
+
+mod secret;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, FromArgMatches, Parser};
+use problem::Result;
+pub use secret::Secret;
+
+/// The flags that every executable has.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Prefix of every default path (a path given explicitly is used as is)
+    #[arg(
+        long,
+        env = "BOSON_ROOT",
+        default_value = "/",
+        value_name = "DIR",
+        global = true,
+        help_heading = "Common options"
+    )]
+    pub root: PathBuf,
+    /// What to log on stderr: error, warn, info, debug, trace, or a filter such as `plan=debug`
+    #[arg(
+        long,
+        env = "BOSON_LOG",
+        default_value = "warn",
+        value_name = "FILTER",
+        global = true,
+        help_heading = "Common options"
+    )]
+    pub log: String,
+    /// How to log: text or json
+    #[arg(
+        long,
+        env = "BOSON_LOG_FORMAT",
+        default_value = "text",
+        value_name = "FORMAT",
+        global = true,
+        help_heading = "Common options"
+    )]
+    pub log_format: LogFormat,
+}
+
+impl Common {
+    /// `given` as it is, or else `default` (absolute) under the root.
+    pub fn path(&self, given: Option<&Path>, default: &str) -> PathBuf {
+        given.map_or_else(|| self.root.join(default.trim_start_matches('/')), Path::to_path_buf)
+    }
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+#[derive(Parser)]
+struct WithCommon<A: Args> {
+    #[command(flatten)]
+    verb: A,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// The grammar of a verb together with the common flags, named `name`.
+pub fn command<A: Args>(name: &'static str, about: &'static str) -> clap::Command {
+    <WithCommon<A> as clap::CommandFactory>::command()
+        .name(name)
+        .bin_name(name)
+        .about(about)
+        .version(env!("CARGO_PKG_VERSION"))
+}
+
+/// Runs a verb as a program of its own: parses the command line, runs, prints problems, gives the exit code.
+pub fn main<A: Args>(name: &'static str, about: &'static str, run: impl FnOnce(A, &Common) -> Result<u8>) -> ExitCode {
+    main_with_args(name, about, std::env::args_os(), run)
+}
+
+/// As [`main`], with the command line given (its first element is the program's name).
+pub fn main_with_args<A: Args>(
+    name: &'static str,
+    about: &'static str,
+    args: impl IntoIterator<Item = OsString>,
+    run: impl FnOnce(A, &Common) -> Result<u8>,
+) -> ExitCode {
+    let matches = command::<A>(name, about).get_matches_from(args);
+    let parsed = WithCommon::<A>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    start_logging(&parsed.common);
+    finish(run(parsed.verb, &parsed.common))
+}
+
+/// Prints the problems of a run on stderr and gives its exit code.
+#[allow(clippy::print_stderr, reason = "the one place where problems are printed")]
+pub fn finish(result: Result<u8>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(problems) => {
+            eprintln!("{problems}");
+            ExitCode::from(problems.exit_code())
+        }
+    }
+}
+
+/// Starts logging on stderr as the flags say.
+pub fn start_logging(common: &Common) {
+    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(&common.log);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // A second start in one process (one verb calling another in a test) keeps the first.
+    let _ = match common.log_format {
+        LogFormat::Text => builder.without_time().try_init(),
+        LogFormat::Json => builder.json().without_time().try_init(),
+    };
+}

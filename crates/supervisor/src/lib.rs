@@ -1,0 +1,1 @@
+//! Supervising one process: pure state machine and the system calls below it.

@@ -1,0 +1,1 @@
+//! Source, render request and rendered file, shared by the dialects.

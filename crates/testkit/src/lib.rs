@@ -1,0 +1,1 @@
+//! Helpers for tests; never in a shipped executable.

@@ -1,0 +1,71 @@
+//! Where BOSH's things lie.
+
+use std::path::{Path, PathBuf};
+
+/// The `/var/vcap` of a pod or of a local instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vcap {
+    base: PathBuf,
+}
+
+impl Vcap {
+    /// The `/var/vcap` below `root` (`/` in a pod).
+    pub fn under(root: &Path) -> Self {
+        Vcap { base: root.join("var/vcap") }
+    }
+
+    /// `/var/vcap` itself.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Job sources of a release image: `/var/vcap/jobs-src`.
+    pub fn jobs_src(&self) -> PathBuf {
+        self.base.join("jobs-src")
+    }
+
+    /// The shared volume with the job sources of all releases: `/var/vcap/all-releases`.
+    pub fn all_releases(&self) -> PathBuf {
+        self.base.join("all-releases")
+    }
+
+    /// Rendered jobs: `/var/vcap/jobs`.
+    pub fn jobs(&self) -> PathBuf {
+        self.base.join("jobs")
+    }
+
+    /// One rendered job: `/var/vcap/jobs/<job>`.
+    pub fn job(&self, job: &str) -> PathBuf {
+        self.jobs().join(job)
+    }
+
+    /// Compiled packages: `/var/vcap/packages`.
+    pub fn packages(&self) -> PathBuf {
+        self.base.join("packages")
+    }
+
+    /// Logs of a job: `/var/vcap/sys/log/<job>`.
+    pub fn log(&self, job: &str) -> PathBuf {
+        self.base.join("sys/log").join(job)
+    }
+
+    /// Run directory of a job: `/var/vcap/sys/run/<job>`.
+    pub fn run(&self, job: &str) -> PathBuf {
+        self.base.join("sys/run").join(job)
+    }
+
+    /// Pid files of a job's BPM processes: `/var/vcap/sys/run/bpm/<job>`.
+    pub fn bpm_run(&self, job: &str) -> PathBuf {
+        self.base.join("sys/run/bpm").join(job)
+    }
+
+    /// Ephemeral data of a job: `/var/vcap/data/<job>`.
+    pub fn data(&self, job: &str) -> PathBuf {
+        self.base.join("data").join(job)
+    }
+
+    /// Persistent data of a job: `/var/vcap/store/<job>`.
+    pub fn store(&self, job: &str) -> PathBuf {
+        self.base.join("store").join(job)
+    }
+}

@@ -1,0 +1,1 @@
+//! Scenarios: manifest and releases in, rendered tree and processes out; see `tests/`.
