@@ -1,1 +1,15 @@
-//! The input vocabulary: values, manifest, job spec, names, identities.
+//! The input vocabulary: values, manifest, job spec, names, identities. Plain data, no I/O.
+
+mod addon;
+pub mod identity;
+pub mod job_spec;
+pub mod manifest;
+pub mod names;
+pub mod property;
+mod reader;
+pub mod value;
+mod variables;
+
+pub use job_spec::JobSpec;
+pub use manifest::Manifest;
+pub use value::{Map, Value};

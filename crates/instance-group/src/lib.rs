@@ -1,1 +1,78 @@
-//! Links, properties and identities resolved into one instance group.
+//! Links, properties and identities resolved into instance groups. Pure: no I/O, and all problems at once.
+
+mod bind;
+mod consumers;
+mod matching;
+mod providers;
+mod resolved;
+mod spec;
+
+use std::collections::BTreeMap;
+
+use deployment::identity::Domain;
+use deployment::manifest::{Job, Manifest};
+use deployment::JobSpec;
+use problem::{Place, Problem, Problems};
+pub use resolved::{Instance, Link, Resolved, ResolvedJob};
+
+/// Everything that resolving needs: a manifest with its addons placed, and the spec of each job that it names.
+pub struct Deployment<'a> {
+    /// The manifest.
+    pub manifest: &'a Manifest,
+    /// What addresses are made of.
+    pub domain: Domain,
+    /// Job specs by release and job name.
+    pub specs: &'a BTreeMap<(String, String), JobSpec>,
+}
+
+impl Deployment<'_> {
+    /// The spec of a job of the manifest.
+    pub(crate) fn spec(&self, job: &Job) -> Option<&JobSpec> {
+        self.specs.get(&(job.release.clone(), job.name.clone()))
+    }
+
+    pub(crate) fn place(&self, job: &Job) -> Place {
+        Place::node(&self.manifest.file, job.path.clone())
+    }
+}
+
+/// The groups of a deployment, resolved, and what is worth a warning.
+pub struct Outcome {
+    /// One for each group of the manifest, in order.
+    pub groups: Vec<Resolved>,
+    /// Texts for the log: parts of the manifest that have no effect.
+    pub warnings: Vec<String>,
+}
+
+/// Resolves every group of the deployment.
+///
+/// # Errors
+/// All problems of all groups: links in BOSH's words, properties that lie where a Hash is expected.
+pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
+    let mut problems = Vec::new();
+    let mut warnings = Vec::new();
+    let providers = providers::collect(deployment, &mut problems, &mut warnings);
+    let consumers = consumers::collect(deployment, &mut problems, &mut warnings);
+    let links = matching::resolve(deployment, &providers, &consumers, &mut problems);
+    let mut groups = Vec::new();
+    for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
+        let mut jobs = Vec::new();
+        for (j, job) in group.jobs.iter().enumerate() {
+            let Some(spec) = deployment.spec(job) else {
+                problems.push(unknown_job(deployment, job));
+                continue;
+            };
+            match bind::bind(deployment.manifest, group, job, spec) {
+                Ok(properties) => jobs.push(resolved::job(deployment, (group, job), spec, properties, links.of(g, j))),
+                Err(found) => problems.extend(found),
+            }
+        }
+        groups.push(resolved::group(deployment, group, jobs));
+    }
+    Problems::check(problems)?;
+    Ok(Outcome { groups, warnings })
+}
+
+fn unknown_job(deployment: &Deployment, job: &Job) -> Problem {
+    Problem::input(format!("Job '{}' not found in release '{}'", job.name, job.release)).at(deployment.place(job))
+}

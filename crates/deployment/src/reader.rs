@@ -1,0 +1,134 @@
+//! Reading typed fields out of a [`Value`], collecting BOSH's texts for what is missing or of the wrong type.
+
+use problem::{Place, Problem, Step};
+
+use crate::value::{Map, Value};
+
+/// Where in which document a value was read, and the problems met so far.
+pub(crate) struct Reader<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// A Hash of the document and its path.
+#[derive(Clone)]
+pub(crate) struct Object<'v> {
+    pub(crate) map: &'v Map,
+    pub(crate) path: Vec<Step>,
+}
+
+impl Object<'_> {
+    pub(crate) fn at(&self, step: impl Into<Step>) -> Vec<Step> {
+        let mut path = self.path.clone();
+        path.push(step.into());
+        path
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(file: &'a str) -> Self {
+        Reader { file, problems: Vec::new() }
+    }
+
+    pub(crate) fn problem(&mut self, path: Vec<Step>, message: impl Into<String>) {
+        self.problems.push(Problem::input(message).at(Place::node(self.file, path)));
+    }
+
+    fn wrong_type(&mut self, object: &Object, key: &str, value: &Value, class: &str) {
+        let message =
+            format!("Property '{key}' value (a {}) did not match the required type '{class}'", value.class_name());
+        self.problem(object.at(key), message);
+    }
+
+    pub(crate) fn missing(&mut self, object: &Object, key: &str, owner: &str) {
+        self.problem(object.path.clone(), format!("Required property '{key}' was not specified in {owner}"));
+    }
+
+    /// A String field; numbers become their text, as in BOSH.
+    pub(crate) fn string(&mut self, object: &Object, key: &str) -> Option<String> {
+        match object.map.get(key) {
+            None => None,
+            Some(value @ (Value::Str(_) | Value::Int(_) | Value::Float(_))) => value.scalar_to_s(),
+            Some(other) => {
+                self.wrong_type(object, key, other, "String");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn required_string(&mut self, object: &Object, key: &str, owner: &str) -> String {
+        if object.map.get(key).is_none() {
+            self.missing(object, key, owner);
+        }
+        self.string(object, key).unwrap_or_default()
+    }
+
+    /// A field that must be a Hash where it is present.
+    pub(crate) fn hash<'v>(&mut self, object: &Object<'v>, key: &str) -> Option<Object<'v>> {
+        match object.map.get(key) {
+            None => None,
+            Some(Value::Map(map)) => Some(Object { map, path: object.at(key) }),
+            Some(other) => {
+                self.wrong_type(object, key, other, "Hash");
+                None
+            }
+        }
+    }
+
+    /// A field that must be an Array where it is present.
+    pub(crate) fn array<'v>(&mut self, object: &Object<'v>, key: &str) -> &'v [Value] {
+        match object.map.get(key) {
+            None => &[],
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                self.wrong_type(object, key, other, "Array");
+                &[]
+            }
+        }
+    }
+
+    /// The Hashes of an Array field; other elements are reported.
+    pub(crate) fn hashes<'v>(&mut self, object: &Object<'v>, key: &str) -> Vec<Object<'v>> {
+        let mut hashes = Vec::new();
+        for (i, item) in self.array(object, key).iter().enumerate() {
+            let mut path = object.at(key);
+            path.push(i.into());
+            match item {
+                Value::Map(map) => hashes.push(Object { map, path }),
+                other => self.problem(
+                    path,
+                    format!("Object (a {}) did not match the required type 'Hash'", other.class_name()),
+                ),
+            }
+        }
+        hashes
+    }
+
+    /// The Strings of an Array field; other elements are reported.
+    pub(crate) fn strings(&mut self, object: &Object, key: &str) -> Vec<String> {
+        let mut strings = Vec::new();
+        for (i, item) in self.array(object, key).iter().enumerate() {
+            match item {
+                Value::Str(_) | Value::Int(_) | Value::Float(_) => strings.extend(item.scalar_to_s()),
+                other => {
+                    let mut path = object.at(key);
+                    path.push(i.into());
+                    let class = other.class_name();
+                    self.problem(path, format!("an element of '{key}' must be a String, not a {class}"));
+                }
+            }
+        }
+        strings
+    }
+
+    pub(crate) fn bool(&mut self, object: &Object, key: &str) -> Option<bool> {
+        match object.map.get(key) {
+            None => None,
+            Some(Value::Bool(b)) => Some(*b),
+            Some(other) => {
+                self.wrong_type(object, key, other, "Boolean");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Unresolved `((variables))`: boson renders manifests whose variables were interpolated before.
+
+use problem::{Place, Problem, Step};
+
+use crate::value::Value;
+
+/// How many of the places are listed one by one.
+const LISTED: usize = 50;
+
+/// One problem that lists every placeholder of the document, or none. The section `variables`, which defines them, is
+/// left out.
+pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
+    let mut found = Vec::new();
+    for (key, value) in manifest.as_map()?.iter() {
+        match key.as_str() {
+            Some("variables") => {}
+            Some(key) => walk(value, &mut vec![key.into()], &mut found),
+            None => {}
+        }
+    }
+    let (_, first) = found.first()?.clone();
+    let mut names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let message = format!("unresolved variables: {}", names.iter().map(|n| format!("(({n}))")).collect::<Vec<_>>().join(", "));
+    let mut problem = Problem::input(message)
+        .at(Place::node(file, first))
+        .hint("interpolate the manifest first, for example with `bosh interpolate --vars-store`");
+    for (name, path) in found.iter().take(LISTED) {
+        problem = problem.because(format!("(({name})) at {}", show(path)));
+    }
+    if found.len() > LISTED {
+        problem = problem.because(format!("and {} more", found.len() - LISTED));
+    }
+    Some(problem)
+}
+
+fn show(path: &[Step]) -> String {
+    let steps: Vec<String> = path
+        .iter()
+        .map(|step| match step {
+            Step::Key(key) => key.clone(),
+            Step::Index(i) => i.to_string(),
+        })
+        .collect();
+    format!("/{}", steps.join("/"))
+}
+
+fn walk(value: &Value, path: &mut Vec<Step>, found: &mut Vec<(String, Vec<Step>)>) {
+    match value {
+        Value::Str(_) => {
+            let names = value.as_str().map(placeholders).unwrap_or_default();
+            found.extend(names.into_iter().map(|name| (name, path.clone())));
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                path.push(i.into());
+                walk(item, path, found);
+                path.pop();
+            }
+        }
+        Value::Map(map) => {
+            for (key, inner) in map.iter() {
+                path.push(Step::Key(key.scalar_to_s().unwrap_or_default()));
+                walk(inner, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Names of the placeholders in a text: `((name))` or `((!name))`, a name of letters, digits and `-_./:`.
+fn placeholders(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("((") {
+        rest = &rest[start + 1..];
+        let body = rest[1..].strip_prefix('!').unwrap_or(&rest[1..]);
+        let length = body.find(|c: char| !(c.is_alphanumeric() || "-_./:".contains(c))).unwrap_or(body.len());
+        if length > 0 && body[length..].starts_with("))") {
+            names.push(body[..length].to_owned());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_placeholders_are_found() {
+        assert_eq!(placeholders("a((x))b ((!/d/y.z)) ((a b)) (((w))) ((open"), ["x", "/d/y.z", "w"]);
+        assert!(placeholders("^((25[0-5])|(x))$").is_empty());
+    }
+
+    #[test]
+    fn all_are_listed_and_definitions_are_not() {
+        let manifest = Value::map([
+            ("variables", Value::str("((v))")),
+            ("properties", Value::array([Value::str("((b))"), Value::map([("k", Value::str("((a))"))])])),
+        ]);
+        let problem = unresolved(&manifest, "m.yml").unwrap();
+        assert_eq!(problem.message, "unresolved variables: ((a)), ((b))");
+        assert_eq!(problem.causes, ["((b)) at /properties/0", "((a)) at /properties/1/k"]);
+    }
+}

@@ -1,0 +1,239 @@
+//! `properties.yaml`: a resolved instance group, in the structure of a deployment manifest with that one group.
+//!
+//! What was resolved for a job lies under its `properties.quarks`, everything else of `properties` is what its
+//! templates see. As a document it is written and read by Psych, so this module speaks [`Value`].
+
+use std::rc::Rc;
+
+use deployment::identity::Domain;
+use deployment::manifest::{Network, Release};
+use deployment::{Map, Value};
+use instance_group::{Instance, Link, Resolved, ResolvedJob};
+use problem::{Place, Problem, Step};
+
+/// The key of a job's properties under which boson's own facts lie.
+pub const QUARKS: &str = "quarks";
+
+/// The document of a resolved group.
+pub fn encode(group: &Resolved) -> Value {
+    let strings = |items: &[String]| Value::array(items.iter().cloned().map(Value::str));
+    let mut entry = Map::default();
+    entry.set("name", Value::str(group.name.clone()));
+    entry.set("lifecycle", Value::str(group.lifecycle.clone()));
+    entry.set("instances", Value::Int(i64::from(group.instances)));
+    entry.set("azs", strings(&group.azs));
+    entry.set("networks", Value::array(group.networks.iter().map(encode_network)));
+    entry.set("persistent_disk", Value::Int(i64::from(group.persistent_disk)));
+    entry.set("jobs", Value::array(group.jobs.iter().map(encode_job)));
+    let quarks = Value::map([
+        ("replicas", Value::Int(i64::from(group.replicas))),
+        ("namespace", Value::str(group.domain.namespace.clone())),
+        ("service_domain", Value::str(group.domain.service_domain.clone())),
+    ]);
+    entry.set("properties", Value::map([(QUARKS, quarks)]));
+    Value::map([
+        ("name", Value::str(group.domain.deployment.clone())),
+        ("instance_groups", Value::array([Value::Map(Rc::new(entry))])),
+    ])
+}
+
+fn encode_network(network: &Network) -> Value {
+    let default = network.default.iter().cloned().map(Value::str);
+    Value::map([("name", Value::str(network.name.clone())), ("default", Value::array(default))])
+}
+
+fn encode_job(job: &ResolvedJob) -> Value {
+    let mut consumes = Map::default();
+    let mut types = Map::default();
+    for link in &job.links {
+        consumes.set(&link.name, link.content.clone());
+        types.set(&link.name, Value::str(link.link_type.clone()));
+    }
+    let provides = job.provides.iter().map(|(name, link_type)| {
+        Value::map([("name", Value::str(name.clone())), ("type", Value::str(link_type.clone()))])
+    });
+    let mut quarks = Map::default();
+    quarks.set("release", Value::map([("version", Value::str(job.release.version.clone()))]));
+    quarks.set("consumes", Value::Map(Rc::new(consumes)));
+    quarks.set("consumes_types", Value::Map(Rc::new(types)));
+    quarks.set("provides", Value::array(provides));
+    quarks.set("instances", Value::array(job.instances.iter().map(Instance::to_value)));
+    quarks.set("bpm", job.bpm.clone());
+    let mut properties = job.properties.as_map().cloned().unwrap_or_default();
+    properties.set(QUARKS, Value::Map(Rc::new(quarks)));
+    Value::map([
+        ("name", Value::str(job.name.clone())),
+        ("release", Value::str(job.release.name.clone())),
+        ("properties", Value::Map(Rc::new(properties))),
+    ])
+}
+
+/// Reads the document; `file` is named in problems.
+///
+/// # Errors
+/// A document that `plan` did not write; the place is the node that is missing or wrong.
+pub fn decode(value: &Value, file: &str) -> problem::Result<Vec<Resolved>> {
+    let root = Node { value, path: Vec::new(), file };
+    let deployment = root.text("name")?;
+    root.items("instance_groups")?.iter().map(|group| decode_group(group, &deployment)).collect()
+}
+
+fn decode_group(group: &Node, deployment: &str) -> problem::Result<Resolved> {
+    let quarks = group.child("properties")?.child(QUARKS)?;
+    let network = |n: &Node| Ok(Network { name: n.text("name")?, default: n.texts("default")? });
+    Ok(Resolved {
+        domain: Domain {
+            deployment: deployment.to_owned(),
+            namespace: quarks.text("namespace")?,
+            service_domain: quarks.text("service_domain")?,
+        },
+        name: group.text("name")?,
+        lifecycle: group.text("lifecycle")?,
+        instances: group.number("instances")?,
+        replicas: quarks.number("replicas")?,
+        azs: group.texts("azs")?,
+        networks: group.items("networks")?.iter().map(network).collect::<problem::Result<_>>()?,
+        persistent_disk: group.number("persistent_disk")?,
+        jobs: group.items("jobs")?.iter().map(decode_job).collect::<problem::Result<_>>()?,
+    })
+}
+
+fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
+    let properties = job.child("properties")?;
+    let quarks = properties.child(QUARKS)?;
+    let types = quarks.child("consumes_types")?;
+    let mut links = Vec::new();
+    for (name, content) in quarks.child("consumes")?.value.as_map().map(Map::iter).into_iter().flatten() {
+        let name = name.scalar_to_s().unwrap_or_default();
+        links.push(Link { link_type: types.text(&name)?, name, content: content.clone() });
+    }
+    let own = properties.value.as_map().map(Map::iter).into_iter().flatten();
+    let own = own.filter(|(key, _)| key.as_str() != Some(QUARKS)).map(|(k, v)| (k.clone(), v.clone()));
+    Ok(ResolvedJob {
+        name: job.text("name")?,
+        release: Release { name: job.text("release")?, version: quarks.child("release")?.text("version")? },
+        properties: Value::Map(Rc::new(Map::from_unique(own.collect()))),
+        links,
+        provides: quarks
+            .items("provides")?
+            .iter()
+            .map(|p| Ok((p.text("name")?, p.text("type")?)))
+            .collect::<problem::Result<_>>()?,
+        instances: quarks.items("instances")?.iter().map(decode_instance).collect::<problem::Result<_>>()?,
+        bpm: quarks.child("bpm")?.value.clone(),
+    })
+}
+
+fn decode_instance(instance: &Node) -> problem::Result<Instance> {
+    let az = instance.child("az")?;
+    Ok(Instance {
+        name: instance.text("name")?,
+        index: instance.number("index")?,
+        id: instance.text("id")?,
+        az: if az.value.is_nil() { None } else { Some(instance.text("az")?) },
+        address: instance.text("address")?,
+        bootstrap: instance.child("bootstrap")?.value.is_truthy(),
+    })
+}
+
+/// A node of the document, for messages that say where it is wrong.
+struct Node<'a> {
+    value: &'a Value,
+    path: Vec<Step>,
+    file: &'a str,
+}
+
+impl<'a> Node<'a> {
+    fn wrong<T>(&self, key: &str, what: &str) -> problem::Result<T> {
+        let mut path = self.path.clone();
+        path.push(key.into());
+        let message = format!("not a properties.yaml of boson's plan: '{key}' {what}");
+        Err(Problem::input(message)
+            .at(Place::node(self.file, path))
+            .hint("render-jobs reads what `plan ig-resolved` wrote, not a deployment manifest")
+            .into())
+    }
+
+    fn child(&self, key: &str) -> problem::Result<Node<'a>> {
+        let Some(value) = self.value.get(key) else { return self.wrong(key, "is missing") };
+        let mut path = self.path.clone();
+        path.push(key.into());
+        Ok(Node { value, path, file: self.file })
+    }
+
+    fn text(&self, key: &str) -> problem::Result<String> {
+        match self.child(key)?.value.as_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => self.wrong(key, "is no String"),
+        }
+    }
+
+    fn number(&self, key: &str) -> problem::Result<u32> {
+        match self.child(key)?.value.as_int().and_then(|n| u32::try_from(n).ok()) {
+            Some(number) => Ok(number),
+            None => self.wrong(key, "is no number"),
+        }
+    }
+
+    fn items(&self, key: &str) -> problem::Result<Vec<Node<'a>>> {
+        let child = self.child(key)?;
+        let Some(items) = child.value.as_array() else { return self.wrong(key, "is no Array") };
+        Ok(items
+            .iter()
+            .enumerate()
+            .map(|(i, value)| {
+                let mut path = child.path.clone();
+                path.push(i.into());
+                Node { value, path, file: self.file }
+            })
+            .collect())
+    }
+
+    fn texts(&self, key: &str) -> problem::Result<Vec<String>> {
+        let items = self.items(key)?;
+        let texts: Option<Vec<String>> = items.iter().map(|n| n.value.as_str().map(str::to_owned)).collect();
+        texts.map_or_else(|| self.wrong(key, "holds something else than Strings"), Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Resolved {
+        let domain = Domain { deployment: "d".into(), namespace: "n".into(), service_domain: "s".into() };
+        let instance = Instance::new(&domain, "ig", "j", 0, Some("z1".into()));
+        let job = ResolvedJob {
+            name: "j".into(),
+            release: Release { name: "r".into(), version: "1".into() },
+            properties: Value::map([("a", Value::Symbol("b".into()))]),
+            links: vec![Link { name: "l".into(), link_type: "t".into(), content: Value::map([("instances", Value::array([]))]) }],
+            provides: vec![("l".into(), "t".into())],
+            instances: vec![instance],
+            bpm: Value::Nil,
+        };
+        Resolved {
+            domain,
+            name: "ig".into(),
+            lifecycle: "service".into(),
+            instances: 1,
+            replicas: 1,
+            azs: vec!["z1".into()],
+            networks: vec![Network { name: "default".into(), default: vec![] }],
+            persistent_disk: 0,
+            jobs: vec![job],
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        assert_eq!(decode(&encode(&sample()), "p").unwrap(), [sample()]);
+    }
+
+    #[test]
+    fn a_manifest_is_no_resolved_group() {
+        let manifest = Value::map([("name", Value::str("d")), ("instance_groups", Value::array([Value::map([])]))]);
+        let error = decode(&manifest, "p").unwrap_err();
+        assert!(error.to_string().contains("not a properties.yaml of boson's plan: 'properties' is missing"));
+    }
+}

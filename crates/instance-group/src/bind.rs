@@ -1,0 +1,66 @@
+//! A job's properties: the manifest's, over the defaults of the job's spec (BOSH: binding of job properties).
+
+use std::rc::Rc;
+
+use deployment::manifest::{InstanceGroup, Job, Manifest};
+use deployment::property::{self, Found};
+use deployment::{JobSpec, Map, Value};
+use problem::{Place, Problem};
+
+/// The properties that the manifest gives a job: its own, or else the group's over the global ones. They are never
+/// mixed. Addons have only their own.
+pub(crate) fn given(manifest: &Manifest, group: &InstanceGroup, job: &Job) -> Value {
+    match (&job.properties, job.addon) {
+        (Some(own), _) => own.clone(),
+        (None, true) => Value::map([]),
+        (None, false) => match (&manifest.properties, &group.properties) {
+            (Value::Nil, Value::Nil) => Value::map([]),
+            (global, Value::Nil) => global.clone(),
+            (Value::Nil, of_group) => of_group.clone(),
+            (global, of_group) => property::merge(global, of_group),
+        },
+    }
+}
+
+/// What the job's templates see: every declared property in the order of declaration, its Hashes sorted; nothing else.
+///
+/// # Errors
+/// Names that lead through something that is no Hash, and Hashes that Ruby cannot sort.
+pub(crate) fn bind(
+    manifest: &Manifest,
+    group: &InstanceGroup,
+    job: &Job,
+    spec: &JobSpec,
+) -> Result<Value, Vec<Problem>> {
+    let given = given(manifest, group, job);
+    let mut bound = Map::default();
+    let mut problems = Vec::new();
+    for definition in &spec.properties {
+        let value = match property::lookup(&given, &definition.name) {
+            Found::Value(Value::Nil) | Found::Absent => &definition.default,
+            Found::Value(value) => value,
+            Found::NotAHash(class) => {
+                let message = format!("Property '{}' expects a hash, but received '{class}'", definition.name);
+                problems.push(property_problem(manifest, group, job, &definition.name, message));
+                continue;
+            }
+        };
+        match property::sort(value) {
+            Ok(sorted) => property::set(&mut bound, &definition.name, sorted),
+            Err(why) => {
+                let message = format!("Property '{}' has keys of several types: {why}", definition.name);
+                problems.push(property_problem(manifest, group, job, &definition.name, message));
+            }
+        }
+    }
+    if problems.is_empty() { Ok(Value::Map(Rc::new(bound))) } else { Err(problems) }
+}
+
+fn property_problem(manifest: &Manifest, group: &InstanceGroup, job: &Job, name: &str, message: String) -> Problem {
+    let mut path = if job.properties.is_some() { job.path.clone() } else { group.path.clone() };
+    path.push("properties".into());
+    path.extend(property::split(name).map(Into::into));
+    Problem::input(message)
+        .at(Place::node(&manifest.file, path))
+        .because(format!("job '{}' of instance group '{}' declares it", job.name, group.name))
+}

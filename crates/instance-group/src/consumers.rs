@@ -1,0 +1,171 @@
+//! Link consumers of a deployment (BOSH: link consumers parser).
+
+use std::rc::Rc;
+
+use deployment::job_spec::ConsumedLink;
+use deployment::manifest::{InstanceGroup, Job};
+use deployment::property::json_round_trip;
+use deployment::{Map, Value};
+use problem::Problem;
+
+use crate::Deployment;
+
+/// A link that a job consumes, and how the manifest says to find it.
+pub(crate) struct Consumer {
+    /// Index of its group.
+    pub(crate) group: usize,
+    /// Index of its job in the group.
+    pub(crate) job: usize,
+    /// The name in the job's spec: the one that templates use.
+    pub(crate) name: String,
+    /// The wanted type.
+    pub(crate) link_type: String,
+    /// Whether the job can do without.
+    pub(crate) optional: bool,
+    /// How to find the provider.
+    pub(crate) wanted: Wanted,
+}
+
+/// How a consumer finds its provider.
+pub(crate) enum Wanted {
+    /// By type alone.
+    Implicit,
+    /// Not at all: the manifest says `nil`.
+    Blocked,
+    /// By this name (alias) and type, on this network if one is given.
+    From { alias: String, network: Option<String> },
+    /// The manifest gives the link's content itself.
+    Manual(Value),
+}
+
+/// Collects the consumers of all groups, in the manifest's order.
+pub(crate) fn collect(
+    deployment: &Deployment,
+    problems: &mut Vec<Problem>,
+    warnings: &mut Vec<String>,
+) -> Vec<Consumer> {
+    let mut consumers = Vec::new();
+    for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
+        for (j, job) in group.jobs.iter().enumerate() {
+            let Some(spec) = deployment.spec(job) else { continue };
+            warnings.extend(unknown_names(job, &spec.consumes));
+            for link in &spec.consumes {
+                let entry = Entry { deployment, group, job, link };
+                if let Some(wanted) = entry.wanted(problems) {
+                    consumers.push(Consumer {
+                        group: g,
+                        job: j,
+                        name: link.name.clone(),
+                        link_type: link.link_type.clone(),
+                        optional: link.optional,
+                        wanted,
+                    });
+                }
+            }
+        }
+    }
+    consumers
+}
+
+fn unknown_names(job: &Job, declared: &[ConsumedLink]) -> Option<String> {
+    let lines: Vec<String> = job
+        .consumes
+        .as_map()?
+        .iter()
+        .filter_map(|(key, _)| key.scalar_to_s())
+        .filter(|key| !declared.iter().any(|d| d.name == *key))
+        .map(|key| format!("  - Job '{}' does not define link consumer '{key}' in the release spec", job.name))
+        .collect();
+    (!lines.is_empty()).then(|| format!("Manifest defines unknown consumers:\n{}", lines.join("\n")))
+}
+
+struct Entry<'a> {
+    deployment: &'a Deployment<'a>,
+    group: &'a InstanceGroup,
+    job: &'a Job,
+    link: &'a ConsumedLink,
+}
+
+impl Entry<'_> {
+    fn wanted(&self, problems: &mut Vec<Problem>) -> Option<Wanted> {
+        let before = problems.len();
+        let wanted = match self.job.consumes.get(&self.link.name) {
+            None => Wanted::Implicit,
+            Some(value) if value.as_str() == Some("nil") => Wanted::Blocked,
+            Some(Value::Map(entry)) => self.explicit(entry, problems),
+            Some(_) => {
+                let message = format!(
+                    "Consumer '{}' in job '{}' in instance group '{}' specified in the manifest should only be a hash or string 'nil'",
+                    self.link.name, self.job.name, self.group.name
+                );
+                problems.push(self.problem(message));
+                return None;
+            }
+        };
+        (problems.len() == before).then_some(wanted)
+    }
+
+    fn problem(&self, message: String) -> Problem {
+        let mut place = self.deployment.place(self.job);
+        place.path.extend(["consumes".into(), self.link.name.as_str().into()]);
+        Problem::input(message).at(place)
+    }
+
+    fn explicit(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {
+        let tail = format!("for link '{}' in job '{}' in instance group '{}'.", self.link.name, self.job.name, self.group.name);
+        let has = |key: &str| entry.get(key).is_some();
+        let mut texts = Vec::new();
+        if has("instances") && has("from") {
+            texts.push(format!("Cannot specify both 'instances' and 'from' keys {tail}"));
+        }
+        if has("properties") && has("from") {
+            texts.push(format!("Cannot specify both 'properties' and 'from' keys {tail}"));
+        }
+        if has("properties") && !has("instances") {
+            texts.push(format!("Cannot specify 'properties' without 'instances' {tail}"));
+        }
+        if entry.get("ip_addresses").is_some_and(|v| !matches!(v, Value::Bool(_))) {
+            texts.push(format!("Cannot specify non boolean values for 'ip_addresses' field {tail}"));
+        }
+        if has("name") || has("type") {
+            texts.push(format!("Cannot specify 'name' or 'type' properties in the manifest {tail} Please provide these keys in the release only."));
+        }
+        problems.extend(texts.into_iter().map(|text| self.problem(text)));
+        if has("instances") || has("properties") || has("address") {
+            return self.manual(entry, problems);
+        }
+        let from = entry.get("from").and_then(Value::scalar_to_s).unwrap_or_else(|| self.link.name.clone());
+        // `from` may carry more in front; the name is what stands behind the last dot (BOSH).
+        let alias = from.rsplit('.').next().unwrap_or(&from).to_owned();
+        if let Some(other) = entry.get("deployment").and_then(Value::scalar_to_s) {
+            if other != self.deployment.domain.deployment && other != self.deployment.manifest.name {
+                let message = format!(
+                    "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
+                    self.job.name, self.group.name
+                );
+                let hint = format!(
+                    "boson sees one deployment at a time: give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
+                    self.link.name
+                );
+                problems.push(self.problem(message).hint(hint));
+            }
+        }
+        Wanted::From { alias, network: entry.get("network").and_then(Value::scalar_to_s) }
+    }
+
+    fn manual(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {
+        let mut content = Map::default();
+        content.set("deployment_name", Value::str(self.deployment.domain.deployment.clone()));
+        for key in ["address", "instances", "properties"] {
+            match json_round_trip(entry.get(key).unwrap_or(&Value::Nil)) {
+                Ok(value) => content.set(key, value),
+                Err(why) => problems.push(self.problem(format!("Link '{}' holds {why}", self.link.name))),
+            }
+        }
+        if let Some(instances) = content.get("instances").filter(|v| !v.is_nil() && v.as_array().is_none()) {
+            let class = instances.class_name();
+            problems.push(self.problem(format!("Property 'instances' value (a {class}) did not match the required type 'Array'")));
+        }
+        Wanted::Manual(Value::Map(Rc::new(content)))
+    }
+}

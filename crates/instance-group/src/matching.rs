@@ -1,0 +1,147 @@
+//! Matching consumers with providers (BOSH: links manager), all failures in one report.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use deployment::Value;
+use problem::{Place, Problem};
+
+use crate::consumers::{Consumer, Wanted};
+use crate::providers::Provider;
+use crate::resolved::{self, Link};
+use crate::Deployment;
+
+/// The links of every job.
+pub(crate) struct Links(HashMap<(usize, usize), Vec<Link>>);
+
+impl Links {
+    /// The links of job `job` of group `group`, in the order of its spec.
+    pub(crate) fn of(&self, group: usize, job: usize) -> Vec<Link> {
+        self.0.get(&(group, job)).cloned().unwrap_or_default()
+    }
+}
+
+/// Resolves every consumer; what fails becomes one problem in BOSH's layout.
+pub(crate) fn resolve(
+    deployment: &Deployment,
+    providers: &[Provider],
+    consumers: &[Consumer],
+    problems: &mut Vec<Problem>,
+) -> Links {
+    let mut links: HashMap<(usize, usize), Vec<Link>> = HashMap::new();
+    let mut contents: HashMap<usize, Value> = HashMap::new();
+    let mut report = Vec::new();
+    let mut first = None;
+    for consumer in consumers {
+        let content = match choose(deployment, providers, consumer) {
+            Ok(Choice::Nothing) => continue,
+            Ok(Choice::Manual(content)) => content,
+            // One provider's content is one value, shared by all who consume it.
+            Ok(Choice::Provider(i)) => {
+                contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i])).clone()
+            }
+            Err(lines) => {
+                first.get_or_insert(&deployment.manifest.instance_groups[consumer.group].jobs[consumer.job]);
+                report.extend(lines);
+                continue;
+            }
+        };
+        let link = Link { name: consumer.name.clone(), link_type: consumer.link_type.clone(), content };
+        links.entry((consumer.group, consumer.job)).or_default().push(link);
+    }
+    if let Some(job) = first {
+        let mut message =
+            format!("Failed to resolve links from deployment '{}'. See errors below:", deployment.domain.deployment);
+        for line in report {
+            message.push_str("\n  ");
+            message.push_str(&line);
+        }
+        problems.push(Problem::input(message).at(Place::node(&deployment.manifest.file, job.path.clone())));
+    }
+    Links(links)
+}
+
+enum Choice {
+    Nothing,
+    Provider(usize),
+    Manual(Value),
+}
+
+fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) -> Result<Choice, Vec<String>> {
+    let of_type = |p: &Provider| p.consumable && p.link_type == consumer.link_type;
+    let (found, network) = match &consumer.wanted {
+        Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
+        Wanted::Blocked => (Vec::new(), None),
+        Wanted::Implicit => (indexes(providers, of_type), None),
+        Wanted::From { alias, network } => {
+            (indexes(providers, |p| of_type(p) && p.name == *alias), network.as_deref())
+        }
+    };
+    let implicit = !matches!(consumer.wanted, Wanted::From { .. });
+    let describe = |i: usize| describe(deployment, &providers[i]);
+    if found.is_empty() {
+        if consumer.optional && implicit {
+            return Ok(Choice::Nothing);
+        }
+        return Err(vec![
+            format!("- {} Details below:", headline(deployment, consumer)),
+            "  - No link providers found".to_owned(),
+        ]);
+    }
+    let on_network = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
+    match found.as_slice() {
+        [one] if on_network(one) => Ok(Choice::Provider(*one)),
+        [one] => Err(vec![
+            format!("- {} Details below:", headline(deployment, consumer)),
+            format!("  - {} does not belong to network '{}'", describe(*one), network.unwrap_or_default()),
+        ]),
+        several => {
+            // BOSH says it of every candidate as soon as a network is asked for.
+            let tail = network.map_or(String::new(), |n| format!(" does not belong to network '{n}'"));
+            let mut lines = vec![format!("- {} Multiple link providers found:", headline(deployment, consumer))];
+            lines.extend(several.iter().map(|i| format!("  - {}{tail}", describe(*i))));
+            Err(lines)
+        }
+    }
+}
+
+fn indexes(providers: &[Provider], wanted: impl Fn(&Provider) -> bool) -> Vec<usize> {
+    providers.iter().enumerate().filter(|(_, p)| wanted(p)).map(|(i, _)| i).collect()
+}
+
+fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> bool {
+    let networks = &deployment.manifest.instance_groups[provider.group].networks;
+    networks.iter().any(|n| n.name == network) || (networks.is_empty() && network == "default")
+}
+
+fn headline(deployment: &Deployment, consumer: &Consumer) -> String {
+    let group = &deployment.manifest.instance_groups[consumer.group];
+    let alias = match &consumer.wanted {
+        Wanted::From { alias, .. } if *alias != consumer.name => format!("alias '{alias}' and "),
+        _ => String::new(),
+    };
+    format!(
+        "Failed to resolve link '{}' with {alias}type '{}' from job '{}' in instance group '{}'.",
+        consumer.name, consumer.link_type, group.jobs[consumer.job].name, group.name
+    )
+}
+
+fn describe(deployment: &Deployment, provider: &Provider) -> String {
+    let group = &deployment.manifest.instance_groups[provider.group];
+    let alias = if provider.name == provider.original_name {
+        String::new()
+    } else {
+        format!(" with alias '{}'", provider.name)
+    };
+    format!(
+        "Link provider '{}'{alias} from job '{}' in instance group '{}' in deployment '{}'",
+        provider.original_name, group.jobs[provider.job].name, group.name, deployment.domain.deployment
+    )
+}
+
+/// Manual links have no provider to name their group; BOSH names it after the link.
+fn with_group_name(content: &Value, consumer: &Consumer) -> Value {
+    let mut map = content.as_map().cloned().unwrap_or_default();
+    map.set("group_name", Value::str(format!("{}-{}", consumer.name, consumer.link_type)));
+    Value::Map(Rc::new(map))
+}

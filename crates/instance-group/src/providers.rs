@@ -1,0 +1,183 @@
+//! Link providers of a deployment (BOSH: link providers parser).
+
+use std::rc::Rc;
+
+use deployment::manifest::{InstanceGroup, Job};
+use deployment::property::{self, Found};
+use deployment::{JobSpec, Map, Value};
+use problem::Problem;
+
+use crate::bind::given;
+use crate::Deployment;
+
+/// A link that a job provides.
+pub(crate) struct Provider {
+    /// Index of its group.
+    pub(crate) group: usize,
+    /// Index of its job in the group.
+    pub(crate) job: usize,
+    /// The name in the job's spec or its custom definition.
+    pub(crate) original_name: String,
+    /// The name by which `from` finds it: the original, or the manifest's `as`.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) link_type: String,
+    /// False where the manifest says `nil`.
+    pub(crate) consumable: bool,
+    /// The exposed properties, through JSON.
+    pub(crate) properties: Value,
+}
+
+/// Collects the providers of all groups, in the manifest's order; custom definitions before those of the spec.
+pub(crate) fn collect(
+    deployment: &Deployment,
+    problems: &mut Vec<Problem>,
+    warnings: &mut Vec<String>,
+) -> Vec<Provider> {
+    let mut providers = Vec::new();
+    for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
+        for (j, job) in group.jobs.iter().enumerate() {
+            let Some(spec) = deployment.spec(job) else { continue };
+            let owner = Owner { deployment, group, job, spec };
+            let mut declared = owner.custom_definitions(problems);
+            declared.extend(spec.provides.iter().map(|p| Declared {
+                name: p.name.clone(),
+                link_type: p.link_type.clone(),
+                properties: p.properties.clone(),
+            }));
+            warnings.extend(owner.unknown_names(&declared));
+            for link in declared {
+                if let Some((name, consumable)) = owner.override_of(&link.name, problems) {
+                    let properties = owner.exposed(&link.properties, problems);
+                    let Declared { name: original_name, link_type, .. } = link;
+                    providers.push(Provider { group: g, job: j, original_name, name, link_type, consumable, properties });
+                }
+            }
+        }
+    }
+    providers
+}
+
+struct Declared {
+    name: String,
+    link_type: String,
+    properties: Vec<String>,
+}
+
+struct Owner<'a> {
+    deployment: &'a Deployment<'a>,
+    group: &'a InstanceGroup,
+    job: &'a Job,
+    spec: &'a JobSpec,
+}
+
+impl Owner<'_> {
+    fn problem(&self, section: &str, message: String) -> Problem {
+        let mut place = self.deployment.place(self.job);
+        place.path.push(section.into());
+        Problem::input(message).at(place)
+    }
+
+    fn custom_definitions(&self, problems: &mut Vec<Problem>) -> Vec<Declared> {
+        const SECTION: &str = "custom_provider_definitions";
+        let definitions = &self.job.custom_provider_definitions;
+        let (job, group) = (&self.job.name, &self.group.name);
+        if !definitions.is_nil() && definitions.as_array().is_none() {
+            let class = definitions.class_name();
+            let message = format!("Property '{SECTION}' value (a {class}) did not match the required type 'Array'");
+            problems.push(self.problem(SECTION, message));
+        }
+        let mut declared: Vec<Declared> = Vec::new();
+        for definition in definitions.as_array().unwrap_or_default() {
+            let text = |key: &str| definition.get(key).and_then(Value::as_str).filter(|s| !s.is_empty());
+            let mut complete = true;
+            for (key, title) in [("name", "Name"), ("type", "Type")] {
+                if text(key).is_none() {
+                    complete = false;
+                    problems.push(self.problem(
+                        SECTION,
+                        format!("{title} for custom link provider definition in manifest in job '{job}' in instance group '{group}' must be a valid non-empty string."),
+                    ));
+                }
+            }
+            let (true, Some(name), Some(link_type)) = (complete, text("name"), text("type")) else { continue };
+            if self.spec.provides.iter().any(|p| p.name == name) {
+                let release = &self.job.release;
+                let message = format!("Custom provider '{name}' in job '{job}' in instance group '{group}' is already defined in release '{release}'");
+                problems.push(self.problem(SECTION, message));
+            } else if declared.iter().any(|d| d.name == name) {
+                let message = format!("Custom provider '{name}' in job '{job}' in instance group '{group}' is defined multiple times in manifest.");
+                problems.push(self.problem(SECTION, message));
+            } else {
+                let properties = definition.get("properties").and_then(Value::as_array).unwrap_or_default();
+                declared.push(Declared {
+                    name: name.to_owned(),
+                    link_type: link_type.to_owned(),
+                    properties: properties.iter().filter_map(Value::scalar_to_s).collect(),
+                });
+            }
+        }
+        declared
+    }
+
+    /// The provider's name after the manifest's `provides`, and whether it can be consumed; `None` for a wrong entry.
+    fn override_of(&self, link: &str, problems: &mut Vec<Problem>) -> Option<(String, bool)> {
+        let (job, group) = (&self.job.name, &self.group.name);
+        match self.job.provides.get(link) {
+            None => Some((link.to_owned(), true)),
+            Some(value) if value.as_str() == Some("nil") => Some((link.to_owned(), false)),
+            Some(Value::Map(entry)) => {
+                if entry.get("name").or_else(|| entry.get("type")).is_some() {
+                    let message = format!("Cannot specify 'name' or 'type' properties in the manifest for link '{link}' in job '{job}' in instance group '{group}'. Please provide these keys in the release only.");
+                    problems.push(self.problem("provides", message));
+                    return None;
+                }
+                Some((entry.get("as").and_then(Value::as_str).unwrap_or(link).to_owned(), true))
+            }
+            Some(_) => {
+                let message = format!("Provider '{link}' in job '{job}' in instance group '{group}' specified in the manifest should only be a hash or string 'nil'");
+                problems.push(self.problem("provides", message));
+                None
+            }
+        }
+    }
+
+    fn unknown_names(&self, declared: &[Declared]) -> Option<String> {
+        let entries = self.job.provides.as_map()?;
+        let lines: Vec<String> = entries
+            .iter()
+            .filter_map(|(key, _)| key.scalar_to_s())
+            .filter(|key| !declared.iter().any(|d| d.name == *key))
+            .map(|key| format!("  - Job '{}' does not define link provider '{key}' in the release spec", self.job.name))
+            .collect();
+        (!lines.is_empty()).then(|| format!("Manifest defines unknown providers:\n{}", lines.join("\n")))
+    }
+
+    /// The properties that the link exposes: a key that the manifest has wins even if it is nil, else the default.
+    fn exposed(&self, names: &[String], problems: &mut Vec<Problem>) -> Value {
+        let given = given(self.deployment.manifest, self.group, self.job);
+        let mut exposed = Map::default();
+        for name in names {
+            let definition = self.spec.property(name);
+            let value = match (property::lookup(&given, name), definition) {
+                (Found::Value(value), _) => value,
+                (Found::Absent, Some(definition)) => &definition.default,
+                (Found::Absent, None) => {
+                    let message = format!("Link property {name} in template {} is not defined in release spec", self.job.name);
+                    problems.push(self.problem("provides", message));
+                    continue;
+                }
+                (Found::NotAHash(class), _) => {
+                    let message = format!("Property '{name}' expects a hash, but received '{class}'");
+                    problems.push(self.problem("properties", message));
+                    continue;
+                }
+            };
+            match property::json_round_trip(value) {
+                Ok(value) => property::set(&mut exposed, name, value),
+                Err(why) => problems.push(self.problem("properties", format!("Link property {name} holds {why}"))),
+            }
+        }
+        Value::Map(Rc::new(exposed))
+    }
+}

@@ -1,0 +1,181 @@
+//! A resolved instance group: all that its pods need to know.
+
+use std::rc::Rc;
+
+use deployment::identity::{self, Domain};
+use deployment::manifest::{InstanceGroup, Job, Network, Release};
+use deployment::{JobSpec, Map, Value};
+
+use crate::providers::Provider;
+use crate::Deployment;
+
+/// A resolved instance group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// What its addresses are made of.
+    pub domain: Domain,
+    /// The group's name.
+    pub name: String,
+    /// `service` or `errand`.
+    pub lifecycle: String,
+    /// The total over all AZs.
+    pub instances: u32,
+    /// `REPLICAS`.
+    pub replicas: u32,
+    /// Names of its AZs; empty where it names none.
+    pub azs: Vec<String>,
+    /// Its networks, at least one.
+    pub networks: Vec<Network>,
+    /// Size of its persistent disk in MB.
+    pub persistent_disk: u32,
+    /// Its jobs, in order.
+    pub jobs: Vec<ResolvedJob>,
+}
+
+/// A job of a resolved instance group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedJob {
+    /// The job's name.
+    pub name: String,
+    /// Its release.
+    pub release: Release,
+    /// Its bound properties: a Hash.
+    pub properties: Value,
+    /// The links it consumes, by the names of its spec.
+    pub links: Vec<Link>,
+    /// Name and type of the links it provides, by their original names.
+    pub provides: Vec<(String, String)>,
+    /// Every instance of the group as this job sees it.
+    pub instances: Vec<Instance>,
+    /// The `processes` of its rendered `bpm.yml`, once it is rendered.
+    pub bpm: Value,
+}
+
+/// A link that a job consumes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// The name in the consumer's spec.
+    pub name: String,
+    /// Its type.
+    pub link_type: String,
+    /// What `link(name)` sees: a Hash.
+    pub content: Value,
+}
+
+/// Identity of an instance of a job (specification, "Calculating spec.* and link().instances").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// `<ig>-<job>`.
+    pub name: String,
+    /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
+    pub index: u32,
+    /// `<ig>-<index>-<job>`.
+    pub id: String,
+    /// The AZ's name.
+    pub az: Option<String>,
+    /// `<deployment>-<ig>-<index>.<namespace>.<service domain>`.
+    pub address: String,
+    /// `index == 0`.
+    pub bootstrap: bool,
+}
+
+impl Instance {
+    /// The identity that the formula gives.
+    pub fn new(domain: &Domain, group: &str, job: &str, index: u32, az: Option<String>) -> Instance {
+        Instance {
+            name: format!("{group}-{job}"),
+            id: format!("{group}-{index}-{job}"),
+            address: domain.instance_address(group, index),
+            bootstrap: index == 0,
+            index,
+            az,
+        }
+    }
+
+    /// The Hash that templates see as an element of `link(...).instances`.
+    pub fn to_value(&self) -> Value {
+        Value::map([
+            ("name", Value::str(self.name.clone())),
+            ("index", Value::Int(i64::from(self.index))),
+            ("id", Value::str(self.id.clone())),
+            ("az", self.az.clone().map_or(Value::Nil, Value::str)),
+            ("address", Value::str(self.address.clone())),
+            ("bootstrap", Value::Bool(self.bootstrap)),
+        ])
+    }
+}
+
+/// Every instance of a group as one of its jobs sees it.
+fn instances(domain: &Domain, group: &InstanceGroup, job: &str) -> Vec<Instance> {
+    identity::slots(group.instances, &group.azs)
+        .into_iter()
+        .map(|slot| Instance::new(domain, &group.name, job, slot.index, slot.az))
+        .collect()
+}
+
+/// The group's networks; `default` where the manifest names none.
+fn networks(group: &InstanceGroup) -> Vec<Network> {
+    if group.networks.is_empty() {
+        return vec![Network { name: "default".into(), default: Vec::new() }];
+    }
+    group.networks.clone()
+}
+
+pub(crate) fn group(deployment: &Deployment, group: &InstanceGroup, jobs: Vec<ResolvedJob>) -> Resolved {
+    Resolved {
+        domain: deployment.domain.clone(),
+        name: group.name.clone(),
+        lifecycle: group.lifecycle.as_str().to_owned(),
+        instances: group.instances,
+        replicas: identity::replicas(group.instances, group.azs.len()),
+        azs: group.azs.clone(),
+        networks: networks(group),
+        persistent_disk: group.persistent_disk,
+        jobs,
+    }
+}
+
+pub(crate) fn job(
+    deployment: &Deployment,
+    (group, job): (&InstanceGroup, &Job),
+    spec: &JobSpec,
+    properties: Value,
+    links: Vec<Link>,
+) -> ResolvedJob {
+    let release = deployment.manifest.releases.iter().find(|r| r.name == job.release).cloned();
+    let provides = spec.provides.iter().map(|p| (p.name.clone(), p.link_type.clone())).collect();
+    ResolvedJob {
+        name: job.name.clone(),
+        release: release.unwrap_or(Release { name: job.release.clone(), version: String::new() }),
+        properties,
+        links,
+        provides,
+        instances: instances(&deployment.domain, group, &job.name),
+        bpm: Value::Nil,
+    }
+}
+
+/// The name of a group's default network: the addressable one, else the gateway's, else the first.
+fn default_network(networks: &[Network]) -> &str {
+    let with = |what: &str| networks.iter().find(|n| n.default.iter().any(|d| d == what));
+    with("addressable").or_else(|| with("gateway")).or_else(|| networks.first()).map_or("default", |n| &n.name)
+}
+
+/// What consumers of this provider see (BOSH: the keys of a link spec that templates may read).
+pub(crate) fn link_content(deployment: &Deployment, provider: &Provider) -> Value {
+    let group = &deployment.manifest.instance_groups[provider.group];
+    let job = &group.jobs[provider.job];
+    let domain = &deployment.domain;
+    let mut content = Map::default();
+    content.set("address", Value::str(domain.group_address(&group.name)));
+    content.set("default_network", Value::str(default_network(&networks(group))));
+    content.set("deployment_name", Value::str(domain.deployment.clone()));
+    content.set("domain", Value::str(domain.service_domain.clone()));
+    content.set("group_name", Value::str(format!("{}-{}", provider.original_name, provider.link_type)));
+    content.set("instance_group", Value::str(group.name.clone()));
+    content.set("instances", Value::array(instances(domain, group, &job.name).iter().map(Instance::to_value)));
+    content.set("properties", provider.properties.clone());
+    content.set("use_link_dns_names", Value::Bool(false));
+    content.set("use_short_dns_addresses", Value::Bool(false));
+    Value::Map(Rc::new(content))
+}

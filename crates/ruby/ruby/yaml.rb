@@ -1,0 +1,70 @@
+# Reading and writing YAML with Psych, exactly as BOSH's director does.
+module Boson
+  module Documents
+    module_function
+
+    # BOSH: safe load, aliases allowed, no class but Symbol. Other sets of options read other values from the same text.
+    def load(text)
+      require 'psych'
+      Psych.safe_load(text.dup.force_encoding(Encoding::UTF_8), permitted_classes: [Symbol], aliases: true)
+    end
+
+    def dump(value)
+      require 'psych'
+      Psych.dump(value)
+    end
+
+    # The place of a node: [line, column] from 1. Steps are a mapping's keys and a sequence's indexes; where the path
+    # leaves the document, the deepest node that exists is the place.
+    def locate(text, path)
+      require 'psych'
+      document = Psych.parse(text.dup.force_encoding(Encoding::UTF_8)) or return nil
+      anchors = {}
+      document.each { |n| anchors[n.anchor] = n if n.respond_to?(:anchor) && n.anchor && !n.is_a?(Psych::Nodes::Alias) }
+      node = place = document.root
+      path.each do |step|
+        node = anchors[node.anchor] while node.is_a?(Psych::Nodes::Alias)
+        key, node = child(node, step, anchors)
+        break unless node
+
+        place = key || node
+      end
+      [place.start_line + 1, place.start_column + 1]
+    end
+
+    def child(node, step, anchors)
+      case node
+      when Psych::Nodes::Sequence then [nil, step.is_a?(Integer) ? node.children[step] : nil]
+      when Psych::Nodes::Mapping
+        pairs = node.children.each_slice(2).to_a
+        found = pairs.reverse.find { |key, _| key.is_a?(Psych::Nodes::Scalar) && key.value == step.to_s }
+        found || merged(pairs, step, anchors)
+      else [nil, nil]
+      end
+    end
+
+    def merged(pairs, step, anchors)
+      pairs.each do |key, value|
+        next unless key.is_a?(Psych::Nodes::Scalar) && key.value == '<<'
+
+        sources = value.is_a?(Psych::Nodes::Sequence) ? value.children : [value]
+        sources.each do |source|
+          source = anchors[source.anchor] if source.is_a?(Psych::Nodes::Alias)
+          found = source ? child(source, step, anchors) : [nil, nil]
+          return found if found[1]
+        end
+      end
+      [nil, nil]
+    end
+  end
+
+  operation('load_yaml') do |texts|
+    texts.map do |text|
+      [true, Documents.load(text)]
+    rescue StandardError => e
+      [false, describe(e)]
+    end
+  end
+  operation('dump_yaml') { |values| values.map { |value| Documents.dump(value) } }
+  operation('locate') { |(text, paths)| paths.map { |path| Documents.locate(text, path) } }
+end

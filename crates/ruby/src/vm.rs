@@ -1,0 +1,101 @@
+//! The VM and its one entry.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use deployment::Value;
+use problem::Problem;
+use rutie::{AnyObject, Encoding, Exception, Module, Object, RString, VM};
+
+use crate::marshal;
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// The running VM. It belongs to the thread that started it (it is neither `Send` nor `Sync`).
+pub struct Vm {
+    _on_this_thread: PhantomData<Cell<()>>,
+    _not_send: PhantomData<*const ()>,
+}
+
+/// An exception that reached the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RubyError {
+    /// The exception's class.
+    pub class: String,
+    /// Its message; for a YAML syntax error only the parser's own words, never a piece of the document.
+    pub message: String,
+    /// Line and column from 1, where the exception is a YAML syntax error.
+    pub position: Option<(u32, u32)>,
+}
+
+impl RubyError {
+    /// A problem of ours: an operation that must not fail has failed. Says the class only, the message may hold a value.
+    pub fn internal(&self, doing: &str) -> Problem {
+        Problem::internal(format!("the embedded Ruby failed to {doing}: {}", self.class))
+    }
+
+    pub(crate) fn from_value(facts: &Value) -> RubyError {
+        let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = |key: &str| facts.get(key).and_then(Value::as_int).and_then(|n| u32::try_from(n).ok());
+        let position = number("line").map(|line| (line, number("column").unwrap_or(0)));
+        RubyError { class: text("class"), message: text("message"), position }
+    }
+
+    fn broken(message: impl Into<String>) -> RubyError {
+        RubyError { class: "Boson::Bridge".into(), message: message.into(), position: None }
+    }
+}
+
+impl Vm {
+    /// Starts the VM and loads the entry; the first call of the process, on the main thread.
+    ///
+    /// # Errors
+    /// A second start, or a Ruby that cannot run our own code.
+    pub fn start() -> problem::Result<Vm> {
+        if STARTED.swap(true, Ordering::SeqCst) {
+            return Err(Problem::internal("the embedded Ruby is started once per process").into());
+        }
+        VM::init();
+        VM::init_loadpath();
+        let vm = Vm { _on_this_thread: PhantomData, _not_send: PhantomData };
+        vm.load_source("entry", include_str!("../ruby/entry.rb"))?;
+        vm.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
+        Ok(vm)
+    }
+
+    /// Evaluates Ruby code of ours; `name` is what backtraces show.
+    pub fn load_source(&self, name: &str, source: &str) -> problem::Result<()> {
+        let kernel = Module::from_existing("Kernel");
+        let arguments: [AnyObject; 3] = [
+            RString::new_utf8(source).to_any_object(),
+            Module::from_existing("TOPLEVEL_BINDING").to_any_object(),
+            RString::new_utf8(&format!("<boson>/{name}.rb")).to_any_object(),
+        ];
+        kernel
+            .protect_send("eval", &arguments)
+            .map(|_| ())
+            .map_err(|e| Problem::internal(format!("cannot load {name}.rb: {}", e.message())).into())
+    }
+
+    /// Calls an operation that our Ruby code registered.
+    ///
+    /// # Errors
+    /// The exception, if one was raised.
+    pub fn call(&self, operation: &str, argument: Value) -> Result<Value, RubyError> {
+        let request = marshal::dump(&Value::array([Value::str(operation), argument]));
+        let request = RString::from_bytes(&request, &Encoding::ascii_8bit()).to_any_object();
+        let reply = Module::from_existing("Boson")
+            .protect_send("call", &[request])
+            .map_err(|e| RubyError::broken(e.message()))?
+            .try_convert_to::<RString>()
+            .map_err(|e| RubyError::broken(e.message()))?
+            .to_vec_u8_unchecked();
+        let reply = marshal::load(&reply).map_err(|e| RubyError::broken(e.0))?;
+        match reply.as_array() {
+            Some([Value::Bool(true), result]) => Ok(result.clone()),
+            Some([_, facts]) => Err(RubyError::from_value(facts)),
+            _ => Err(RubyError::broken("no reply")),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! YAML documents as BOSH's director reads them.
+
+use std::rc::Rc;
+
+use deployment::value::{Encoding, Text};
+use deployment::Value;
+use problem::{Place, Problem, Problems, Step};
+
+use crate::vm::{RubyError, Vm};
+
+/// A YAML text and where it is from.
+#[derive(Clone)]
+pub struct Document {
+    /// What messages call it.
+    pub file: String,
+    /// The bytes.
+    pub text: Vec<u8>,
+}
+
+impl Vm {
+    /// Loads documents in one call; each is a value or the problem with it.
+    ///
+    /// # Errors
+    /// Only where the VM itself fails.
+    pub fn load_yaml(&self, documents: &[Document]) -> problem::Result<Vec<Result<Value, Problem>>> {
+        let texts = Value::array(documents.iter().map(|d| bytes(&d.text)));
+        let loaded = self.call("load_yaml", texts).map_err(|e| e.internal("read YAML"))?;
+        let loaded = loaded.as_array().unwrap_or_default();
+        Ok(documents
+            .iter()
+            .zip(loaded)
+            .map(|(document, outcome)| match outcome.as_array() {
+                Some([Value::Bool(true), value]) => Ok(value.clone()),
+                Some([_, facts]) => Err(unreadable(document, &RubyError::from_value(facts))),
+                _ => Err(Problem::internal("the embedded Ruby gave no document")),
+            })
+            .collect())
+    }
+
+    /// Dumps values as Psych does, each as a document of its own.
+    pub fn dump_yaml(&self, values: Vec<Value>) -> problem::Result<Vec<String>> {
+        let dumped = self.call("dump_yaml", Value::array(values)).map_err(|e| e.internal("write YAML"))?;
+        let texts = dumped.as_array().unwrap_or_default().iter();
+        Ok(texts.map(|text| text.as_str().unwrap_or_default().to_owned()).collect())
+    }
+
+    /// Completes the places of problems that lie in this document: node paths become lines and columns.
+    pub fn locate(&self, problems: &mut Problems, document: &Document) {
+        let mut places: Vec<&mut Place> = problems
+            .iter_mut()
+            .filter_map(|p| p.place.as_mut())
+            .filter(|place| place.line.is_none() && place.file == document.file && !place.path.is_empty())
+            .collect();
+        if places.is_empty() {
+            return;
+        }
+        let paths = Value::array(places.iter().map(|place| {
+            Value::array(place.path.iter().map(|step| match step {
+                Step::Key(key) => Value::str(key.clone()),
+                Step::Index(i) => Value::Int(*i as i64),
+            }))
+        }));
+        // A document that cannot be located keeps its places without lines: the problem itself matters more.
+        let Ok(found) = self.call("locate", Value::array([bytes(&document.text), paths])) else { return };
+        for (place, position) in places.iter_mut().zip(found.as_array().unwrap_or_default()) {
+            if let Some([line, column]) = position.as_array() {
+                place.line = line.as_int().and_then(|n| u32::try_from(n).ok());
+                place.column = column.as_int().and_then(|n| u32::try_from(n).ok());
+            }
+        }
+    }
+}
+
+fn bytes(text: &[u8]) -> Value {
+    Value::Str(Rc::new(Text { bytes: text.to_vec(), encoding: Encoding::Utf8 }))
+}
+
+fn unreadable(document: &Document, error: &RubyError) -> Problem {
+    let mut place = Place::file(&document.file);
+    if let Some((line, column)) = error.position {
+        place.line = Some(line.max(1));
+        place.column = Some(column.max(1));
+    }
+    let problem = Problem::input("not a YAML document that BOSH reads").at(place);
+    match error.class.as_str() {
+        "Psych::SyntaxError" => problem.because(&error.message),
+        "Psych::BadAlias" | "Psych::AnchorNotDefined" => problem.because(&error.message),
+        "Psych::DisallowedClass" => {
+            let hint = match error.message.rsplit(' ').next() {
+                Some("Date" | "Time") => "a bare date or time is no plain value in BOSH: put it in quotes",
+                _ => "only plain values and Symbols are allowed",
+            };
+            problem.because(&error.message).hint(hint)
+        }
+        // Other messages (of `!!float x`, for example) quote the value.
+        class => problem.because(format!("{class} (the message is not shown, it may hold a value)")),
+    }
+}
