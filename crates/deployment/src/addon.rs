@@ -2,7 +2,7 @@
 
 use problem::Problem;
 
-use crate::manifest::{job, InstanceGroup, Job, Manifest};
+use crate::manifest::{InstanceGroup, Job, Manifest, job};
 use crate::reader::{Object, Reader};
 use crate::value::Value;
 
@@ -157,8 +157,10 @@ impl Manifest {
                 }
                 for job in &addon.jobs {
                     if group.jobs.iter().any(|j| j.name == job.name) {
-                        let message =
-                            format!("Colocated job '{}' is already added to the instance group '{}'", job.name, group.name);
+                        let message = format!(
+                            "Colocated job '{}' is already added to the instance group '{}'",
+                            job.name, group.name
+                        );
                         problems.push(Problem::input(message).at(at(job)));
                     } else {
                         group.jobs.push(job.clone());

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn addresses_follow_the_specification() {
-        let domain = Domain { deployment: "cf".into(), namespace: "ns".into(), service_domain: "svc.cluster.local".into() };
+        let domain =
+            Domain { deployment: "cf".into(), namespace: "ns".into(), service_domain: "svc.cluster.local".into() };
         assert_eq!(domain.instance_address("nats", 3), "cf-nats-3.ns.svc.cluster.local");
         assert_eq!(domain.group_address("nats"), "cf-nats.ns.svc.cluster.local");
     }

@@ -69,7 +69,10 @@ impl JobSpec {
         let root = Object { map, path: vec![] };
         let name = reader.required_string(&root, "name", &format!("the spec of job '{job}'"));
         if !name.is_empty() && name != job {
-            reader.problem(root.at("name"), format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{name}')"));
+            reader.problem(
+                root.at("name"),
+                format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{name}')"),
+            );
         }
         let spec = JobSpec {
             templates: templates(&mut reader, &root, job),
@@ -160,7 +163,9 @@ fn links(reader: &mut Reader, root: &Object, job: &str, section: &str) -> Vec<Li
         Some(_) => {
             reader.problem(
                 root.at(section),
-                format!("Job '{job}' has invalid spec format: '{section}' must be an array of hashes with name and type"),
+                format!(
+                    "Job '{job}' has invalid spec format: '{section}' must be an array of hashes with name and type"
+                ),
             );
             return Vec::new();
         }
@@ -188,10 +193,14 @@ fn link(item: &Value, section: &str) -> Result<Link, String> {
     };
     let text = |key: &str| map.get(key).and_then(Value::scalar_to_s).filter(|s| !s.is_empty());
     let (Some(name), Some(link_type)) = (text("name"), text("type")) else {
-        return Err(format!("Each {section} item in the {section} section of the release spec must contain 'name' and 'type'"));
+        return Err(format!(
+            "Each {section} item in the {section} section of the release spec must contain 'name' and 'type'"
+        ));
     };
     if section == "provides" && map.get("optional").is_some() {
-        return Err(format!("Link '{name}' of type '{link_type}' is a provides link, not allowed to have 'optional' key"));
+        return Err(format!(
+            "Link '{name}' of type '{link_type}' is a provides link, not allowed to have 'optional' key"
+        ));
     }
     let properties = map.get("properties").and_then(Value::as_array).unwrap_or_default();
     let properties = properties.iter().filter_map(Value::scalar_to_s).collect();

@@ -146,7 +146,9 @@ impl Manifest {
             stemcells: stemcells(&mut reader, &root),
             instance_groups: instance_groups(&mut reader, &root, instances_per_az),
             addons: crate::addon::parse(&mut reader, &root),
-            properties: reader.hash(&root, "properties").map_or(Value::Nil, |_| map.get("properties").cloned().unwrap_or(Value::Nil)),
+            properties: reader
+                .hash(&root, "properties")
+                .map_or(Value::Nil, |_| map.get("properties").cloned().unwrap_or(Value::Nil)),
             instances_per_az,
         };
         manifest.check_references(&mut reader);
@@ -262,7 +264,9 @@ fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
             return 0;
         }
         Some(Value::Int(n @ 0..=MOST_INSTANCES)) => return *n as u32,
-        Some(Value::Int(_)) => format!("'instances' of instance group '{group}' must lie between 0 and {MOST_INSTANCES}"),
+        Some(Value::Int(_)) => {
+            format!("'instances' of instance group '{group}' must lie between 0 and {MOST_INSTANCES}")
+        }
         Some(other) => {
             format!("Property 'instances' value (a {}) did not match the required type 'Integer'", other.class_name())
         }
@@ -281,7 +285,10 @@ fn azs(reader: &mut Reader, object: &Object, group: &str) -> Vec<String> {
     for item in items {
         match item.as_str() {
             Some(az) if azs.iter().any(|a| a == az) => {
-                reader.problem(object.at("azs"), format!("Instance group '{group}' names availability zone '{az}' twice"));
+                reader.problem(
+                    object.at("azs"),
+                    format!("Instance group '{group}' names availability zone '{az}' twice"),
+                );
             }
             Some(az) => azs.push(az.to_owned()),
             None => reader.problem(

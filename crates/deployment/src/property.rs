@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use crate::value::{float_to_s, Encoding, Map, Text, Value};
+use crate::value::{Encoding, Map, Text, Value, float_to_s};
 
 /// What lies at a dotted name.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +77,11 @@ pub fn sort(value: &Value) -> Result<Value, &'static str> {
             Ordering::Equal
         })
     });
-    if comparable { Ok(Value::Map(Rc::new(Map::from_unique(pairs)))) } else { Err("comparison of Array with Array failed") }
+    if comparable {
+        Ok(Value::Map(Rc::new(Map::from_unique(pairs))))
+    } else {
+        Err("comparison of Array with Array failed")
+    }
 }
 
 /// Ruby's `<=>` of two keys of one Hash.
@@ -176,7 +180,8 @@ mod tests {
         let sorted = sort(&root).unwrap();
         let sorted_inner = Value::map([("a", Value::Nil), ("b", Value::Nil)]);
         assert_eq!(sorted, Value::map([("a", sorted_inner), ("z", Value::array([inner]))]));
-        let mixed = Value::Map(Rc::new([(Value::Int(1), Value::Nil), (Value::str("a"), Value::Nil)].into_iter().collect()));
+        let mixed =
+            Value::Map(Rc::new([(Value::Int(1), Value::Nil), (Value::str("a"), Value::Nil)].into_iter().collect()));
         assert!(sort(&mixed).is_err());
     }
 

@@ -95,10 +95,8 @@ impl<'a> Reader<'a> {
             path.push(i.into());
             match item {
                 Value::Map(map) => hashes.push(Object { map, path }),
-                other => self.problem(
-                    path,
-                    format!("Object (a {}) did not match the required type 'Hash'", other.class_name()),
-                ),
+                other => self
+                    .problem(path, format!("Object (a {}) did not match the required type 'Hash'", other.class_name())),
             }
         }
         hashes

@@ -22,7 +22,8 @@ pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
     let mut names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let message = format!("unresolved variables: {}", names.iter().map(|n| format!("(({n}))")).collect::<Vec<_>>().join(", "));
+    let message =
+        format!("unresolved variables: {}", names.iter().map(|n| format!("(({n}))")).collect::<Vec<_>>().join(", "));
     let mut problem = Problem::input(message)
         .at(Place::node(file, first))
         .hint("interpolate the manifest first, for example with `bosh interpolate --vars-store`");

@@ -1,1 +1,12 @@
 //! BOSH's template evaluation on the embedded CRuby.
+//!
+//! Templates are compiled to Ruby here ([`scanner`]), looked at ([`analysis`]) and evaluated in processes forked from
+//! the VM ([`render`]), in BOSH's evaluation context (`ruby/context.rb`). `docs/dialects/erb.md` says what they may use.
+
+pub mod analysis;
+mod mask;
+pub mod render;
+pub mod report;
+pub mod scanner;
+
+pub use render::{Failure, Renderer, Unit};

@@ -207,7 +207,11 @@ mod tests {
             name: "j".into(),
             release: Release { name: "r".into(), version: "1".into() },
             properties: Value::map([("a", Value::Symbol("b".into()))]),
-            links: vec![Link { name: "l".into(), link_type: "t".into(), content: Value::map([("instances", Value::array([]))]) }],
+            links: vec![Link {
+                name: "l".into(),
+                link_type: "t".into(),
+                content: Value::map([("instances", Value::array([]))]),
+            }],
             provides: vec![("l".into(), "t".into())],
             instances: vec![instance],
             bpm: Value::Nil,

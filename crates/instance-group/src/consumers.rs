@@ -112,7 +112,10 @@ impl Entry<'_> {
     }
 
     fn explicit(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {
-        let tail = format!("for link '{}' in job '{}' in instance group '{}'.", self.link.name, self.job.name, self.group.name);
+        let tail = format!(
+            "for link '{}' in job '{}' in instance group '{}'.",
+            self.link.name, self.job.name, self.group.name
+        );
         let has = |key: &str| entry.get(key).is_some();
         let mut texts = Vec::new();
         if has("instances") && has("from") {
@@ -164,7 +167,9 @@ impl Entry<'_> {
         }
         if let Some(instances) = content.get("instances").filter(|v| !v.is_nil() && v.as_array().is_none()) {
             let class = instances.class_name();
-            problems.push(self.problem(format!("Property 'instances' value (a {class}) did not match the required type 'Array'")));
+            problems.push(
+                self.problem(format!("Property 'instances' value (a {class}) did not match the required type 'Array'")),
+            );
         }
         Wanted::Manual(Value::Map(Rc::new(content)))
     }

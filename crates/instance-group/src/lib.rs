@@ -9,9 +9,9 @@ mod spec;
 
 use std::collections::BTreeMap;
 
+use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
-use deployment::JobSpec;
 use problem::{Place, Problem, Problems};
 pub use resolved::{Instance, Link, Resolved, ResolvedJob};
 

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use deployment::Value;
 use problem::{Place, Problem};
 
+use crate::Deployment;
 use crate::consumers::{Consumer, Wanted};
 use crate::providers::Provider;
 use crate::resolved::{self, Link};
-use crate::Deployment;
 
 /// The links of every job.
 pub(crate) struct Links(HashMap<(usize, usize), Vec<Link>>);
@@ -73,9 +73,7 @@ fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) 
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
         Wanted::Blocked => (Vec::new(), None),
         Wanted::Implicit => (indexes(providers, of_type), None),
-        Wanted::From { alias, network } => {
-            (indexes(providers, |p| of_type(p) && p.name == *alias), network.as_deref())
-        }
+        Wanted::From { alias, network } => (indexes(providers, |p| of_type(p) && p.name == *alias), network.as_deref()),
     };
     let implicit = !matches!(consumer.wanted, Wanted::From { .. });
     let describe = |i: usize| describe(deployment, &providers[i]);

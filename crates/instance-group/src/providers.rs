@@ -7,8 +7,8 @@ use deployment::property::{self, Found};
 use deployment::{JobSpec, Map, Value};
 use problem::Problem;
 
-use crate::bind::given;
 use crate::Deployment;
+use crate::bind::given;
 
 /// A link that a job provides.
 pub(crate) struct Provider {
@@ -50,7 +50,15 @@ pub(crate) fn collect(
                 if let Some((name, consumable)) = owner.override_of(&link.name, problems) {
                     let properties = owner.exposed(&link.properties, problems);
                     let Declared { name: original_name, link_type, .. } = link;
-                    providers.push(Provider { group: g, job: j, original_name, name, link_type, consumable, properties });
+                    providers.push(Provider {
+                        group: g,
+                        job: j,
+                        original_name,
+                        name,
+                        link_type,
+                        consumable,
+                        properties,
+                    });
                 }
             }
         }
@@ -103,10 +111,14 @@ impl Owner<'_> {
             let (true, Some(name), Some(link_type)) = (complete, text("name"), text("type")) else { continue };
             if self.spec.provides.iter().any(|p| p.name == name) {
                 let release = &self.job.release;
-                let message = format!("Custom provider '{name}' in job '{job}' in instance group '{group}' is already defined in release '{release}'");
+                let message = format!(
+                    "Custom provider '{name}' in job '{job}' in instance group '{group}' is already defined in release '{release}'"
+                );
                 problems.push(self.problem(SECTION, message));
             } else if declared.iter().any(|d| d.name == name) {
-                let message = format!("Custom provider '{name}' in job '{job}' in instance group '{group}' is defined multiple times in manifest.");
+                let message = format!(
+                    "Custom provider '{name}' in job '{job}' in instance group '{group}' is defined multiple times in manifest."
+                );
                 problems.push(self.problem(SECTION, message));
             } else {
                 let properties = definition.get("properties").and_then(Value::as_array).unwrap_or_default();
@@ -128,14 +140,18 @@ impl Owner<'_> {
             Some(value) if value.as_str() == Some("nil") => Some((link.to_owned(), false)),
             Some(Value::Map(entry)) => {
                 if entry.get("name").or_else(|| entry.get("type")).is_some() {
-                    let message = format!("Cannot specify 'name' or 'type' properties in the manifest for link '{link}' in job '{job}' in instance group '{group}'. Please provide these keys in the release only.");
+                    let message = format!(
+                        "Cannot specify 'name' or 'type' properties in the manifest for link '{link}' in job '{job}' in instance group '{group}'. Please provide these keys in the release only."
+                    );
                     problems.push(self.problem("provides", message));
                     return None;
                 }
                 Some((entry.get("as").and_then(Value::as_str).unwrap_or(link).to_owned(), true))
             }
             Some(_) => {
-                let message = format!("Provider '{link}' in job '{job}' in instance group '{group}' specified in the manifest should only be a hash or string 'nil'");
+                let message = format!(
+                    "Provider '{link}' in job '{job}' in instance group '{group}' specified in the manifest should only be a hash or string 'nil'"
+                );
                 problems.push(self.problem("provides", message));
                 None
             }
@@ -163,7 +179,8 @@ impl Owner<'_> {
                 (Found::Value(value), _) => value,
                 (Found::Absent, Some(definition)) => &definition.default,
                 (Found::Absent, None) => {
-                    let message = format!("Link property {name} in template {} is not defined in release spec", self.job.name);
+                    let message =
+                        format!("Link property {name} in template {} is not defined in release spec", self.job.name);
                     problems.push(self.problem("provides", message));
                     continue;
                 }

@@ -6,8 +6,8 @@ use deployment::identity::{self, Domain};
 use deployment::manifest::{InstanceGroup, Job, Network, Release};
 use deployment::{JobSpec, Map, Value};
 
-use crate::providers::Provider;
 use crate::Deployment;
+use crate::providers::Provider;
 
 /// A resolved instance group.
 #[derive(Debug, Clone, PartialEq)]

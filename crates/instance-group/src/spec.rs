@@ -37,10 +37,7 @@ impl Resolved {
     fn job_value(&self) -> Value {
         let Some(first) = self.jobs.first() else { return Value::Nil };
         let templates = self.jobs.iter().map(|job| {
-            Value::map([
-                ("name", Value::str(job.name.clone())),
-                ("version", Value::str(job.release.version.clone())),
-            ])
+            Value::map([("name", Value::str(job.name.clone())), ("version", Value::str(job.release.version.clone()))])
         });
         Value::map([
             ("name", Value::str(self.name.clone())),

@@ -83,6 +83,23 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Writes an arrow to the place, and the source line where there is one.
+    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n  --> {self}")?;
+        let Some(excerpt) = &self.excerpt else { return Ok(()) };
+        let number = self.line.map_or(String::new(), |line| line.to_string());
+        let width = number.len().max(3);
+        write!(f, "\n{:width$} |\n{number:>width$} | {excerpt}", "")?;
+        if let Some(column) = self.column {
+            let before = excerpt.chars().take(column.saturating_sub(1) as usize);
+            let gap: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            write!(f, "\n{:width$} | {gap}^", "")?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
@@ -96,7 +113,16 @@ impl fmt::Display for Place {
     }
 }
 
-/// One mistake, ready to be printed.
+/// A further place of a problem that stands for several mistakes, with what can be done about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Note {
+    /// Where it is wrong.
+    pub place: Place,
+    /// What the user can do about it.
+    pub hint: Option<String>,
+}
+
+/// One mistake, or one report about several, ready to be printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Decides the exit code.
@@ -109,12 +135,14 @@ pub struct Problem {
     pub causes: Vec<String>,
     /// What the user can do about it.
     pub hint: Option<String>,
+    /// Further places, where the message is a report about several mistakes.
+    pub notes: Vec<Note>,
 }
 
 impl Problem {
     /// A problem of this class.
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Problem { class, message: message.into(), place: None, causes: Vec::new(), hint: None }
+        Problem { class, message: message.into(), place: None, causes: Vec::new(), hint: None, notes: Vec::new() }
     }
 
     /// The command line or the environment is malformed.
@@ -163,25 +191,19 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.message)?;
         if let Some(place) = &self.place {
-            write!(f, "\n  --> {place}")?;
-            if let Some(excerpt) = &place.excerpt {
-                let line = place.line.map_or(String::new(), |l| l.to_string());
-                write!(f, "\n   | \n{line:>3}| {excerpt}")?;
-                if let Some(column) = place.column {
-                    let gap: String = excerpt
-                        .chars()
-                        .take(column.saturating_sub(1) as usize)
-                        .map(|c| if c == '\t' { '\t' } else { ' ' })
-                        .collect();
-                    write!(f, "\n   | {gap}^")?;
-                }
-            }
+            place.show(f)?;
         }
         for cause in &self.causes {
             write!(f, "\n  caused by: {}", cause.trim_end().replace('\n', "\n    "))?;
         }
         if let Some(hint) = &self.hint {
             write!(f, "\n  hint: {hint}")?;
+        }
+        for note in &self.notes {
+            note.place.show(f)?;
+            if let Some(hint) = &note.hint {
+                write!(f, "\n  hint: {hint}")?;
+            }
         }
         Ok(())
     }
@@ -273,7 +295,7 @@ mod tests {
         let p = Problem::template("bad").at(place).because("first").because("two\nlines").hint("look");
         assert_eq!(
             p.to_string(),
-            "error: bad\n  --> jobs/a/templates/x.erb:7:3\n   | \n  7| <%= oops %>\n   |   ^\n  caused by: first\n  caused by: two\n    lines\n  hint: look"
+            "error: bad\n  --> jobs/a/templates/x.erb:7:3\n    |\n  7 | <%= oops %>\n    |   ^\n  caused by: first\n  caused by: two\n    lines\n  hint: look"
         );
     }
 }

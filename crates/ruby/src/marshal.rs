@@ -349,8 +349,25 @@ mod tests {
 
     #[test]
     fn integers_of_every_length_survive() {
-        for n in [0, 1, -1, 122, 123, -123, -124, 255, 256, -256, -257, 65535, 65536, 1 << 30, -(1 << 30), i64::MAX, i64::MIN]
-        {
+        for n in [
+            0,
+            1,
+            -1,
+            122,
+            123,
+            -123,
+            -124,
+            255,
+            256,
+            -256,
+            -257,
+            65535,
+            65536,
+            1 << 30,
+            -(1 << 30),
+            i64::MAX,
+            i64::MIN,
+        ] {
             assert_eq!(load(&dump(&Value::Int(n))), Ok(Value::Int(n)), "{n}");
         }
     }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use deployment::value::{Encoding, Text};
 use deployment::Value;
+use deployment::value::{Encoding, Text};
 use problem::{Place, Problem, Problems, Step};
 
 use crate::vm::{RubyError, Vm};

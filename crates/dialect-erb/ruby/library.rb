@@ -1,0 +1,88 @@
+# The library that templates find without `require`, because BOSH's director has it loaded. Here it loads on first use:
+# a pod should not pay for what its templates never touch.
+{
+  'base64' => %i[Base64], 'benchmark' => %i[Benchmark], 'bigdecimal' => %i[BigDecimal], 'cgi' => %i[CGI],
+  'csv' => %i[CSV], 'date' => %i[Date DateTime], 'delegate' => %i[Delegator SimpleDelegator],
+  'digest' => %i[Digest], 'English' => [], 'erb' => %i[ERB], 'etc' => %i[Etc], 'fileutils' => %i[FileUtils],
+  'forwardable' => %i[Forwardable SingleForwardable], 'ipaddr' => %i[IPAddr], 'json' => %i[JSON],
+  'logger' => %i[Logger], 'matrix' => %i[Matrix Vector], 'monitor' => %i[Monitor MonitorMixin],
+  'net/http' => %i[Net], 'observer' => %i[Observable], 'open3' => %i[Open3], 'openssl' => %i[OpenSSL],
+  'optparse' => %i[OptionParser], 'pathname' => %i[Pathname], 'pp' => %i[PP], 'prime' => %i[Prime],
+  'pstore' => %i[PStore], 'resolv' => %i[Resolv], 'securerandom' => %i[SecureRandom], 'set' => %i[Set SortedSet],
+  'shellwords' => %i[Shellwords], 'singleton' => %i[Singleton], 'socket' => %i[
+    Addrinfo BasicSocket IPSocket Socket SocketError TCPServer TCPSocket UDPSocket UNIXServer UNIXSocket
+  ], 'stringio' => %i[StringIO], 'strscan' => %i[StringScanner], 'tempfile' => %i[Tempfile],
+  'timeout' => %i[Timeout], 'tmpdir' => [], 'tsort' => %i[TSort], 'uri' => %i[URI], 'weakref' => %i[WeakRef],
+  'yaml' => %i[YAML], 'psych' => %i[Psych], 'zlib' => %i[Zlib]
+}.each { |feature, constants| constants.each { |name| autoload(name, feature) unless Object.const_defined?(name, false) } }
+
+# Methods that a library adds to core classes: each stands in for itself until the library replaces it.
+module Boson
+  module Library
+    # [feature, owner, methods]; `own` tells that the library defines the method in the same place, and not in a
+    # module behind it, so that loading it replaces ours.
+    STAND_INS = [
+      ['json', Object, %i[to_json]], ['yaml', Object, %i[to_yaml]],
+      ['shellwords', String, %i[shellescape shellsplit]], ['shellwords', Array, %i[shelljoin]],
+      ['set', Enumerable, %i[to_set]], ['uri', Kernel, %i[URI]], ['bigdecimal', Kernel, %i[BigDecimal]],
+      ['time', Time, %i[iso8601 xmlschema httpdate rfc2822 rfc822]],
+      ['date', Time, %i[to_date to_datetime]], ['tmpdir', Dir.singleton_class, %i[mktmpdir tmpdir]],
+      ['time', Time.singleton_class, %i[parse strptime iso8601 xmlschema httpdate rfc2822]],
+      ['bigdecimal/util', String, %i[to_d]], ['bigdecimal/util', Integer, %i[to_d]]
+    ].freeze
+
+    module_function
+
+    def install
+      STAND_INS.each do |feature, owner, names|
+        names.each do |name|
+          next if owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
+
+          stand_in(feature, owner, name)
+        end
+      end
+    end
+
+    def stand_in(feature, owner, name)
+      stand_in = nil
+      owner.define_method(name) do |*args, **options, &block|
+        Library.replace(feature, owner, name, stand_in)
+        options.empty? ? __send__(name, *args, &block) : __send__(name, *args, **options, &block)
+      end
+      stand_in = owner.instance_method(name)
+    end
+
+    def replace(feature, owner, name, stand_in)
+      require feature
+      owner.remove_method(name) if owner.method_defined?(name, false) && owner.instance_method(name) == stand_in
+    end
+  end
+end
+Boson::Library.install
+
+# BOSH: ActiveSupport's `blank?` and friends, on every object.
+class Object
+  def blank?
+    respond_to?(:empty?) ? !!empty? : !self
+  end
+
+  def present?
+    !blank?
+  end
+
+  def presence
+    self if present?
+  end
+end
+
+class String
+  def blank?
+    empty? || match?(/\A[[:space:]]*\z/)
+  end
+end
+
+class Numeric
+  def blank?
+    false
+  end
+end

@@ -1,0 +1,174 @@
+//! Rendering: specs and templates in, bytes or failures out.
+
+use std::rc::Rc;
+
+use deployment::Value;
+use deployment::value::{Encoding, Text};
+use problem::Problem;
+use ruby::Vm;
+use template::Source;
+
+use crate::{analysis, mask::Mask, scanner};
+
+/// BOSH's evaluation context on a running VM.
+pub struct Renderer<'vm> {
+    vm: &'vm Vm,
+    settings: Settings,
+}
+
+/// How templates are evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Processes at a time.
+    pub workers: usize,
+    /// Seconds that one template may take.
+    pub timeout: u32,
+}
+
+impl Default for Settings {
+    /// One worker per core, a minute for each template.
+    fn default() -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        Settings { workers, timeout: 60 }
+    }
+}
+
+/// One template to be rendered in one context.
+#[derive(Debug, Clone)]
+pub struct Unit<'a> {
+    /// Index of its context.
+    pub context: usize,
+    /// The job: with the template's name it makes `__FILE__`, as in BOSH.
+    pub job: &'a str,
+    /// The template.
+    pub source: &'a Source,
+}
+
+/// Why a template was not rendered; no text of it holds a property's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The class of what was raised.
+    pub class: String,
+    /// What was raised, as BOSH shows it (`to_s`).
+    pub message: String,
+    /// Line in the template, from 1.
+    pub line: Option<u32>,
+    /// The names that were asked for, where a property is missing.
+    pub properties: Vec<String>,
+    /// The link that was asked for, where it is missing.
+    pub link: Option<String>,
+}
+
+impl Failure {
+    /// BOSH's line about a failed template.
+    pub fn text(&self, template: &str) -> String {
+        let line = self.line.map_or("(unknown)".to_owned(), |n| n.to_string());
+        format!("Error filling in template '{template}' (line {line}: {})", self.message)
+    }
+}
+
+impl<'vm> Renderer<'vm> {
+    /// Loads BOSH's evaluation context into the VM; once per VM.
+    pub fn new(vm: &'vm Vm, settings: Settings) -> problem::Result<Renderer<'vm>> {
+        vm.load_source("library", include_str!("../ruby/library.rb"))?;
+        vm.load_source("context", include_str!("../ruby/context.rb"))?;
+        vm.load_source("driver", include_str!("../ruby/driver.rb"))?;
+        Ok(Renderer { vm, settings })
+    }
+
+    /// Renders every unit; `contexts` are the specs that templates see.
+    ///
+    /// # Errors
+    /// Only where the VM itself fails; what a template does wrong is in its own result.
+    pub fn render(&self, contexts: &[Value], units: &[Unit]) -> problem::Result<Vec<Result<Vec<u8>, Failure>>> {
+        if units.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut preload: Vec<&'static str> = Vec::new();
+        let eager_contexts: Vec<bool> = contexts.iter().map(has_odd_keys).collect();
+        let encoded = units.iter().map(|unit| {
+            let facts = analysis::analyse(&unit.source.text);
+            for feature in facts.features {
+                if !preload.contains(&feature) {
+                    preload.push(feature);
+                }
+            }
+            let code = if scanner::has_magic_comment(&unit.source.text) {
+                analysis::delegate(&unit.source.text)
+            } else {
+                scanner::compile(&unit.source.text)
+            };
+            Value::map([
+                ("context", Value::Int(unit.context as i64)),
+                ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
+                ("code", utf8(code)),
+                ("fresh", Value::Bool(!facts.leaves_nothing_behind)),
+                ("eager", Value::Bool(facts.eager || eager_contexts[unit.context])),
+            ])
+        });
+        let encoded = Value::array(encoded.collect::<Vec<_>>());
+        let request = Value::map([
+            ("contexts", Value::array(contexts.iter().cloned())),
+            ("units", encoded),
+            ("preload", Value::array(preload.into_iter().map(Value::str))),
+            ("workers", Value::Int(self.settings.workers as i64)),
+            ("timeout", Value::Int(i64::from(self.settings.timeout))),
+        ]);
+        let reply = self.vm.call("render", request).map_err(|e| e.internal("render templates").because(&e.message))?;
+        let results = reply.as_array().unwrap_or_default();
+        if results.len() != units.len() {
+            return Err(Problem::internal("the embedded Ruby lost templates").into());
+        }
+        Ok(units.iter().zip(results).map(|(unit, result)| outcome(result, &contexts[unit.context], unit)).collect())
+    }
+}
+
+fn utf8(bytes: Vec<u8>) -> Value {
+    Value::Str(Rc::new(Text { bytes, encoding: Encoding::Utf8 }))
+}
+
+/// Keys that are neither Strings nor Symbols break OpenStructs: then BOSH fails the whole job, whatever its templates use.
+fn has_odd_keys(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => map.iter().any(|(k, v)| !matches!(k, Value::Str(_) | Value::Symbol(_)) || has_odd_keys(v)),
+        Value::Array(items) => items.iter().any(has_odd_keys),
+        _ => false,
+    }
+}
+
+fn outcome(result: &Value, context: &Value, unit: &Unit) -> Result<Vec<u8>, Failure> {
+    match result.as_array() {
+        Some([Value::Bool(true), Value::Str(text)]) => Ok(text.bytes.clone()),
+        Some([_, facts]) => {
+            let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let class = text("class");
+            let message = text("message");
+            let names = facts.get("properties").and_then(Value::as_array).unwrap_or_default();
+            let properties: Vec<String> = names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect();
+            let message = if class == "SyntaxError" { syntax_error(&message) } else { message };
+            Err(Failure {
+                message: Mask::new(context, &unit.source.text).apply(&message),
+                line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
+                properties,
+                link: facts.get("link").and_then(Value::as_str).map(str::to_owned),
+                class,
+            })
+        }
+        _ => Err(Failure {
+            class: "Boson::Bridge".into(),
+            message: "the embedded Ruby gave no result".into(),
+            line: None,
+            properties: Vec::new(),
+            link: None,
+        }),
+    }
+}
+
+/// Ruby's own words about a syntax error, without the file in front and the generated code behind.
+fn syntax_error(message: &str) -> String {
+    let first = message.lines().find(|line| !line.trim().is_empty()).unwrap_or(message);
+    match first.find(": ") {
+        Some(i) if first[..i].ends_with(|c: char| c.is_ascii_digit()) => first[i + 2..].to_owned(),
+        _ => first.to_owned(),
+    }
+}
