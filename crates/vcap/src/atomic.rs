@@ -3,9 +3,11 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use problem::{IoContext, Problem, Result};
+
+use crate::dirs::make_dirs;
 
 /// Writes `bytes` to `path` with exactly these permission bits; the directory must exist.
 ///
@@ -27,37 +29,10 @@ pub fn write_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 
 /// As [`write_file`], creating the directories above; those are removed again if the write fails.
 pub fn write_file_with_parents(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let created = create_parents(path)?;
-    write_file(path, bytes, mode).inspect_err(|_| {
-        for dir in created.iter().rev() {
-            // Best effort: a directory that somebody else uses by now stays.
-            let _ = fs::remove_dir(dir);
-        }
-    })
-}
-
-/// Creates the missing directories above `path`; gives those it made, outermost first.
-fn create_parents(path: &Path) -> Result<Vec<PathBuf>> {
-    let missing: Vec<_> = path
-        .ancestors()
-        .skip(1)
-        .take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists())
-        .map(Path::to_path_buf)
-        .collect();
-    let mut created = Vec::new();
-    for dir in missing.into_iter().rev() {
-        match fs::create_dir(&dir) {
-            Ok(()) => created.push(dir),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}
-            Err(e) => {
-                for dir in created.iter().rev() {
-                    let _ = fs::remove_dir(dir);
-                }
-                return Err(e).io("create", &dir);
-            }
-        }
-    }
-    Ok(created)
+    let made = make_dirs(parent(path))?;
+    write_file(path, bytes, mode)?;
+    made.keep();
+    Ok(())
 }
 
 fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {

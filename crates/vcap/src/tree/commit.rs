@@ -13,6 +13,7 @@ use problem::{IoContext, Problem, Problems, Result};
 
 use super::generation;
 use super::paths::Tree;
+use crate::dirs::{MadeDirs, make_dirs};
 use crate::owner::chown_where_possible;
 
 const CURRENT: &str = ".current";
@@ -21,8 +22,7 @@ const GENERATIONS: &str = ".generations";
 
 /// Commits; `after` is told of every change just made (tests look at each instant through it).
 pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn FnMut()) -> Result<()> {
-    let mut made_above = Undo::default();
-    make_tree_dir(dir, owner, &mut made_above)?;
+    let made_dirs = make_tree_dir(dir, owner)?;
     let handle = File::open(dir).io("open", dir)?;
     // The directory itself is what is locked: no lock file to leave behind.
     let lock = Flock::lock(handle, FlockArg::LockExclusive)
@@ -52,7 +52,7 @@ pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn
         after();
     }
     made.0.clear();
-    made_above.0.clear();
+    made_dirs.keep();
     if durable {
         lock.sync_all().io("flush", dir)?;
     }
@@ -81,20 +81,13 @@ fn is_generation(path: &Path) -> bool {
     path.parent().is_some_and(|parent| parent.ends_with(GENERATIONS))
 }
 
-fn make_tree_dir(dir: &Path, owner: (Uid, Gid), made: &mut Undo) -> Result<()> {
-    let missing: Vec<_> = dir.ancestors().take_while(|d| !d.as_os_str().is_empty() && !d.exists()).collect();
-    for missing in missing.into_iter().rev() {
-        match fs::create_dir(missing) {
-            Ok(()) => made.0.push(missing.to_path_buf()),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && missing.is_dir() => continue,
-            Err(e) => return Err(e).io("create", missing),
-        }
-        if missing == dir {
-            chown_where_possible(dir, owner)?;
-            fs::set_permissions(dir, Permissions::from_mode(0o750)).io("change the mode of", dir)?;
-        }
+fn make_tree_dir(dir: &Path, owner: (Uid, Gid)) -> Result<MadeDirs> {
+    let made = make_dirs(dir)?;
+    if made.made(dir) {
+        chown_where_possible(dir, owner)?;
+        fs::set_permissions(dir, Permissions::from_mode(0o750)).io("change the mode of", dir)?;
     }
-    Ok(())
+    Ok(made)
 }
 
 /// What lies in the directory before a commit.
