@@ -1,5 +1,7 @@
 //! The executable `copy-jobs` on real directories.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
