@@ -1,17 +1,113 @@
 //! Copies a release image's job sources into the shared volume.
+//!
+//! The copy is made in a hidden directory beside the destination and swapped in, so a reader sees the old sources or the
+//! new ones. It keeps permission bits (but not setuid and setgid), times, owners where possible, and links; hard links
+//! become files of their own. Nothing is flushed to a disk: the volume lives as long as its pod.
+
+mod copy;
+mod destination;
+mod interrupt;
+mod links;
+mod source;
+mod stage;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use problem::{Problem, Result};
 use startup::Common;
+use vcap::Vcap;
+
+use destination::Destination;
+use interrupt::{Interrupt, Stop};
+use source::Source;
+use stage::Stage;
 
 /// What `copy-jobs` is told.
 #[derive(Debug, Args)]
-pub struct Options {}
+#[command(after_long_help = include_str!("help.txt"))]
+pub struct Options {
+    /// Directory with the job sources: one directory per job [default: /var/vcap/jobs-src]
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
+    /// The whole destination; what is there is replaced [default: /var/vcap/all-releases/jobs-src/<release>]
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// Name of the release; required without --to
+    #[arg(long, env = "RELEASE_NAME", value_name = "NAME")]
+    pub release: Option<String>,
+}
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Copies a release image's job sources into the shared volume";
 
+/// Where a release image has its job sources.
+const JOBS_SRC: &str = "/var/vcap/jobs-src";
+
 /// Runs the verb; gives the exit code.
-pub fn run(_options: Options, _common: &Common) -> Result<u8> {
-    Err(Problem::internal("not built yet").into())
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    let destination = Destination::resolve(options.to.as_deref(), options.release.as_deref(), common)?;
+    let default = Vcap::under(&common.root).jobs_src();
+    let from = options.from.as_deref().unwrap_or(&default);
+    // Links in the default tree may name it without the root's prefix.
+    let also_known_as: &[&Path] = if options.from.is_none() { &[Path::new(JOBS_SRC)] } else { &[] };
+    let source = Source::read(from, also_known_as)?;
+    refuse_overlap(&source.root, &destination.path())?;
+    if source.items.is_empty() {
+        tracing::warn!(from = %from.display(), "there are no job sources to copy");
+    }
+    let interrupt = Interrupt::hold();
+    match copy(&source, &destination, &interrupt) {
+        Ok(()) => {
+            tracing::info!(from = %from.display(), to = %destination.path().display(), "copied the job sources");
+            Ok(0)
+        }
+        Err(Stop::Failed(problems)) => Err(problems),
+        Err(Stop::Signal(signal)) => Ok(interrupt.end(signal)),
+    }
+}
+
+/// How often a directory above the destination may disappear (another run that failed takes its own away again).
+const ATTEMPTS: usize = 5;
+
+fn copy(source: &Source, destination: &Destination, interrupt: &Interrupt) -> std::result::Result<(), Stop> {
+    for attempt in 1.. {
+        // A failure removes the stage first, then the directories made for it.
+        let (parent, made) = destination.open_parent()?;
+        destination.check_replaceable(parent.as_fd())?;
+        let stage = match Stage::new(parent.as_fd(), &destination.name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && attempt < ATTEMPTS => continue,
+            stage => stage.map_err(|e| unwritable(destination, &e))?,
+        };
+        copy::copy(source, stage.dir(), interrupt)?;
+        interrupt.check()?;
+        stage.swap_in().map_err(|e| unwritable(destination, &e))?;
+        made.keep();
+        break;
+    }
+    Ok(())
+}
+
+fn unwritable(destination: &Destination, e: &io::Error) -> Problem {
+    let problem = Problem::internal(format!("cannot write {}", destination.path().display())).because(e);
+    match e.kind() {
+        io::ErrorKind::ResourceBusy => problem.hint("a mount point cannot be replaced: name a directory below it"),
+        _ => problem,
+    }
+}
+
+/// Refuses to replace what is being copied, or to copy the copy into itself.
+fn refuse_overlap(source: &Path, destination: &Path) -> Result<()> {
+    let resolved = destination.parent().and_then(|parent| parent.canonicalize().ok());
+    let resolved = resolved.zip(destination.file_name()).map(|(parent, name)| parent.join(name));
+    let Some(resolved) = resolved else { return Ok(()) };
+    if resolved.starts_with(source) || source.starts_with(&resolved) {
+        let both = format!("{} and {} overlap", source.display(), destination.display());
+        return Err(Problem::input(format!("cannot copy: {both}"))
+            .hint("the destination is replaced as a whole")
+            .into());
+    }
+    Ok(())
 }

@@ -1,1 +1,3 @@
 //! Helpers for tests; never in a shipped executable.
+
+pub mod files;

@@ -1,5 +1,9 @@
 //! The `/var/vcap` tree: typed paths under an injectable root, atomic writes, modes and owners.
 
+pub mod atomic;
+pub mod dirs;
 mod layout;
+pub mod owner;
+pub mod tree;
 
 pub use layout::Vcap;
