@@ -2,6 +2,8 @@
 
 pub mod atomic;
 mod layout;
+pub mod log_file;
+pub mod own_dir;
 pub mod owner;
 pub mod tree;
 
