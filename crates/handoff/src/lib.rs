@@ -2,3 +2,4 @@
 
 pub mod bpm_info;
 pub mod output;
+pub mod process_state;
