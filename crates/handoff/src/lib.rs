@@ -3,3 +3,4 @@
 pub mod bpm_info;
 pub mod output;
 pub mod properties;
+pub mod process_state;

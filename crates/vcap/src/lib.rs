@@ -3,6 +3,8 @@
 pub mod atomic;
 pub mod dirs;
 mod layout;
+pub mod log_file;
+pub mod own_dir;
 pub mod owner;
 pub mod tree;
 

@@ -1,0 +1,73 @@
+//! `/var/vcap/sys/run/boson/<job>/<process>.state`: what `run-process` tells about its process to whoever shows the status.
+
+use problem::{Place, Problem};
+use serde::{Deserialize, Serialize};
+
+/// The whole document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessState {
+    /// What the process is doing.
+    pub state: State,
+    /// Its id, in the namespace of its supervisor; of an ended process the id that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
+    /// What `run-process` exits with: the process' own code, or 128 + the signal; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
+    /// The signal that ended it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+}
+
+/// What a process is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It runs.
+    Running,
+    /// It ended well: with 0, or because it was asked to stop.
+    Exited,
+    /// It ended by itself and not with 0, or could not be started.
+    Crashed,
+}
+
+impl ProcessState {
+    /// The document's text.
+    pub fn encode(&self) -> String {
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads the document; `path` is named in the problem.
+    pub fn decode(text: &str, path: &str) -> problem::Result<ProcessState> {
+        Ok(serde_json::from_str(text)
+            .map_err(|e| Problem::internal("not a process state").at(Place::file(path)).because(e))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_survives_a_round_trip() {
+        let cases = [
+            (
+                ProcessState { state: State::Running, pid: Some(7), exit_code: None, signal: None, since: 5 },
+                "{\"state\":\"running\",\"pid\":7,\"since\":5}\n",
+            ),
+            (
+                ProcessState { state: State::Crashed, pid: Some(7), exit_code: Some(137), signal: Some(9), since: 6 },
+                "{\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"since\":6}\n",
+            ),
+        ];
+        for (state, text) in cases {
+            assert_eq!(state.encode(), text);
+            assert_eq!(ProcessState::decode(text, "x").unwrap(), state);
+        }
+        assert_eq!(ProcessState::decode("", "x").unwrap_err().exit_code(), 70);
+    }
+}

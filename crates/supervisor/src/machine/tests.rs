@@ -1,0 +1,161 @@
+//! The machine as tables: what happens, and what is done about it.
+
+use super::*;
+use Action::{Arm, Finish, Send};
+use Event::{Deadline, Exited, NoChildren, Signal};
+use Target::{Everything, Process};
+
+const HUP: i32 = 1;
+const STOP: Duration = Duration::from_secs(15);
+const QUIT: Duration = Duration::from_secs(2);
+
+fn check(processes: usize, stop_signal: i32, steps: &[(Event, &[Action])]) -> Machine {
+    let mut machine = Machine::new(processes, Policy { stop_signal, ..Policy::default() });
+    for (number, (event, actions)) in steps.iter().enumerate() {
+        assert_eq!(machine.on(*event), *actions, "step {number}: {event:?}");
+    }
+    machine
+}
+
+#[test]
+fn a_process_that_ends_by_itself_ends_the_run() {
+    let leftovers: &[Action] = &[Send(Everything, 15), Arm(QUIT)];
+    let machine = check(1, 15, &[(Exited(0, Exit::Code(3)), leftovers), (NoChildren, &[Finish]), (Deadline, &[])]);
+    assert!(machine.is_done() && !machine.stop_requested());
+}
+
+#[test]
+fn a_stop_escalates_from_the_shutdown_signal_over_quit_to_kill() {
+    let machine = check(
+        1,
+        2,
+        &[
+            (Signal(15), &[Send(Process(0), 2), Arm(STOP)]),
+            (Deadline, &[Send(Process(0), 3), Arm(QUIT)]),
+            (Deadline, &[Send(Everything, 9), Arm(KILL_INTERVAL)]),
+            (Exited(0, Exit::Signal(9)), &[]),
+            (Deadline, &[Send(Everything, 9), Arm(KILL_INTERVAL)]),
+            (NoChildren, &[Finish]),
+        ],
+    );
+    assert!(machine.is_done() && machine.stop_requested());
+}
+
+#[test]
+fn int_stops_as_term_does_and_a_second_one_changes_nothing() {
+    check(
+        1,
+        15,
+        &[
+            (Signal(2), &[Send(Process(0), 15), Arm(STOP)]),
+            (Signal(2), &[]),
+            (Signal(15), &[]),
+            (Exited(0, Exit::Code(0)), &[Send(Everything, 15), Arm(QUIT)]),
+            (NoChildren, &[Finish]),
+        ],
+    );
+}
+
+#[test]
+fn other_signals_are_forwarded_as_long_as_the_process_lives() {
+    check(
+        1,
+        15,
+        &[
+            (Signal(HUP), &[Send(Process(0), HUP)]),
+            (Signal(40), &[Send(Process(0), 40)]),
+            (Signal(15), &[Send(Process(0), 15), Arm(STOP)]),
+            (Signal(HUP), &[Send(Process(0), HUP)]),
+            (Exited(0, Exit::Code(0)), &[Send(Everything, 15), Arm(QUIT)]),
+            (Signal(HUP), &[]),
+        ],
+    );
+}
+
+#[test]
+fn what_a_process_leaves_behind_is_terminated_and_then_killed() {
+    check(
+        1,
+        15,
+        &[
+            (Exited(0, Exit::Code(0)), &[Send(Everything, 15), Arm(QUIT)]),
+            (Signal(15), &[]),
+            (Deadline, &[Send(Everything, 9), Arm(KILL_INTERVAL)]),
+            (NoChildren, &[Finish]),
+        ],
+    );
+}
+
+#[test]
+fn several_processes_are_one_run() {
+    check(
+        3,
+        15,
+        &[
+            (Exited(1, Exit::Code(1)), &[]),
+            (NoChildren, &[]),
+            (Signal(HUP), &[Send(Process(0), HUP), Send(Process(2), HUP)]),
+            (Signal(15), &[Send(Process(0), 15), Send(Process(2), 15), Arm(STOP)]),
+            (Exited(0, Exit::Code(0)), &[]),
+            (Deadline, &[Send(Process(2), 3), Arm(QUIT)]),
+            (Exited(2, Exit::Signal(3)), &[Send(Everything, 15), Arm(QUIT)]),
+            (NoChildren, &[Finish]),
+        ],
+    );
+}
+
+#[test]
+fn a_process_that_cannot_be_killed_does_not_hold_the_run_for_ever() {
+    let mut machine = Machine::new(1, Policy::default());
+    machine.on(Signal(15));
+    let deadlines = (1..1000).find(|_| machine.on(Deadline) == [Finish]);
+    assert_eq!(deadlines, Some(52), "QUIT, fifty times KILL, and the end");
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            (1..64i32).prop_map(Signal),
+            (0..3usize, any::<u8>()).prop_map(|(process, code)| Exited(process, Exit::Code(code))),
+            Just(NoChildren),
+            Just(Deadline),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_a_stop_ends_in_kill_or_exit(events in prop::collection::vec(event(), 0..40)) {
+            let mut machine = Machine::new(3, Policy::default());
+            let mut alive = [true; 3];
+            let mut killed = false;
+            let mut armed = false;
+            let mut finished = 0;
+            let until_done = [Signal(15)].into_iter().chain(std::iter::repeat_n(Deadline, 60));
+            for event in events.into_iter().chain(until_done) {
+                // What cannot happen: a deadline that nobody armed, a process that ends twice, no children while one lives.
+                match event {
+                    Deadline if !armed => continue,
+                    Exited(process, _) if !std::mem::take(&mut alive[process]) => continue,
+                    NoChildren if alive.contains(&true) => continue,
+                    _ => {}
+                }
+                for action in machine.on(event) {
+                    match action {
+                        Send(Everything, 9) => killed = true,
+                        Send(Process(process), _) => prop_assert!(alive[process], "a dead process got a signal"),
+                        Send(Everything, _) => {}
+                        Arm(_) => armed = true,
+                        Finish => finished += 1,
+                    }
+                }
+            }
+            prop_assert!(machine.is_done());
+            prop_assert_eq!(finished, 1);
+            prop_assert!(killed || !alive.contains(&true), "a process was left alone without KILL");
+        }
+    }
+}
