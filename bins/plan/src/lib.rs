@@ -1,17 +1,57 @@
-//! Resolves properties and links, renders BPM info.
+//! Resolves properties and links of a deployment's instance groups and renders their BPM info (specification, "Data
+//! Gathering").
 
-use clap::Args;
-use problem::{Problem, Result};
+mod bpm_info;
+mod input;
+mod options;
+mod write;
+
+use deployment::identity::Domain;
+use dialect_erb::Renderer;
+use dialect_erb::render::Settings;
+use instance_group::{Deployment, Resolved};
+pub use options::{Kind, Options};
+use problem::{Place, Problem, Result};
+use ruby::Vm;
 use startup::Common;
 
-/// What `plan` is told.
-#[derive(Debug, Args)]
-pub struct Options {}
-
 /// One line for `--help`.
-pub const ABOUT: &str = "Resolves properties and links, renders BPM info";
+pub const ABOUT: &str = "Resolves properties and links of instance groups, and what runs in them";
 
 /// Runs the verb; gives the exit code.
-pub fn run(_options: Options, _common: &Common) -> Result<u8> {
-    Err(Problem::internal("not built yet").into())
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    let request = options.check(common)?;
+    let vm = Vm::start()?;
+    let input = input::read(&vm, &request)?;
+    let domain = Domain {
+        deployment: request.deployment_name.clone().unwrap_or_else(|| input.manifest.name.clone()),
+        namespace: request.namespace.clone(),
+        service_domain: request.service_domain.clone(),
+    };
+    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs };
+    let outcome = instance_group::resolve(&deployment).map_err(|mut problems| {
+        vm.locate(&mut problems, &input.document);
+        problems
+    })?;
+    for warning in &outcome.warnings {
+        tracing::warn!("{warning}");
+    }
+    let mut groups = match &request.group {
+        Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
+        None => outcome.groups,
+    };
+    let renderer = Renderer::new(&vm, Settings::default())?;
+    let infos = bpm_info::render(&renderer, &input, &mut groups)?;
+    write::write(&vm, &request, &groups, &infos)?;
+    Ok(0)
+}
+
+fn choose(groups: Vec<Resolved>, name: &str, manifest: &str) -> Result<Resolved> {
+    let known: Vec<String> = groups.iter().map(|g| g.name.clone()).collect();
+    groups.into_iter().find(|g| g.name == name).ok_or_else(|| {
+        Problem::input(format!("instance group '{name}' not found"))
+            .at(Place::file(manifest))
+            .hint(format!("the manifest's instance groups are: {}", known.join(", ")))
+            .into()
+    })
 }

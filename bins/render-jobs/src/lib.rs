@@ -1,17 +1,147 @@
-//! Renders every job template of an instance group for one pod.
+//! Renders every template of every job of an instance group, for the pod it runs in (specification, "Render Templates").
+//!
+//! Everything is rendered in memory and committed at once; a failure changes nothing.
 
-use clap::Args;
-use problem::{Problem, Result};
+mod identity;
+mod options;
+mod sources;
+mod tree;
+
+use dialect_erb::render::Settings;
+use dialect_erb::report::{Entry, did_you_mean, report};
+use dialect_erb::{Failure, Renderer, Unit};
+use instance_group::{Instance, Resolved};
+pub use options::Options;
+use problem::{IoContext, Note, Place, Problem, Problems, Result};
+use ruby::{Document, Vm};
+use sources::JobSources;
 use startup::Common;
-
-/// What `render-jobs` is told.
-#[derive(Debug, Args)]
-pub struct Options {}
+use template::RenderedFile;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Renders every job template of an instance group for one pod";
 
 /// Runs the verb; gives the exit code.
-pub fn run(_options: Options, _common: &Common) -> Result<u8> {
-    Err(Problem::internal("not built yet").into())
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    let request = options.check(common)?;
+    let vm = Vm::start()?;
+    let group = read_group(&vm, &request)?;
+    let instance = identity::of_this_pod(&group, &request)?;
+    let jobs = sources::read(&vm, &group, &request.jobs_src)?;
+    let renderer = Renderer::new(&vm, Settings::default())?;
+    let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?;
+    tree::commit(&request, &group, &rendered)?;
+    tracing::info!(group = group.name, index = instance.index, "rendered the jobs");
+    Ok(0)
+}
+
+fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {
+    let path = &request.resolved;
+    let file = path.display().to_string();
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Problem::input(format!("there is no resolved instance group {file}"))
+                .hint("it is the properties.yaml that `plan ig-resolved` made; give its path with BOSH_MANIFEST_PATH")
+                .into());
+        }
+        Err(e) => return Err(e).io("read", path),
+    };
+    let document = Document { file, text };
+    let value = vm.load_yaml(std::slice::from_ref(&document))?.remove(0)?;
+    let groups = handoff::properties::decode(&value, &document.file).map_err(|mut problems| {
+        vm.locate(&mut problems, &document);
+        problems
+    })?;
+    let known: Vec<String> = groups.iter().map(|g| g.name.clone()).collect();
+    groups.into_iter().find(|g| g.name == request.group).ok_or_else(|| {
+        Problem::input(format!("instance group '{}' not found", request.group))
+            .at(Place::file(&document.file))
+            .hint(format!("the document's instance groups are: {}", known.join(", ")))
+            .into()
+    })
+}
+
+/// The rendered files of one job.
+pub(crate) struct RenderedJob {
+    pub(crate) name: String,
+    pub(crate) files: Vec<RenderedFile>,
+}
+
+fn render(
+    renderer: &Renderer,
+    group: &Resolved,
+    instance: &Instance,
+    jobs: &[JobSources],
+    ip: Option<&str>,
+) -> Result<Vec<RenderedJob>> {
+    let mut contexts = Vec::new();
+    let mut units = Vec::new();
+    for (job, sources) in group.jobs.iter().zip(jobs) {
+        let identity = Instance::new(&group.domain, &group.name, &job.name, instance.index, instance.az.clone());
+        contexts.push(group.spec(job, &identity, ip));
+        for template in &sources.templates {
+            units.push(Unit { context: contexts.len() - 1, job: &job.name, source: &template.source });
+        }
+    }
+    let mut results = renderer.render(&contexts, &units)?.into_iter();
+    let mut rendered = Vec::new();
+    let mut entries = Vec::new();
+    for (job, sources) in group.jobs.iter().zip(jobs) {
+        let mut files = Vec::new();
+        let mut monit_failed = false;
+        for template in &sources.templates {
+            match results.next() {
+                Some(Ok(content)) => files.push(RenderedFile { destination: template.destination.clone(), content }),
+                // BOSH renders monit first, and where it fails none of the job's templates.
+                Some(Err(failure)) if !monit_failed => {
+                    monit_failed = template.is_monit();
+                    entries.push(entry(&job.name, sources, template, &failure));
+                }
+                _ => {}
+            }
+        }
+        files.push(RenderedFile { destination: ".bosh/links.json".into(), content: tree::links_json(&job.provides) });
+        rendered.push(RenderedJob { name: job.name.clone(), files });
+    }
+    if entries.is_empty() { Ok(rendered) } else { Err(report(&group.name, entries).into()) }
+}
+
+fn entry(job: &str, sources: &JobSources, template: &sources::Template, failure: &Failure) -> Entry {
+    let mut place = Place::file(&template.source.file);
+    place.line = failure.line;
+    place.excerpt = failure.line.and_then(|line| template.source.line(line));
+    Entry {
+        job: job.to_owned(),
+        text: failure.text(&template.source.name),
+        is_monit: template.is_monit(),
+        note: Note { place, hint: hint(job, sources, failure) },
+    }
+}
+
+fn hint(job: &str, sources: &JobSources, failure: &Failure) -> Option<String> {
+    if let Some(link) = &failure.link {
+        let consumed = sources.spec.consumes.iter().map(|c| c.name.as_str());
+        if sources.spec.consumes.iter().any(|c| c.name == *link) {
+            return Some(format!("link '{link}' is optional and was not resolved: use if_link('{link}')"));
+        }
+        return Some(match did_you_mean(link, consumed) {
+            Some(name) => format!("did you mean '{name}'?"),
+            None => format!("job '{job}' does not consume a link '{link}': declare it in its spec"),
+        });
+    }
+    let name = failure.properties.first()?;
+    if sources.spec.property(name).is_some() {
+        return Some(format!("'{name}' has no default: set it in the manifest"));
+    }
+    let declared = sources.spec.properties.iter().map(|p| p.name.as_str());
+    Some(match did_you_mean(name, declared) {
+        Some(meant) => format!("did you mean '{meant}'?"),
+        None => format!("the spec of job '{job}' does not declare '{name}': what is not declared is not there"),
+    })
+}
+
+/// Problems as one result, where steps collect them.
+pub(crate) fn all<T>(value: T, problems: Vec<Problem>) -> Result<T> {
+    Problems::check(problems).map(|()| value)
 }

@@ -2,5 +2,5 @@
 
 pub mod bpm_info;
 pub mod output;
-pub mod properties;
 pub mod process_state;
+pub mod properties;

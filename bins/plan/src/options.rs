@@ -1,0 +1,113 @@
+//! The command line of `plan`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use problem::{Problem, Problems, Result};
+use startup::Common;
+
+/// What `plan` is told.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  plan ig-resolved --bosh-manifest-path manifest.yml --base-dir /var/vcap/all-releases -g nats --output out.json
+      one instance group, as a container of the gather Job does
+  plan --bosh-manifest-path manifest.yml --base-dir /var/vcap/all-releases --output-dir out
+      all groups at once: out/<group>/ig-resolved/output.json and out/<group>/bpm/output.json
+
+Job specs and templates are read from <base-dir>/jobs-src/<release>/<job>/. Exit codes: 0 done, 2 usage, 65 the
+manifest, a job spec or a link is wrong, 66 a bpm.yml template failed, 70 the environment failed.")]
+pub struct Options {
+    /// What to write; without it, everything for every group (needs --output-dir)
+    #[arg(value_name = "KIND")]
+    pub kind: Option<Kind>,
+    /// The deployment manifest, variables interpolated [default: /var/run/secrets/deployment/manifest.yaml]
+    #[arg(short = 'm', long, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
+    pub bosh_manifest_path: Option<PathBuf>,
+    /// Directory with jobs-src/<release>/<job>/ [default: /var/vcap/all-releases]
+    #[arg(short = 'b', long, env = "BASE_DIR", value_name = "DIR")]
+    pub base_dir: Option<PathBuf>,
+    /// The deployment's name [default: the manifest's]
+    #[arg(short = 'n', long, env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    pub deployment_name: Option<String>,
+    /// Namespace, the second part of addresses
+    #[arg(long, env = "KUBE_NAMESPACE", value_name = "NAME", default_value = "default")]
+    pub kube_namespace: String,
+    /// The rest of addresses, appended as it is
+    #[arg(long, env = "KUBE_SERVICE_DOMAIN", value_name = "DOMAIN", default_value = "svc.cluster.local")]
+    pub kube_service_domain: String,
+    /// The instance group (needed with KIND; else only this one)
+    #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
+    pub instance_group_name: Option<String>,
+    /// The file to write, with KIND [default: /mnt/quarks/output.json]
+    #[arg(short = 'o', long, env = "OUTPUT", value_name = "FILE", conflicts_with = "output_dir")]
+    pub output: Option<PathBuf>,
+    /// The directory to write, without KIND
+    #[arg(long, env = "OUTPUT_DIR", value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+}
+
+/// The documents that `plan` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// properties.yaml: properties, links and identities of the group
+    IgResolved,
+    /// bpm.yaml: what runs in the group
+    Bpm,
+}
+
+/// The options, checked and completed.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) manifest: PathBuf,
+    pub(crate) base: PathBuf,
+    pub(crate) deployment_name: Option<String>,
+    pub(crate) namespace: String,
+    pub(crate) service_domain: String,
+    pub(crate) group: Option<String>,
+    pub(crate) output: Output,
+}
+
+/// Where to write what.
+#[derive(Debug)]
+pub(crate) enum Output {
+    File(Kind, PathBuf),
+    Directory(PathBuf),
+}
+
+impl Options {
+    /// Completes the options; empty values count as absent, as pod specs give them.
+    pub(crate) fn check(self, common: &Common) -> Result<Request> {
+        let given = |text: Option<String>| text.filter(|t| !t.is_empty());
+        let path = |path: Option<PathBuf>| path.filter(|p| !p.as_os_str().is_empty());
+        let group = given(self.instance_group_name);
+        let mut problems = Vec::new();
+        if self.kind.is_some() && group.is_none() {
+            problems.push(
+                Problem::usage("plan KIND needs an instance group")
+                    .hint("give --instance-group-name or INSTANCE_GROUP_NAME"),
+            );
+        }
+        let output_dir = path(self.output_dir);
+        if self.kind.is_none() && output_dir.is_none() {
+            problems.push(
+                Problem::usage("plan needs a KIND or --output-dir")
+                    .hint("`plan ig-resolved -g GROUP` writes one document, `plan --output-dir DIR` all of them"),
+            );
+        }
+        Problems::check(problems)?;
+        let output = match (self.kind, output_dir) {
+            (Some(kind), _) => Output::File(kind, common.path(path(self.output).as_deref(), "/mnt/quarks/output.json")),
+            (None, dir) => Output::Directory(dir.unwrap_or_default()),
+        };
+        Ok(Request {
+            manifest: common
+                .path(path(self.bosh_manifest_path).as_deref(), "/var/run/secrets/deployment/manifest.yaml"),
+            base: common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases"),
+            deployment_name: given(self.deployment_name),
+            namespace: self.kube_namespace,
+            service_domain: self.kube_service_domain,
+            group,
+            output,
+        })
+    }
+}

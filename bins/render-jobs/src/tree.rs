@@ -1,0 +1,71 @@
+//! The rendered tree: modes, the generated file, the commit.
+
+use instance_group::Resolved;
+use problem::Result;
+use vcap::tree::RenderedEntry;
+
+use crate::RenderedJob;
+use crate::options::Request;
+
+/// BOSH's agent: everything 0640, but `bin/` 0750, whatever the modes of the sources.
+fn mode(destination: &str) -> u32 {
+    if destination.starts_with("bin/") { 0o750 } else { 0o640 }
+}
+
+/// Writes everything at once.
+pub(crate) fn commit(request: &Request, group: &Resolved, jobs: &[RenderedJob]) -> Result<()> {
+    let mut entries = Vec::new();
+    for job in jobs {
+        for file in &job.files {
+            entries.push(RenderedEntry {
+                path: format!("{}/{}", job.name, file.destination),
+                content: file.content.clone(),
+                mode: mode(&file.destination),
+            });
+        }
+    }
+    let directories: Vec<String> = group.jobs.iter().map(|job| job.name.clone()).collect();
+    let (_, gid) = vcap::owner::vcap_ids(&request.root);
+    vcap::tree::commit(&request.output, &entries, &directories, (nix::unistd::Uid::from_raw(0), gid))
+}
+
+/// `.bosh/links.json`: name, type and group of the links that the job provides, by group (BOSH's job template renderer).
+pub(crate) fn links_json(provides: &[(String, String)]) -> Vec<u8> {
+    let mut links: Vec<(String, &String, &String)> =
+        provides.iter().map(|(name, link_type)| (format!("{name}-{link_type}"), name, link_type)).collect();
+    links.sort();
+    if links.is_empty() {
+        return b"[\n\n]\n".to_vec();
+    }
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let objects: Vec<String> = links
+        .iter()
+        .map(|(group, name, link_type)| {
+            format!(
+                "  {{\n    \"name\": {},\n    \"type\": {},\n    \"group\": {}\n  }}",
+                quoted(name),
+                quoted(link_type),
+                quoted(group)
+            )
+        })
+        .collect();
+    format!("[\n{}\n]\n", objects.join(",\n")).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_listed_as_ruby_prints_them() {
+        assert_eq!(links_json(&[]), b"[\n\n]\n");
+        let two = [("b".to_owned(), "t".to_owned()), ("a".to_owned(), "t".to_owned())];
+        let text = String::from_utf8(links_json(&two)).unwrap();
+        assert!(text.starts_with("[\n  {\n    \"name\": \"a\",\n    \"type\": \"t\",\n    \"group\": \"a-t\"\n  },\n"));
+    }
+
+    #[test]
+    fn only_what_lies_in_bin_is_executable() {
+        assert_eq!((mode("bin/a"), mode("config/bin/a"), mode("x")), (0o750, 0o640, 0o640));
+    }
+}
