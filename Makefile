@@ -1,0 +1,33 @@
+# What one does with these sources; `make` alone lists it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test lint fmt
+
+# Where rustup puts cargo, for shells that have not been told.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+help: ## List what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do printf 'make %-8s %s\n' "$$name" "$$what"; done
+
+deps: ## Install the Debian packages that are missing (root), or say how
+	@.ci/deps
+
+build: deps ## Build the executables (target/release/boson, target/release/boson-pod)
+	@cargo build --release --locked -p boson -p boson-pod
+
+demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release, and prove that it works
+	@e2e/demo
+
+test: deps ## Run all tests that need no Kubernetes cluster
+	@cargo test --workspace --locked --no-fail-fast
+
+lint: deps ## Check format, lints, documentation and dependencies
+	@cargo fmt --all --check
+	@cargo clippy --workspace --all-targets --locked -- -D warnings
+	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
+	@cargo run -q --locked -p xtask -- deny
+
+fmt: ## Format the Rust sources
+	@cargo fmt --all

@@ -1,0 +1,179 @@
+//! Reads `docs/architecture.md`: the tables in it are what the workspace is held to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The document.
+pub const DOCUMENT: &str = "docs/architecture.md";
+
+/// The tables of the document.
+#[derive(Debug, Default)]
+pub struct Architecture {
+    /// By name, what the document says of each crate.
+    pub crates: BTreeMap<String, Crate>,
+    /// Who never depends on what, not even indirectly.
+    pub dependency_rules: Vec<Rule>,
+    /// Whose sources never contain what.
+    pub source_rules: Vec<Rule>,
+}
+
+/// A crate's line.
+#[derive(Debug)]
+pub struct Crate {
+    /// The heading that it stands under, in lower case and the singular: `verb`, `pure crate`...
+    pub kind: String,
+    /// What it is linked with directly.
+    pub depends_on: BTreeSet<String>,
+}
+
+/// A line of a rule table.
+#[derive(Debug)]
+pub struct Rule {
+    /// First column.
+    pub who: Names,
+    /// Second column.
+    pub never: Names,
+}
+
+/// Names as the document writes them: `every <kind>`, `all but` and names, or names; each in backticks.
+#[derive(Debug)]
+pub enum Names {
+    /// `every verb`, and perhaps more names.
+    Every(String, BTreeSet<String>),
+    /// `all but` these.
+    AllBut(BTreeSet<String>),
+    /// These.
+    These(BTreeSet<String>),
+}
+
+impl Architecture {
+    /// Reads the document.
+    pub fn load() -> Result<Architecture, String> {
+        Architecture::parse(&crate::read(DOCUMENT)?)
+    }
+
+    fn parse(text: &str) -> Result<Architecture, String> {
+        let mut architecture = Architecture::default();
+        let mut heading = String::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            if let Some(title) = line.strip_prefix('#') {
+                heading = title.trim_start_matches('#').trim().to_lowercase();
+            }
+            let Some(cells) = cells(line) else { continue };
+            let wrong = |what: &str| format!("{DOCUMENT}:{number}: {what}");
+            match (heading.as_str(), cells.as_slice()) {
+                ("who never depends on what", [who, never, ..]) => {
+                    architecture.dependency_rules.push(Rule { who: Names::parse(who), never: Names::parse(never) });
+                }
+                ("whose sources never contain what", [who, never, ..]) => {
+                    architecture.source_rules.push(Rule { who: Names::parse(who), never: Names::parse(never) });
+                }
+                (kind, [name, _, depends_on]) if ticked(name).len() == 1 => {
+                    let name = ticked(name).into_iter().next().unwrap_or_default();
+                    let line = Crate { kind: singular(kind), depends_on: ticked(depends_on) };
+                    if architecture.crates.insert(name, line).is_some() {
+                        return Err(wrong("a crate has one line"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(architecture)
+    }
+
+    /// Whether `names` means this crate.
+    pub fn means(&self, names: &Names, name: &str) -> bool {
+        match names {
+            Names::Every(kind, more) => {
+                more.contains(name) || self.crates.get(name).is_some_and(|c| *kind == "crate" || c.kind == *kind)
+            }
+            Names::AllBut(names) => !names.contains(name),
+            Names::These(names) => names.contains(name),
+        }
+    }
+}
+
+impl Names {
+    fn parse(cell: &str) -> Names {
+        let names = ticked(cell);
+        let words: String = cell.split('`').step_by(2).collect();
+        let words = words.trim();
+        if words.starts_with("all but") {
+            Names::AllBut(names)
+        } else if let Some(kind) = words.strip_prefix("every ") {
+            Names::Every(kind.trim_end_matches([',', ' ']).to_owned(), names)
+        } else {
+            Names::These(names)
+        }
+    }
+}
+
+/// The cells of a table's line; neither its head nor its ruler has any that matter, but they do no harm.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    let cells: Vec<&str> = inside.split('|').map(str::trim).collect();
+    let ruler = cells.iter().all(|c| c.chars().all(|c| matches!(c, '-' | ':')));
+    let head = !inside.contains('`');
+    (!ruler && !head).then_some(cells)
+}
+
+/// What stands in backticks.
+fn ticked(cell: &str) -> BTreeSet<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn singular(heading: &str) -> String {
+    heading.strip_suffix('s').unwrap_or(heading).to_owned()
+}
+
+/// The document's text with the third column of every crate's line replaced by what `direct` gives for its name.
+pub fn with_dependencies(text: &str, direct: &BTreeMap<String, BTreeSet<String>>) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let replaced = cells(line).and_then(|cells| match cells.as_slice() {
+            [name, what, _] => {
+                let dependencies = direct.get(name.trim_matches('`'))?;
+                let list: Vec<String> = dependencies.iter().map(|d| format!("`{d}`")).collect();
+                Some(format!("| {name} | {what} | {} |", list.join(" ")))
+            }
+            _ => None,
+        });
+        out.push_str(replaced.as_deref().unwrap_or(line));
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+### Verbs
+| verb | what | is linked with |
+|---|---|---|
+| `plan` | plans | `problem` `clap` |
+
+### Who never depends on what
+| who | never |
+|---|---|
+| every verb, `x` | `plan` |
+| all but `plan` | every verb |
+";
+
+    #[test]
+    fn tables_are_read() {
+        let a = Architecture::parse(TEXT).unwrap();
+        assert_eq!(a.crates["plan"].kind, "verb");
+        assert_eq!(a.crates["plan"].depends_on, ["clap", "problem"].map(String::from).into());
+        assert_eq!(a.dependency_rules.len(), 2);
+        let [first, second] = a.dependency_rules.as_slice() else { panic!() };
+        assert!(a.means(&first.who, "plan") && a.means(&first.who, "x") && !a.means(&first.who, "y"));
+        assert!(a.means(&second.never, "plan") && !a.means(&second.who, "plan") && a.means(&second.who, "y"));
+    }
+
+    #[test]
+    fn the_dependency_column_is_replaced() {
+        let direct = BTreeMap::from([("plan".to_owned(), BTreeSet::from(["a".to_owned(), "b".to_owned()]))]);
+        assert!(with_dependencies(TEXT, &direct).contains("| `plan` | plans | `a` `b` |\n"));
+    }
+}

@@ -1,0 +1,69 @@
+//! What a reader may expect of every file.
+
+use xtask::sources::{all, rust};
+
+const LONGEST: usize = 500;
+
+#[test]
+fn no_rust_file_is_too_long_to_read() {
+    let long: Vec<String> = rust()
+        .unwrap()
+        .iter()
+        .filter(|f| f.text.lines().count() > LONGEST)
+        .map(|f| format!("{}: {} lines", f.path, f.text.lines().count()))
+        .collect();
+    assert!(long.is_empty(), "split by subject (at most {LONGEST} lines):\n{}", long.join("\n"));
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    // In two parts, so that this file does not find itself.
+    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
+    let mut found = Vec::new();
+    for file in all().unwrap().iter().filter(|f| f.path != "Cargo.lock") {
+        for (number, line) in (1..).zip(file.text.lines()) {
+            if marks.iter().any(|mark| line.contains(mark)) {
+                found.push(format!("{}:{number}: {line}", file.path));
+            }
+        }
+    }
+    assert!(found.is_empty(), "do it, or file an issue:\n{}", found.join("\n"));
+}
+
+#[test]
+fn every_crate_says_at_its_top_what_it_is() {
+    for file in rust().unwrap() {
+        if file.path.ends_with("/src/lib.rs") || file.path.ends_with("/src/main.rs") {
+            assert!(file.text.starts_with("//!"), "{}: starts without a doc comment", file.path);
+        }
+    }
+}
+
+#[test]
+fn no_test_is_switched_off() {
+    let mark = concat!("#[", "ignore");
+    let off: Vec<String> = rust().unwrap().into_iter().filter(|f| f.text.contains(mark)).map(|f| f.path).collect();
+    assert!(off.is_empty(), "tests that nobody runs: {off:?}");
+}
+
+#[test]
+fn text_files_end_with_one_newline_and_no_trailing_blanks() {
+    let mut wrong = Vec::new();
+    for file in all().unwrap() {
+        let ours = [".rs", ".toml", ".md", ".rb"].iter().any(|end| file.path.ends_with(end));
+        let snapshot = file.path.contains("/tests/") || file.path.contains("/scenarios/");
+        if !ours || snapshot || file.text.is_empty() {
+            continue;
+        }
+        if !file.text.ends_with('\n') || file.text.ends_with("\n\n") {
+            wrong.push(format!("{}: end", file.path));
+        }
+        wrong.extend(
+            (1..)
+                .zip(file.text.lines())
+                .filter(|(_, line)| line.ends_with([' ', '\t']))
+                .map(|(number, _)| format!("{}:{number}: trailing blank", file.path)),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
