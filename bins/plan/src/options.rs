@@ -39,10 +39,10 @@ pub struct Options {
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
     pub instance_group_name: Option<String>,
     /// The file to write, with KIND [default: /mnt/quarks/output.json]
-    #[arg(short = 'o', long, env = "OUTPUT", value_name = "FILE", conflicts_with = "output_dir")]
+    #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "output_dir")]
     pub output: Option<PathBuf>,
     /// The directory to write, without KIND
-    #[arg(long, env = "OUTPUT_DIR", value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
 }
 
