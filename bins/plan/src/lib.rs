@@ -2,6 +2,7 @@
 //! Gathering").
 
 mod bpm_info;
+mod bpm_yml;
 mod input;
 mod options;
 mod write;
@@ -41,7 +42,8 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         None => outcome.groups,
     };
     let renderer = Renderer::new(&vm, Settings::default())?;
-    let infos = bpm_info::render(&renderer, &input, &mut groups)?;
+    bpm_yml::render(&renderer, &input, &mut groups)?;
+    let infos = groups.iter().map(|group| bpm_info::info(group, &input)).collect::<Result<Vec<_>>>()?;
     write::write(&vm, &request, &groups, &infos)?;
     Ok(0)
 }

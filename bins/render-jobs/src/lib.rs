@@ -11,8 +11,9 @@ use dialect_erb::render::Settings;
 use dialect_erb::report::{Entry, did_you_mean, report};
 use dialect_erb::{Failure, Renderer, Unit};
 use instance_group::{Instance, Resolved};
+use jobs_src::JobsSrc;
 pub use options::Options;
-use problem::{IoContext, Note, Place, Problem, Problems, Result};
+use problem::{IoContext, Note, Place, Problem, Result};
 use ruby::{Document, Vm};
 use sources::JobSources;
 use startup::Common;
@@ -27,7 +28,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let vm = Vm::start()?;
     let group = read_group(&vm, &request)?;
     let instance = identity::of_this_pod(&group, &request)?;
-    let jobs = sources::read(&vm, &group, &request.jobs_src)?;
+    let jobs = sources::read(&vm, &group, &JobsSrc::below(&request.jobs_dir))?;
     let renderer = Renderer::new(&vm, Settings::default())?;
     let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?;
     tree::commit(&request, &group, &rendered)?;
@@ -108,9 +109,7 @@ fn render(
 }
 
 fn entry(job: &str, sources: &JobSources, template: &sources::Template, failure: &Failure) -> Entry {
-    let mut place = Place::file(&template.source.file);
-    place.line = failure.line;
-    place.excerpt = failure.line.and_then(|line| template.source.line(line));
+    let place = template.source.place(failure.line);
     Entry {
         job: job.to_owned(),
         text: failure.text(&template.source.name),
@@ -139,9 +138,4 @@ fn hint(job: &str, sources: &JobSources, failure: &Failure) -> Option<String> {
         Some(meant) => format!("did you mean '{meant}'?"),
         None => format!("the spec of job '{job}' does not declare '{name}': what is not declared is not there"),
     })
-}
-
-/// Problems as one result, where steps collect them.
-pub(crate) fn all<T>(value: T, problems: Vec<Problem>) -> Result<T> {
-    Problems::check(problems).map(|()| value)
 }

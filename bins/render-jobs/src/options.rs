@@ -46,7 +46,7 @@ pub struct Options {
 pub(crate) struct Request {
     pub(crate) group: String,
     pub(crate) resolved: PathBuf,
-    pub(crate) jobs_src: PathBuf,
+    pub(crate) jobs_dir: PathBuf,
     pub(crate) output: PathBuf,
     pub(crate) root: PathBuf,
     pub(crate) az_index: Option<u32>,
@@ -87,7 +87,7 @@ impl Options {
         let default = format!("/var/run/secrets/resolved-properties/{group}/properties.yaml");
         Ok(Request {
             resolved: common.path(path(self.bosh_manifest_path).as_deref(), &default),
-            jobs_src: common.path(path(self.jobs_dir).as_deref(), "/var/vcap/all-releases").join("jobs-src"),
+            jobs_dir: common.path(path(self.jobs_dir).as_deref(), "/var/vcap/all-releases"),
             output: common.path(path(self.output_dir).as_deref(), "/var/vcap/jobs"),
             root: common.root.clone(),
             group,

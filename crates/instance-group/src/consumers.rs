@@ -140,8 +140,10 @@ impl Entry<'_> {
         let from = entry.get("from").and_then(Value::scalar_to_s).unwrap_or_else(|| self.link.name.clone());
         // `from` may carry more in front; the name is what stands behind the last dot (BOSH).
         let alias = from.rsplit('.').next().unwrap_or(&from).to_owned();
-        if let Some(other) = entry.get("deployment").and_then(Value::scalar_to_s) {
-            if other != self.deployment.domain.deployment && other != self.deployment.manifest.name {
+        let elsewhere =
+            |name: &String| *name != self.deployment.domain.deployment && *name != self.deployment.manifest.name;
+        if let Some(other) = entry.get("deployment").and_then(Value::scalar_to_s).filter(elsewhere) {
+            {
                 let message = format!(
                     "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
                     self.job.name, self.group.name

@@ -22,7 +22,7 @@ impl Vm {
     ///
     /// # Errors
     /// Only where the VM itself fails.
-    pub fn load_yaml(&self, documents: &[Document]) -> problem::Result<Vec<Result<Value, Problem>>> {
+    pub fn load_yaml(&self, documents: &[Document]) -> problem::Result<Vec<problem::Result<Value>>> {
         let texts = Value::array(documents.iter().map(|d| bytes(&d.text)));
         let loaded = self.call("load_yaml", texts).map_err(|e| e.internal("read YAML"))?;
         let loaded = loaded.as_array().unwrap_or_default();
@@ -31,8 +31,8 @@ impl Vm {
             .zip(loaded)
             .map(|(document, outcome)| match outcome.as_array() {
                 Some([Value::Bool(true), value]) => Ok(value.clone()),
-                Some([_, facts]) => Err(unreadable(document, &RubyError::from_value(facts))),
-                _ => Err(Problem::internal("the embedded Ruby gave no document")),
+                Some([_, facts]) => Err(unreadable(document, &RubyError::from_value(facts)).into()),
+                _ => Err(Problem::internal("the embedded Ruby gave no document").into()),
             })
             .collect())
     }

@@ -19,25 +19,12 @@ impl Source {
         let line = self.text.split(|b| *b == b'\n').nth(number.checked_sub(1)? as usize)?;
         Some(String::from_utf8_lossy(line).trim_end_matches('\r').to_owned())
     }
-}
 
-/// Why a template was not rendered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RenderError {
-    /// What was raised, values masked.
-    pub message: String,
-    /// Line in the template, from 1, where it is known.
-    pub line: Option<u32>,
-    /// What the author can do about it.
-    pub hint: Option<String>,
-}
-
-impl RenderError {
-    /// The place of the error in its source, with the source's line.
-    pub fn place(&self, source: &Source) -> Place {
-        let mut place = Place::file(&source.file);
-        place.line = self.line;
-        place.excerpt = self.line.and_then(|line| source.line(line));
+    /// A line of it, where it is known, as the place of a problem; the author's own line is shown.
+    pub fn place(&self, line: Option<u32>) -> Place {
+        let mut place = Place::file(&self.file);
+        place.line = line;
+        place.excerpt = line.and_then(|line| self.line(line));
         place
     }
 }
@@ -54,8 +41,7 @@ pub struct RenderedFile {
 /// The path below a job's directory that a destination names, or what is wrong with it: destinations that leave the
 /// directory are refused.
 pub fn safe_destination(destination: &str) -> problem::Result<String> {
-    let refuse =
-        |why: &str| Err(Problem::input(format!("template destination '{destination}' {why}"))).map_err(Into::into);
+    let refuse = |why: &str| Err(Problem::input(format!("template destination '{destination}' {why}")).into());
     if destination.is_empty() || destination.contains('\0') {
         return refuse("is empty or holds a zero byte");
     }

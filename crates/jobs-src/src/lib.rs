@@ -1,0 +1,129 @@
+//! Job specs and templates as `copy-jobs` leaves them: `jobs-src/<release>/<job>/` with `job.MF` (else `spec`), `monit`
+//! and `templates/`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use deployment::JobSpec;
+use dialect_erb::report::did_you_mean;
+use problem::{IoContext, Place, Problem, Problems, Result};
+use ruby::{Document, Vm};
+use template::Source;
+
+/// A job of a release, by names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobRef {
+    /// The release's name.
+    pub release: String,
+    /// The job's name.
+    pub job: String,
+}
+
+/// The directory `jobs-src`.
+#[derive(Debug, Clone)]
+pub struct JobsSrc(PathBuf);
+
+impl JobsSrc {
+    /// The one below `base` (`/var/vcap/all-releases` in a pod).
+    pub fn below(base: &Path) -> JobsSrc {
+        JobsSrc(base.join("jobs-src"))
+    }
+
+    /// The directory of a job.
+    pub fn job(&self, job: &JobRef) -> PathBuf {
+        self.0.join(&job.release).join(&job.job)
+    }
+
+    /// Reads the specs of jobs, all in one call of the VM. `named_at` says where a job is asked for, for the case that it
+    /// is not there.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them, located.
+    pub fn specs(&self, vm: &Vm, jobs: &[JobRef], named_at: impl Fn(&JobRef) -> Option<Place>) -> Result<Vec<JobSpec>> {
+        let mut problems = Vec::new();
+        let mut documents = Vec::new();
+        for job in jobs {
+            match self.read_spec(job) {
+                Ok(document) => documents.push(document),
+                Err(found) => problems.extend(found.into_vec().into_iter().map(|mut problem| {
+                    problem.place = problem.place.or_else(|| named_at(job));
+                    problem
+                })),
+            }
+        }
+        Problems::check(std::mem::take(&mut problems))?;
+        let mut specs = Vec::new();
+        for ((job, document), value) in jobs.iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
+            match value.and_then(|value| JobSpec::parse(&value, &job.job, &document.file)) {
+                Ok(spec) => specs.push(spec),
+                Err(mut found) => {
+                    vm.locate(&mut found, document);
+                    problems.extend(found.into_vec());
+                }
+            }
+        }
+        Problems::check(problems)?;
+        Ok(specs)
+    }
+
+    fn read_spec(&self, job: &JobRef) -> Result<Document> {
+        let directory = self.job(job);
+        for name in ["job.MF", "spec"] {
+            let path = directory.join(name);
+            match std::fs::read(&path) {
+                Ok(text) => return Ok(Document { file: path.display().to_string(), text }),
+                Err(e) if is_absent(e.kind()) => {}
+                Err(e) => return Err(e).io("read", &path),
+            }
+        }
+        if directory.is_dir() {
+            return Err(Problem::input(format!("Missing job manifest for '{}'", job.job))
+                .because(format!("neither job.MF nor spec is in {}", directory.display()))
+                .into());
+        }
+        let message = format!("Job '{}' not found in release '{}'", job.job, job.release);
+        Err(Problem::input(message).hint(self.absent_job_hint(job)).into())
+    }
+
+    fn absent_job_hint(&self, job: &JobRef) -> String {
+        let release = self.0.join(&job.release);
+        if !release.is_dir() {
+            return format!("there is no {}: has copy-jobs run in the release's image?", release.display());
+        }
+        let entries = std::fs::read_dir(&release).into_iter().flatten().flatten();
+        let directories = entries.filter(|e| e.path().is_dir());
+        let mut known: Vec<String> = directories.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        known.sort();
+        match did_you_mean(&job.job, known.iter().map(String::as_str)) {
+            Some(name) => format!("did you mean '{name}'?"),
+            None => format!("its jobs are: {}", known.join(", ")),
+        }
+    }
+
+    /// Reads a template of a job; `name` is its key in the job's spec.
+    pub fn template(&self, job: &JobRef, name: &str) -> Result<Source> {
+        let path = self.job(job).join("templates").join(name);
+        read_source(&path, name)?.ok_or_else(|| {
+            Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
+                .at(Place::file(path.display().to_string()))
+                .into()
+        })
+    }
+
+    /// Reads a job's `monit`, `None` where it has none.
+    pub fn monit(&self, job: &JobRef) -> Result<Option<Source>> {
+        read_source(&self.job(job).join("monit"), "monit")
+    }
+}
+
+fn read_source(path: &Path, name: &str) -> Result<Option<Source>> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(Source { name: name.to_owned(), file: path.display().to_string(), text })),
+        Err(e) if is_absent(e.kind()) => Ok(None),
+        Err(e) => Err(e).io("read", path),
+    }
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
+}
