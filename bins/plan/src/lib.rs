@@ -14,7 +14,7 @@ use instance_group::{Deployment, Resolved};
 pub use options::{Kind, Options};
 use problem::{Place, Problem, Result};
 use ruby::Vm;
-use startup::Common;
+use startup::{Common, Steps};
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Resolves properties and links of instance groups, and what runs in them";
@@ -22,8 +22,11 @@ pub const ABOUT: &str = "Resolves properties and links of instance groups, and w
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     let request = options.check(common)?;
+    let steps = Steps::start();
     let vm = Vm::start()?;
+    steps.done("started the embedded Ruby");
     let input = input::read(&vm, &request)?;
+    steps.done("read manifest and job specs");
     let domain = Domain {
         deployment: request.deployment_name.clone().unwrap_or_else(|| input.manifest.name.clone()),
         namespace: request.namespace.clone(),
@@ -41,10 +44,13 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
         None => outcome.groups,
     };
+    steps.done("resolved properties and links");
     let renderer = Renderer::new(&vm, Settings::default())?;
     bpm_yml::render(&renderer, &input, &mut groups)?;
+    steps.done("rendered bpm.yml");
     let infos = groups.iter().map(|group| bpm_info::info(group, &input)).collect::<Result<Vec<_>>>()?;
     write::write(&vm, &request, &groups, &infos)?;
+    steps.done("wrote the documents");
     Ok(0)
 }
 

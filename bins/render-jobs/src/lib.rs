@@ -16,7 +16,7 @@ pub use options::Options;
 use problem::{IoContext, Note, Place, Problem, Result};
 use ruby::{Document, Vm};
 use sources::JobSources;
-use startup::Common;
+use startup::{Common, Steps};
 use template::RenderedFile;
 
 /// One line for `--help`.
@@ -25,13 +25,20 @@ pub const ABOUT: &str = "Renders every job template of an instance group for one
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     let request = options.check(common)?;
+    let steps = Steps::start();
     let vm = Vm::start()?;
+    steps.done("started the embedded Ruby");
     let group = read_group(&vm, &request)?;
     let instance = identity::of_this_pod(&group, &request)?;
+    steps.done("read the resolved group");
     let jobs = sources::read(&vm, &group, &JobsSrc::below(&request.jobs_dir))?;
+    steps.done("read the job sources");
     let renderer = Renderer::new(&vm, Settings::default())?;
+    steps.done("loaded the evaluation context");
     let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?;
+    steps.done("rendered");
     tree::commit(&request, &group, &rendered)?;
+    steps.done("committed");
     tracing::info!(group = group.name, index = instance.index, "rendered the jobs");
     Ok(0)
 }

@@ -40,6 +40,29 @@ pub fn compile(template: &[u8]) -> Vec<u8> {
     compiler.script
 }
 
+/// The pieces of Ruby code in a template, in order, without their tags.
+pub fn fragments(template: &str) -> Vec<&str> {
+    let bytes = template.as_bytes();
+    let mut fragments = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let (_, token, start) = next_opening(bytes, at);
+        at = start;
+        let Opening::Tag(kind) = token else { continue };
+        loop {
+            let (end, closing, next) = next_closing(bytes, at);
+            at = next;
+            if closing != Closing::Escaped {
+                if kind != Tag::Comment {
+                    fragments.push(&template[start..end]);
+                }
+                break;
+            }
+        }
+    }
+    fragments
+}
+
 /// Whether the template opens with a comment that names an encoding or the like, which only ERB's own compiler reads.
 pub fn has_magic_comment(template: &[u8]) -> bool {
     let first = template.split(|b| *b == b'\n').next().unwrap_or_default();

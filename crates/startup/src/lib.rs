@@ -3,6 +3,7 @@
 //! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
 
 mod secret;
+mod steps;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, FromArgMatches, Parser};
 use problem::Result;
 pub use secret::Secret;
+pub use steps::Steps;
 
 /// The flags that every executable has.
 #[derive(Debug, Clone, Args)]
@@ -113,7 +115,11 @@ pub fn finish(result: Result<u8>) -> ExitCode {
 /// Starts logging on stderr as the flags say.
 pub fn start_logging(common: &Common) {
     let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(&common.log);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_target(false);
     // A second start in one process (one verb calling another in a test) keeps the first.
     let _ = match common.log_format {
         LogFormat::Text => builder.without_time().try_init(),

@@ -1,0 +1,311 @@
+//! Ruby code as words and signs, as far as the analysis needs it. What it does not understand, it says so.
+
+/// A piece of Ruby code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A name in lower case: keyword, local variable or method, with its `?` or `!`.
+    Word(String),
+    /// A name in upper case.
+    Constant(String),
+    /// `@name`.
+    Instance(String),
+    /// `:name`, `"name":` and `name:`.
+    Symbol(String),
+    /// A string that holds no code, a number, or a regular expression that holds no code.
+    Literal(String),
+    /// An operator or a bracket.
+    Sign(&'static str),
+    /// The end of a line or of a fragment, or `;`.
+    End,
+}
+
+/// The code is not understood: heredocs, globals, `%` literals other than lists of words, and the like.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unknown;
+
+const SIGNS: &[&str] = &[
+    "<=>", "===", "**=", "&&=", "||=", "...", "<<=", ">>=", "==", "!=", ">=", "<=", "=~", "!~", "=>", "->", "&&", "||",
+    "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<", ">>", "**", "..", "::", "&.", "+", "-", "*", "/", "%", "=",
+    "<", ">", "!", "&", "|", "^", "~", "?", ":", ",", ".", "(", ")", "[", "]", "{", "}",
+];
+
+/// The tokens of a piece of code. Code inside strings (`#{...}`) follows in brackets.
+pub(super) fn tokens(code: &str) -> Result<Vec<Token>, Unknown> {
+    let mut lexer = Lexer { rest: code, tokens: Vec::new() };
+    lexer.run(None)?;
+    lexer.tokens.push(Token::End);
+    Ok(lexer.tokens)
+}
+
+struct Lexer<'a> {
+    rest: &'a str,
+    tokens: Vec<Token>,
+}
+
+impl<'a> Lexer<'a> {
+    /// Reads up to the end, or up to the brace that closes an interpolation.
+    fn run(&mut self, closing: Option<char>) -> Result<(), Unknown> {
+        let mut depth = 0;
+        let mut blank_before = true;
+        while let Some(c) = self.rest.chars().next() {
+            if closing == Some(c) && depth == 0 {
+                return Ok(());
+            }
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if c == '\n' || c == ';' {
+                self.push(Token::End, 1);
+                if self.rest.starts_with("=begin") {
+                    return Err(Unknown);
+                }
+            } else if c.is_whitespace() {
+                self.skip(c.len_utf8());
+            } else if c == '#' {
+                let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                self.skip(end);
+            } else {
+                self.token(c, blank_before)?;
+            }
+            blank_before = c.is_whitespace();
+        }
+        if closing.is_some() { Err(Unknown) } else { Ok(()) }
+    }
+
+    fn skip(&mut self, n: usize) -> &'a str {
+        let (skipped, rest) = self.rest.split_at(n);
+        self.rest = rest;
+        skipped
+    }
+
+    fn push(&mut self, token: Token, n: usize) {
+        self.skip(n);
+        self.tokens.push(token);
+    }
+
+    fn token(&mut self, c: char, blank_before: bool) -> Result<(), Unknown> {
+        if c == '_' || c.is_alphabetic() {
+            self.name();
+            return Ok(());
+        }
+        match c {
+            '0'..='9' => {
+                let digit = |c: char| c.is_alphanumeric() || c == '_';
+                let n = self.rest.find(|c| !digit(c)).unwrap_or(self.rest.len());
+                let text = self.skip(n).to_owned();
+                self.tokens.push(Token::Literal(text));
+                Ok(())
+            }
+            '@' => self.instance(),
+            '\'' => self.single_quoted(),
+            '"' => self.double_quoted('"'),
+            ':' if !self.rest.starts_with("::") => self.symbol(),
+            '%' if !self.after_value() || self.looks_like_percent_list(blank_before) => self.percent_list(),
+            '/' if !self.after_value() => self.double_quoted('/'),
+            // `name /x` may be a division or a call with a regular expression.
+            '/' if blank_before && !self.rest[1..].starts_with([' ', '=']) => Err(Unknown),
+            '<' if self.rest.starts_with("<<~") || self.rest.starts_with("<<-") => Err(Unknown),
+            '<' if self.is_heredoc() => Err(Unknown),
+            // A character literal.
+            '?' if !self.after_value() => Err(Unknown),
+            '?' if blank_before && self.rest[1..].starts_with(|c: char| !c.is_whitespace()) => Err(Unknown),
+            _ => {
+                let sign = SIGNS.iter().find(|s| self.rest.starts_with(**s)).ok_or(Unknown)?;
+                self.push(Token::Sign(sign), sign.len());
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the last token ends a value, so that an operator may follow.
+    fn after_value(&self) -> bool {
+        match self.tokens.last() {
+            Some(Token::Word(word)) => !super::words::is_keyword_before_value(word),
+            Some(Token::Constant(_) | Token::Instance(_) | Token::Literal(_) | Token::Symbol(_)) => true,
+            Some(Token::Sign(sign)) => matches!(*sign, ")" | "]" | "}"),
+            Some(Token::End) | None => false,
+        }
+    }
+
+    fn is_heredoc(&self) -> bool {
+        let rest = self.rest.strip_prefix("<<").unwrap_or("");
+        let quoted = rest.starts_with(['"', '\'', '`']);
+        let upper = rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        (quoted || upper) && (!self.after_value() || upper)
+    }
+
+    fn looks_like_percent_list(&self, blank_before: bool) -> bool {
+        let mut chars = self.rest.chars().skip(1);
+        blank_before
+            && matches!(chars.next(), Some('w' | 'i' | 'W' | 'I' | 'q' | 'Q' | 'r' | 'x' | 's'))
+            && chars.next().is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace())
+    }
+
+    fn percent_list(&mut self) -> Result<(), Unknown> {
+        let rest = self.rest;
+        let body = rest.strip_prefix("%w").or_else(|| rest.strip_prefix("%i")).ok_or(Unknown)?;
+        let closing = match body.chars().next() {
+            Some('[') => ']',
+            Some('(') => ')',
+            Some('{') => '}',
+            _ => return Err(Unknown),
+        };
+        let end = body.find(closing).ok_or(Unknown)?;
+        let text = body[1..end].to_owned();
+        self.push(Token::Literal(text), rest.len() - body.len() + end + 1);
+        Ok(())
+    }
+
+    fn name(&mut self) {
+        let part = |c: char| c.is_alphanumeric() || c == '_';
+        let mut n = self.rest.find(|c| !part(c)).unwrap_or(self.rest.len());
+        let after = &self.rest[n..];
+        let label = after.starts_with(':') && !after.starts_with("::") && !self.in_ternary();
+        if label {
+            let name = self.skip(n).to_owned();
+            self.push(Token::Symbol(name), 1);
+            return;
+        }
+        if after.starts_with(['?', '!']) && !after[1..].starts_with('=') || after.starts_with("!==") {
+            n += 1;
+        }
+        let name = self.skip(n).to_owned();
+        let upper = name.starts_with(|c: char| c.is_uppercase());
+        self.tokens.push(if upper { Token::Constant(name) } else { Token::Word(name) });
+    }
+
+    /// Between the `?` and the `:` of a conditional, `name:` is no label.
+    fn in_ternary(&self) -> bool {
+        let line = self.tokens.iter().rev().take_while(|t| **t != Token::End);
+        let mut open = 0;
+        for token in line {
+            match token {
+                Token::Sign("?") => open += 1,
+                Token::Sign(":") => open -= 1,
+                _ => {}
+            }
+        }
+        open > 0
+    }
+
+    fn instance(&mut self) -> Result<(), Unknown> {
+        let body = &self.rest[1..];
+        let n = body.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(body.len());
+        // `@@name` is a class variable.
+        if n == 0 {
+            return Err(Unknown);
+        }
+        let name = body[..n].to_owned();
+        self.push(Token::Instance(name), n + 1);
+        Ok(())
+    }
+
+    fn single_quoted(&mut self) -> Result<(), Unknown> {
+        let mut text = String::new();
+        let mut chars = self.rest.char_indices().skip(1);
+        while let Some((i, c)) = chars.next() {
+            match c {
+                '\'' => {
+                    self.string_or_label(text, i + 1);
+                    return Ok(());
+                }
+                '\\' => text.extend(chars.next().map(|(_, c)| c)),
+                c => text.push(c),
+            }
+        }
+        Err(Unknown)
+    }
+
+    fn string_or_label(&mut self, text: String, n: usize) {
+        let after = &self.rest[n..];
+        if after.starts_with(':') && !after.starts_with("::") && !self.in_ternary() {
+            self.push(Token::Symbol(text), n + 1);
+        } else {
+            self.push(Token::Literal(text), n);
+        }
+    }
+
+    /// A string or regular expression with escapes and interpolated code.
+    fn double_quoted(&mut self, quote: char) -> Result<(), Unknown> {
+        let mut text = String::new();
+        self.skip(1);
+        loop {
+            let c = self.rest.chars().next().ok_or(Unknown)?;
+            if c == quote {
+                if quote == '/' {
+                    let n = 1 + self.rest[1..].find(|c: char| !c.is_ascii_lowercase()).unwrap_or(self.rest.len() - 1);
+                    self.push(Token::Literal(text), n);
+                } else {
+                    self.string_or_label(text, 1);
+                }
+                return Ok(());
+            }
+            if self.rest.starts_with("#{") {
+                self.push(Token::Sign("("), 2);
+                self.run(Some('}'))?;
+                self.push(Token::Sign(")"), 1);
+                self.tokens.push(Token::Sign(","));
+            } else if self.rest.starts_with("#$") || self.rest.starts_with("#@") {
+                return Err(Unknown);
+            } else if c == '\\' {
+                let escaped = self.rest[1..].chars().next().ok_or(Unknown)?;
+                self.skip(1 + escaped.len_utf8());
+            } else {
+                text.push(c);
+                self.skip(c.len_utf8());
+            }
+        }
+    }
+
+    fn symbol(&mut self) -> Result<(), Unknown> {
+        let body = &self.rest[1..];
+        if body.starts_with('"') {
+            return Err(Unknown);
+        }
+        let n = body.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(body.len());
+        if n == 0 {
+            self.push(Token::Sign(":"), 1);
+            return Ok(());
+        }
+        let n = if body[n..].starts_with(['?', '!']) { n + 1 } else { n };
+        let name = body[..n].to_owned();
+        self.push(Token::Symbol(name), n + 1);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(code: &str) -> Vec<String> {
+        tokens(code)
+            .unwrap()
+            .into_iter()
+            .filter_map(|t| match t {
+                Token::Word(w) | Token::Constant(w) => Some(w),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn strings_hide_words_but_not_code() {
+        assert_eq!(words(r#"p('exit').x "a #{b.c("d")} e" # f"#), ["p", "x", "b", "c"]);
+        assert_eq!(words("a / b; x =~ /exit/ && y"), ["a", "b", "x", "y"]);
+        assert_eq!(words("c ? a : b"), ["c", "a", "b"]);
+        assert_eq!(words("x.empty? ? f(a: 1) : y.map { |q| q }"), ["x", "empty?", "f", "a", "y", "map", "q", "q"]);
+        assert_eq!(words("f(a: 1, 'b': 2)"), ["f"]);
+        assert_eq!(words("%w[a b].each"), ["each"]);
+        assert_eq!(words("a % b"), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_unknown() {
+        for code in ["<<~X\nX", "x = <<EOF\nEOF", "$stdout", "@@x", "`ls`", "%x(ls)", "f /x/", "?a", "\"open", "%(x)"] {
+            assert_eq!(tokens(code), Err(Unknown), "{code}");
+        }
+    }
+}
