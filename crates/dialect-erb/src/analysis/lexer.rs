@@ -133,7 +133,7 @@ impl<'a> Lexer<'a> {
         let rest = self.rest.strip_prefix("<<").unwrap_or("");
         let quoted = rest.starts_with(['"', '\'', '`']);
         let upper = rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
-        (quoted || upper) && (!self.after_value() || upper)
+        upper || quoted && !self.after_value()
     }
 
     fn looks_like_percent_list(&self, blank_before: bool) -> bool {
