@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use problem::{Problems, Result};
 
+use crate::digests::digests;
 use crate::fingerprint::fingerprint;
 use crate::order;
-use crate::package::{PackageFile, SourcePackage};
+use crate::package::{FileKind, PackageFile, SourcePackage};
 use crate::source::SourceRelease;
 use cache::Cache;
 pub use step::{CompileStep, Runner};
@@ -75,7 +76,7 @@ impl<'a> Compiler<'a> {
     ///
     /// All packages' files are looked at, and what is wrong with them reported, before anything is compiled.
     pub fn compile(&self, release: &SourceRelease, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
-        let plans = plan(release, wanted)?;
+        let plans = plan(release, wanted, &self.cache.digests(&release.dir)?)?;
         self.cache.clear_dead_work(self.runner)?;
         let mut compiled: Vec<CompiledPackage> = Vec::new();
         for plan in &plans {
@@ -117,7 +118,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn plan<'a>(release: &'a SourceRelease, wanted: &[&'a str]) -> Result<Vec<Plan<'a>>> {
+fn plan<'a>(release: &'a SourceRelease, wanted: &[&'a str], memory: &Path) -> Result<Vec<Plan<'a>>> {
     let ordered = order::by_dependencies(&release.packages, wanted.iter().copied())?;
     let mut problems = Vec::new();
     let mut collected = Vec::new();
@@ -128,12 +129,15 @@ fn plan<'a>(release: &'a SourceRelease, wanted: &[&'a str]) -> Result<Vec<Plan<'
         }
     }
     Problems::check(problems)?;
+    let contents = collected.iter().flat_map(|(_, files)| files.values());
+    let contents = contents.filter(|file| matches!(file.kind, FileKind::File { .. })).map(|file| file.source.as_path());
+    let digests = digests(&contents.collect(), memory)?;
     let mut fingerprints: BTreeMap<&str, String> = BTreeMap::new();
     let mut plans = Vec::new();
     for (package, files) in collected {
         let of_dependency = |name: &'a String| fingerprints.get_key_value(name.as_str());
         let dependencies = package.dependencies.iter().filter_map(of_dependency).map(|(n, f)| (*n, f.as_str()));
-        let fingerprint = fingerprint(package, &files, &dependencies.collect())?;
+        let fingerprint = fingerprint(package, &files, &digests, &dependencies.collect())?;
         fingerprints.insert(&package.name, fingerprint.clone());
         plans.push(Plan { package, files, fingerprint });
     }

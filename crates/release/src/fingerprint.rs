@@ -1,25 +1,25 @@
 //! What identifies a compiled package: everything that could make it come out differently.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use problem::{IoContext, Result};
+use problem::Result;
 use sha2::{Digest, Sha256};
 
+use crate::digests::FileDigest;
 use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile, SourcePackage};
 
 /// Changed with the way packages are compiled, so that what older versions left is not taken for ours.
 const FORMAT: &[u8] = b"boson package 1";
 
-/// The fingerprint of a package with these files and these fingerprints of its dependencies.
+/// The fingerprint of a package with these files, whose contents have these digests, and these fingerprints of its dependencies.
 ///
 /// Of a file's mode only the executable bit counts: the rest depends on the umask of whoever checked the release out.
 pub(crate) fn fingerprint(
     package: &SourcePackage,
     files: &BTreeMap<PathBuf, PackageFile>,
+    digests: &HashMap<PathBuf, FileDigest>,
     dependencies: &BTreeMap<&str, &str>,
 ) -> Result<String> {
     let mut all = Sha256::new();
@@ -34,7 +34,7 @@ pub(crate) fn fingerprint(
             }
             FileKind::File { executable } => {
                 add(&mut all, if *executable { b"executable" } else { b"file" });
-                add(&mut all, &digest(&file.source).io("read", &file.source)?);
+                all.update(digests[&file.source]);
             }
         }
     }
@@ -56,16 +56,4 @@ pub(crate) fn fingerprint(
 fn add(all: &mut Sha256, part: &[u8]) {
     all.update((part.len() as u64).to_be_bytes());
     all.update(part);
-}
-
-fn digest(file: &Path) -> io::Result<[u8; 32]> {
-    let mut file = File::open(file)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hash.finalize().into()),
-            n => hash.update(&buffer[..n]),
-        }
-    }
 }

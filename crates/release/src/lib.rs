@@ -5,6 +5,7 @@
 //! packages as BOSH's agent does, cached by their content.
 
 mod compile;
+mod digests;
 mod fingerprint;
 mod job;
 mod order;

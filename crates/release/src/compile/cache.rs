@@ -5,16 +5,19 @@
 //! work/<name>-<fingerprint>/       one being compiled, by whoever holds its lock
 //! locks/<name>-<fingerprint>
 //! logs/<name>-<fingerprint>.log    what its script printed
+//! digests/<digest of a path>       what the files of the release at that path contain
 //! ```
 
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result};
+use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
 use super::step::Runner;
@@ -48,6 +51,12 @@ impl Cache {
     /// The cache's directory, absolute: a script runs in another one.
     fn at(&self, part: &str) -> Result<PathBuf> {
         Ok(std::path::absolute(&self.dir).io("find", &self.dir)?.join(part))
+    }
+
+    /// Where the digests of a release's files are remembered.
+    pub(super) fn digests(&self, release: &Path) -> Result<PathBuf> {
+        let name: String = Sha256::digest(release.as_os_str().as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        Ok(self.at("digests")?.join(name))
     }
 
     /// The compiled package, if there is one.
