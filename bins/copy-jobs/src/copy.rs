@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{
@@ -12,7 +13,7 @@ use nix::sys::stat::{
 };
 use nix::sys::time::TimeSpec;
 use nix::unistd::{Gid, Uid, fchown, fchownat, getegid, geteuid, symlinkat};
-use problem::IoContext;
+use problem::{IoContext, Problem};
 
 use crate::interrupt::{Interrupt, Stop};
 use crate::source::{Item, Kind, Source};
@@ -21,28 +22,23 @@ use crate::source::{Item, Kind, Source};
 const SMALL: usize = 128 * 1024;
 /// How much the kernel copies between two looks for a signal.
 const CHUNK: u64 = 8 * 1024 * 1024;
+/// More threads than this only wait for each other in the file system.
+const MAX_THREADS: usize = 4;
 /// setuid and setgid are not copied: nobody needs them on sources, and the volume is shared.
 const KEPT_MODE_BITS: u32 = 0o1777;
 
 /// Copies everything in `source` into the directory `to`, and its root's own mode, owner and times onto it.
 pub(crate) fn copy(source: &Source, to: BorrowedFd, interrupt: &Interrupt) -> Result<(), Stop> {
     let from = File::open(&source.root).io("read", &source.root)?;
-    let mut copier = Copier { from: from.as_fd(), to, owners: Owners::of_new_files(to), buffer: vec![0; SMALL] };
+    let copier = Copier { from: from.as_fd(), to, owners: Owners::of_new_files(to), interrupt };
     let mut dirs: Vec<(&Path, FileStat)> =
         vec![(Path::new("."), fstat(&from).map_err(io_error).io("read", &source.root)?)];
-    for item in &source.items {
-        interrupt.check()?;
-        let copied = match &item.kind {
-            Kind::Dir => copier.dir(&item.path).map(|meta| dirs.push((&item.path, meta))),
-            Kind::Link(target) => copier.link(item, Path::new(target)),
-            Kind::File => match copier.file(item, interrupt) {
-                Err(CopyError::Stop(stop)) => return Err(stop),
-                Err(CopyError::Io(e)) => Err(e),
-                Ok(()) => Ok(()),
-            },
-        };
-        copied.io("copy", &source.root.join(&item.path))?;
+    let (directories, others): (Vec<&Item>, Vec<&Item>) =
+        source.items.iter().partition(|i| matches!(i.kind, Kind::Dir));
+    for item in directories {
+        dirs.push((&item.path, copier.dir(&item.path).io("copy", &source.root.join(&item.path))?));
     }
+    copy_others(source, &copier, &others)?;
     // Innermost first: a directory's time changes with what is put into it, and it may be unwritable at the end.
     for (path, meta) in dirs.iter().rev() {
         copier.finish_dir(path, meta).io("copy", &source.root.join(path))?;
@@ -50,11 +46,43 @@ pub(crate) fn copy(source: &Source, to: BorrowedFd, interrupt: &Interrupt) -> Re
     Ok(())
 }
 
+/// Copies what is no directory, by several threads where it is much.
+fn copy_others(source: &Source, copier: &Copier, items: &[&Item]) -> Result<(), Stop> {
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
+    let work = || -> Result<(), Stop> {
+        let mut buffer = vec![0; SMALL];
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed))
+            && !stopped.load(Ordering::Relaxed)
+        {
+            copier.interrupt.check()?;
+            let copied = match &item.kind {
+                Kind::Link(target) => copier.link(item, Path::new(target)).map_err(CopyError::Io),
+                _ => copier.file(item, &mut buffer),
+            };
+            match copied {
+                Err(CopyError::Stop(stop)) => return Err(stop),
+                Err(CopyError::Io(e)) => Err(e).io("copy", &source.root.join(&item.path))?,
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    };
+    let work = || work().inspect_err(|_| stopped.store(true, Ordering::Relaxed));
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)).min(items.len() / 4);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let died = |_| Err(Problem::internal("a thread that copied files died").into());
+        // The first failure is told; all threads end before this returns.
+        others.into_iter().fold(work(), |result, other| result.and(other.join().unwrap_or_else(died)))
+    })
+}
+
 struct Copier<'a> {
     from: BorrowedFd<'a>,
     to: BorrowedFd<'a>,
     owners: Owners,
-    buffer: Vec<u8>,
+    interrupt: &'a Interrupt,
 }
 
 enum CopyError {
@@ -100,7 +128,7 @@ impl Copier<'_> {
         Ok(utimensat(self.to, &item.path, &accessed, &modified, UtimensatFlags::NoFollowSymlink)?)
     }
 
-    fn file(&mut self, item: &Item, interrupt: &Interrupt) -> Result<(), CopyError> {
+    fn file(&self, item: &Item, buffer: &mut [u8]) -> Result<(), CopyError> {
         // Whatever took the file's place since it was looked at: no link is followed, no pipe waited for.
         let reading = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
         let mut from = File::from(openat(self.from, &item.path, reading, Mode::empty())?);
@@ -113,17 +141,17 @@ impl Copier<'_> {
         let size = usize::try_from(meta.st_size).unwrap_or(usize::MAX);
         if size > SMALL {
             while io::copy(&mut (&from).take(CHUNK), &mut to)? > 0 {
-                interrupt.check().map_err(CopyError::Stop)?;
+                self.interrupt.check().map_err(CopyError::Stop)?;
             }
         } else if size > 0 {
             let mut read = 0;
             while read < size {
-                match from.read(&mut self.buffer[read..size])? {
+                match from.read(&mut buffer[read..size])? {
                     0 => break,
                     n => read += n,
                 }
             }
-            to.write_all(&self.buffer[..read])?;
+            to.write_all(&buffer[..read])?;
         }
         if let Some((uid, gid)) = self.owners.wanted(&meta) {
             tolerate(fchown(&to, Some(uid), Some(gid)))?;

@@ -1,5 +1,7 @@
 //! Stopping cleanly on SIGTERM, SIGINT and SIGHUP.
 
+use std::sync::atomic::{AtomicI32, Ordering};
+
 use nix::sys::signal::{SigSet, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use problem::Problems;
@@ -24,6 +26,8 @@ impl<P: Into<Problems>> From<P> for Stop {
 pub(crate) struct Interrupt {
     held: SigSet,
     pending: Option<SignalFd>,
+    /// The signal that came, for the threads that did not see it.
+    came: AtomicI32,
 }
 
 impl Interrupt {
@@ -38,16 +42,15 @@ impl Interrupt {
         // Where there is no signalfd the signals keep their usual effect, and the next run clears what is left.
         let pending = SignalFd::with_flags(&held, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).ok();
         let pending = pending.filter(|_| held.thread_block().is_ok());
-        Interrupt { held, pending }
+        Interrupt { held, pending, came: AtomicI32::new(0) }
     }
 
     /// Fails where a signal came.
     pub(crate) fn check(&self) -> Result<(), Stop> {
-        let came = self.pending.as_ref().and_then(|fd| fd.read_signal().ok().flatten());
-        match came.and_then(|info| Signal::try_from(info.ssi_signo as i32).ok()) {
-            Some(signal) => Err(Stop::Signal(signal)),
-            None => Ok(()),
+        if let Some(info) = self.pending.as_ref().and_then(|fd| fd.read_signal().ok().flatten()) {
+            self.came.store(info.ssi_signo.cast_signed(), Ordering::Relaxed);
         }
+        Signal::try_from(self.came.load(Ordering::Relaxed)).map_or(Ok(()), |signal| Err(Stop::Signal(signal)))
     }
 
     /// Lets `signal` have its effect; gives the exit code for whoever survives it (process 1 of a container does).

@@ -1,0 +1,145 @@
+//! Compiling packages as BOSH's agent does, cached by their content.
+
+mod cache;
+mod step;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use problem::{Problems, Result};
+
+use crate::digests::digests;
+use crate::fingerprint::fingerprint;
+use crate::order;
+use crate::package::{FileKind, PackageFile, SourcePackage};
+use crate::source::SourceRelease;
+use cache::Cache;
+pub use step::{CompileStep, Runner};
+
+/// Compiles packages into a cache directory; many may use one at the same time.
+pub struct Compiler<'a> {
+    cache: Cache,
+    runner: &'a dyn Runner,
+    progress: &'a dyn Fn(Progress),
+}
+
+/// What a [`Compiler`] tells while it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// A package is being compiled now.
+    Started {
+        /// Its name.
+        package: &'a str,
+    },
+    /// It was compiled.
+    Finished {
+        /// Its name.
+        package: &'a str,
+        /// How long it took.
+        took: Duration,
+    },
+    /// It had been compiled before.
+    Cached {
+        /// Its name.
+        package: &'a str,
+    },
+}
+
+/// A package that is ready to be used as `/var/vcap/packages/<name>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompiledPackage {
+    /// Its name.
+    pub name: String,
+    /// Where its content lies; it must not be written to.
+    pub dir: PathBuf,
+    /// Identifies what it was compiled from.
+    pub fingerprint: String,
+    /// The packages it depends on.
+    pub dependencies: Vec<String>,
+}
+
+/// A package that is to be compiled, with everything that its script sees.
+struct Plan<'a> {
+    package: &'a SourcePackage,
+    files: BTreeMap<PathBuf, PackageFile>,
+    fingerprint: String,
+}
+
+impl<'a> Compiler<'a> {
+    /// Compiles into `cache_dir` (made when needed) by `runner`, and tells `progress`.
+    pub fn new(cache_dir: &Path, runner: &'a dyn Runner, progress: &'a dyn Fn(Progress)) -> Self {
+        Compiler { cache: Cache::new(cache_dir), runner, progress }
+    }
+
+    /// Compiles `wanted` and everything they depend on, as far as it is not in the cache; dependencies come first.
+    ///
+    /// All packages' files are looked at, and what is wrong with them reported, before anything is compiled.
+    pub fn compile(&self, release: &SourceRelease, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
+        let plans = plan(release, wanted, &self.cache.digests(&release.dir)?)?;
+        self.cache.clear_dead_work(self.runner)?;
+        let mut compiled: Vec<CompiledPackage> = Vec::new();
+        for plan in &plans {
+            let dependencies = compiled
+                .iter()
+                .filter(|done| plan.package.dependencies.contains(&done.name))
+                .map(|done| (done.name.clone(), done.dir.clone()))
+                .collect();
+            let dir = self.ensure(release, plan, dependencies)?;
+            compiled.push(CompiledPackage {
+                name: plan.package.name.clone(),
+                dir,
+                fingerprint: plan.fingerprint.clone(),
+                dependencies: plan.package.dependencies.clone(),
+            });
+        }
+        Ok(compiled)
+    }
+
+    fn ensure(&self, release: &SourceRelease, plan: &Plan, dependencies: Vec<(String, PathBuf)>) -> Result<PathBuf> {
+        let package = plan.package.name.as_str();
+        let key = format!("{package}-{}", plan.fingerprint);
+        if let Some(dir) = self.cache.get(&key)? {
+            (self.progress)(Progress::Cached { package });
+            return Ok(dir);
+        }
+        let work = self.cache.begin(&key, self.runner)?;
+        // Whoever held the key until now may have been compiling the same.
+        if let Some(dir) = self.cache.get(&key)? {
+            (self.progress)(Progress::Cached { package });
+            return Ok(dir);
+        }
+        let started = Instant::now();
+        (self.progress)(Progress::Started { package });
+        step::compile(release, plan, dependencies, &work, self.runner)?;
+        let dir = work.commit()?;
+        (self.progress)(Progress::Finished { package, took: started.elapsed() });
+        Ok(dir)
+    }
+}
+
+fn plan<'a>(release: &'a SourceRelease, wanted: &[&'a str], memory: &Path) -> Result<Vec<Plan<'a>>> {
+    let ordered = order::by_dependencies(&release.packages, wanted.iter().copied())?;
+    let mut problems = Vec::new();
+    let mut collected = Vec::new();
+    for package in ordered {
+        match package.collect(&release.dir) {
+            Ok(files) => collected.push((package, files)),
+            Err(found) => problems.extend(found.into_vec()),
+        }
+    }
+    Problems::check(problems)?;
+    let contents = collected.iter().flat_map(|(_, files)| files.values());
+    let contents = contents.filter(|file| matches!(file.kind, FileKind::File { .. })).map(|file| file.source.as_path());
+    let digests = digests(&contents.collect(), memory)?;
+    let mut fingerprints: BTreeMap<&str, String> = BTreeMap::new();
+    let mut plans = Vec::new();
+    for (package, files) in collected {
+        let of_dependency = |name: &'a String| fingerprints.get_key_value(name.as_str());
+        let dependencies = package.dependencies.iter().filter_map(of_dependency).map(|(n, f)| (*n, f.as_str()));
+        let fingerprint = fingerprint(package, &files, &digests, &dependencies.collect())?;
+        fingerprints.insert(&package.name, fingerprint.clone());
+        plans.push(Plan { package, files, fingerprint });
+    }
+    Ok(plans)
+}

@@ -1,0 +1,157 @@
+//! Where compiled packages are kept.
+//!
+//! ```text
+//! packages/<name>-<fingerprint>/   a compiled package, whole
+//! work/<name>-<fingerprint>/       one being compiled, by whoever holds its lock
+//! locks/<name>-<fingerprint>
+//! logs/<name>-<fingerprint>.log    what its script printed
+//! digests/<digest of a path>       what the files of the release at that path contain
+//! ```
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+use problem::{IoContext, Problem, Result};
+use sha2::{Digest, Sha256};
+use walkdir::WalkDir;
+
+use super::step::Runner;
+
+pub(super) struct Cache {
+    dir: PathBuf,
+}
+
+/// A package being compiled; what was done is removed when this is dropped without [`Work::commit`].
+pub(super) struct Work<'a> {
+    /// The script's working directory.
+    pub(super) compile: PathBuf,
+    /// What will be the package.
+    pub(super) install: PathBuf,
+    /// An empty directory for the runner's own use.
+    pub(super) scratch: PathBuf,
+    /// What the script prints.
+    pub(super) log: PathBuf,
+    dir: PathBuf,
+    destination: PathBuf,
+    runner: &'a dyn Runner,
+    /// Released last.
+    _lock: Flock<OwnedFd>,
+}
+
+impl Cache {
+    pub(super) fn new(dir: &Path) -> Self {
+        Cache { dir: dir.to_path_buf() }
+    }
+
+    /// The cache's directory, absolute: a script runs in another one.
+    fn at(&self, part: &str) -> Result<PathBuf> {
+        Ok(std::path::absolute(&self.dir).io("find", &self.dir)?.join(part))
+    }
+
+    /// Where the digests of a release's files are remembered.
+    pub(super) fn digests(&self, release: &Path) -> Result<PathBuf> {
+        let name: String = Sha256::digest(release.as_os_str().as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        Ok(self.at("digests")?.join(name))
+    }
+
+    /// The compiled package, if there is one.
+    pub(super) fn get(&self, key: &str) -> Result<Option<PathBuf>> {
+        let dir = self.at("packages")?.join(key);
+        Ok(dir.is_dir().then_some(dir))
+    }
+
+    /// Waits until nobody else compiles `key`, then makes its work directories.
+    pub(super) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner) -> Result<Work<'a>> {
+        for part in ["packages", "work", "locks", "logs"] {
+            let dir = self.at(part)?;
+            fs::create_dir_all(&dir).io("create", &dir)?;
+        }
+        let lock = self.lock(key, FlockArg::LockExclusive)?;
+        let lock = lock.ok_or_else(|| Problem::internal(format!("cannot lock package {key}")))?;
+        let dir = self.at("work")?.join(key);
+        let work = Work {
+            compile: dir.join("compile"),
+            install: dir.join("install"),
+            scratch: dir.join("scratch"),
+            log: self.at("logs")?.join(format!("{key}.log")),
+            destination: self.at("packages")?.join(key),
+            dir,
+            runner,
+            _lock: lock,
+        };
+        if work.dir.exists() {
+            runner.remove(&work.dir).io("remove", &work.dir)?;
+        }
+        for dir in [&work.dir, &work.compile, &work.install, &work.scratch] {
+            fs::create_dir(dir).io("create", dir)?;
+            // The script's umask is its own; whoever runs the package has to get in.
+            fs::set_permissions(dir, Permissions::from_mode(0o755)).io("change the mode of", dir)?;
+        }
+        Ok(work)
+    }
+
+    /// Removes the work of runs that were killed.
+    pub(super) fn clear_dead_work(&self, runner: &dyn Runner) -> Result<()> {
+        let work = self.at("work")?;
+        let children = match fs::read_dir(&work) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            children => children.io("read", &work)?,
+        };
+        for child in children {
+            let child = child.io("read", &work)?;
+            let key = child.file_name().to_string_lossy().into_owned();
+            if let Some(_lock) = self.lock(&key, FlockArg::LockExclusiveNonblock)? {
+                // Best effort: it is in nobody's way.
+                let _ = runner.remove(&child.path());
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self, key: &str, how: FlockArg) -> Result<Option<Flock<OwnedFd>>> {
+        let file = self.at("locks")?.join(key);
+        let opened = File::options().create(true).truncate(false).write(true).open(&file).io("open", &file)?;
+        match Flock::lock(OwnedFd::from(opened), how) {
+            Ok(lock) => Ok(Some(lock)),
+            Err((_, nix::Error::EWOULDBLOCK)) => Ok(None),
+            Err((_, e)) => Err(io::Error::from(e)).io("lock", &file),
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Makes what was installed the compiled package; gives its directory.
+    pub(super) fn commit(self) -> Result<PathBuf> {
+        flush(&self.install).io("flush", &self.install)?;
+        fs::rename(&self.install, &self.destination).io("write", &self.destination)?;
+        Ok(self.destination.clone())
+    }
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        // Best effort: the next run clears it.
+        let _ = self.runner.remove(&self.dir);
+    }
+}
+
+/// Flushes all files to the disk: a cache that lost power must not hold half a package.
+fn flush(dir: &Path) -> io::Result<()> {
+    for entry in WalkDir::new(dir) {
+        let entry = entry?;
+        if entry.file_type().is_file() || entry.file_type().is_dir() {
+            match File::open(entry.path()) {
+                Ok(file) => file.sync_all()?,
+                // What its own script made unreadable.
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Running a package's scripts.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use problem::{IoContext, Problem, Result};
+use vcap::Vcap;
+use walkdir::WalkDir;
+
+use super::Plan;
+use super::cache::Work;
+use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile};
+use crate::source::SourceRelease;
+
+/// How many of the last lines of a log a failure shows.
+const SHOWN_LINES: usize = 20;
+/// Where they are looked for.
+const SHOWN_BYTES: u64 = 16 * 1024;
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// One script to run. All paths are the host's.
+#[derive(Debug)]
+pub struct CompileStep<'a> {
+    /// The package's name.
+    pub package: &'a str,
+    /// Its fingerprint, which is its version.
+    pub version: &'a str,
+    /// The script's name in `compile_dir`: `packaging`, or `pre_packaging` before it.
+    pub script: &'static str,
+    /// The package's files and its scripts; the script runs in it.
+    pub compile_dir: &'a Path,
+    /// What the script fills.
+    pub install_dir: &'a Path,
+    /// An empty directory for the runner's own use.
+    pub scratch_dir: &'a Path,
+    /// The compiled packages it depends on: name and content.
+    pub dependencies: &'a [(String, PathBuf)],
+    /// The release's source directory.
+    pub release_dir: &'a Path,
+    /// Where both outputs of the script go.
+    pub log: &'a File,
+}
+
+impl CompileStep<'_> {
+    /// Where BOSH's agent compiles: the place of `compile_dir` as the script should see it.
+    pub fn compile_target(&self) -> PathBuf {
+        vcap().base().join("data/compile").join(self.package)
+    }
+
+    /// Where the package will be: the place of `install_dir` as the script should see it.
+    pub fn install_target(&self) -> PathBuf {
+        vcap().packages().join(self.package)
+    }
+
+    /// Where the dependencies have to be, with their content.
+    pub fn dependency_targets(&self) -> impl Iterator<Item = (PathBuf, &Path)> {
+        self.dependencies.iter().map(|(name, dir)| (vcap().packages().join(name), dir.as_path()))
+    }
+
+    /// The command, as BOSH's agent runs it.
+    pub fn argv(&self) -> Vec<String> {
+        ["/bin/bash", "-x", self.script].map(str::to_owned).to_vec()
+    }
+
+    /// The whole environment of a script that sees its two directories at these places.
+    pub fn env(&self, compile_target: &Path, install_target: &Path) -> Vec<(String, String)> {
+        let compile_target = compile_target.display().to_string();
+        let mut env = vec![
+            ("PATH", PATH.to_owned()),
+            ("HOME", compile_target.clone()),
+            ("BOSH_COMPILE_TARGET", compile_target.clone()),
+            ("BOSH_INSTALL_TARGET", install_target.display().to_string()),
+            ("BOSH_PACKAGE_NAME", self.package.to_owned()),
+            ("BOSH_PACKAGE_VERSION", self.version.to_owned()),
+        ];
+        if self.script == PRE_PACKAGING {
+            env.push(("BUILD_DIR", compile_target));
+            env.push(("RELEASE_DIR", self.release_dir.display().to_string()));
+        }
+        env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+fn vcap() -> Vcap {
+    Vcap::under(Path::new("/"))
+}
+
+/// Runs a script where it sees the directories of its [`CompileStep`] as BOSH has them.
+pub trait Runner {
+    /// Runs it to its end; gives its exit status as a shell shows it.
+    fn run(&self, step: &CompileStep) -> Result<u8>;
+
+    /// Removes what scripts have written.
+    fn remove(&self, dir: &Path) -> io::Result<()> {
+        match fs::remove_dir_all(dir) {
+            // Build tools make directories read-only (Go's module cache), which only root can remove as they are.
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                for entry in WalkDir::new(dir).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+                    let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
+                }
+                fs::remove_dir_all(dir)
+            }
+            other => other,
+        }
+    }
+}
+
+impl<F: Fn(&CompileStep) -> Result<u8>> Runner for F {
+    fn run(&self, step: &CompileStep) -> Result<u8> {
+        self(step)
+    }
+}
+
+/// Puts the package's files in place and runs its scripts.
+pub(super) fn compile(
+    release: &SourceRelease,
+    plan: &Plan,
+    dependencies: Vec<(String, PathBuf)>,
+    work: &Work,
+    runner: &dyn Runner,
+) -> Result<()> {
+    for (path, file) in &plan.files {
+        put(file, &work.compile.join(path)).io("copy", &file.source)?;
+    }
+    let log = File::options().create(true).truncate(true).read(true).write(true).open(&work.log);
+    let log = log.io("write", &work.log)?;
+    // All are written before the first runs: nothing here follows a link that a script made.
+    let mut scripts = Vec::new();
+    for script in [PRE_PACKAGING, PACKAGING] {
+        if let Some(content) = plan.package.script(script)? {
+            let file = work.compile.join(script);
+            fs::write(&file, content).io("write", &file)?;
+            scripts.push(script);
+        }
+    }
+    for script in scripts {
+        let step = CompileStep {
+            package: &plan.package.name,
+            version: &plan.fingerprint,
+            script,
+            compile_dir: &work.compile,
+            install_dir: &work.install,
+            scratch_dir: &work.scratch,
+            dependencies: &dependencies,
+            release_dir: &release.dir,
+            log: &log,
+        };
+        let status = runner.run(&step)?;
+        if status != 0 {
+            return Err(failed(release, plan, script, status, work).into());
+        }
+        if script == PRE_PACKAGING {
+            // BOSH: it is not part of the package.
+            let _ = fs::remove_file(work.compile.join(script));
+        }
+    }
+    Ok(())
+}
+
+/// Copies one file with its time (build tools compare them) and whether it is executable.
+fn put(file: &PackageFile, to: &Path) -> io::Result<()> {
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match &file.kind {
+        FileKind::Link(target) => symlink(target, to),
+        FileKind::File { executable } => {
+            fs::copy(&file.source, to)?;
+            fs::set_permissions(to, Permissions::from_mode(if *executable { 0o755 } else { 0o644 }))?;
+            File::options().write(true).open(to)?.set_modified(fs::metadata(&file.source)?.modified()?)
+        }
+    }
+}
+
+fn failed(release: &SourceRelease, plan: &Plan, script: &str, status: u8, work: &Work) -> Problem {
+    let package = &plan.package.name;
+    let message = format!(
+        "package '{package}' of release '{}' does not compile: {script} ended with status {status}",
+        release.name
+    );
+    let problem = Problem::input(message).hint(format!("the whole log is in {}", work.log.display()));
+    match last_lines(&work.log) {
+        Ok(lines) if !lines.is_empty() => problem.because(format!("the last lines of its log:\n{lines}")),
+        _ => problem.because("it printed nothing"),
+    }
+}
+
+fn last_lines(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(SHOWN_BYTES)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    let text = String::from_utf8_lossy(&end);
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n"))
+}

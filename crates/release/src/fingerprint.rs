@@ -1,0 +1,59 @@
+//! What identifies a compiled package: everything that could make it come out differently.
+
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use problem::Result;
+use sha2::{Digest, Sha256};
+
+use crate::digests::FileDigest;
+use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile, SourcePackage};
+
+/// Changed with the way packages are compiled, so that what older versions left is not taken for ours.
+const FORMAT: &[u8] = b"boson package 1";
+
+/// The fingerprint of a package with these files, whose contents have these digests, and these fingerprints of its dependencies.
+///
+/// Of a file's mode only the executable bit counts: the rest depends on the umask of whoever checked the release out.
+pub(crate) fn fingerprint(
+    package: &SourcePackage,
+    files: &BTreeMap<PathBuf, PackageFile>,
+    digests: &HashMap<PathBuf, FileDigest>,
+    dependencies: &BTreeMap<&str, &str>,
+) -> Result<String> {
+    let mut all = Sha256::new();
+    add(&mut all, FORMAT);
+    add(&mut all, package.name.as_bytes());
+    for (path, file) in files {
+        add(&mut all, path.as_os_str().as_bytes());
+        match &file.kind {
+            FileKind::Link(target) => {
+                add(&mut all, b"link");
+                add(&mut all, target.as_os_str().as_bytes());
+            }
+            FileKind::File { executable } => {
+                add(&mut all, if *executable { b"executable" } else { b"file" });
+                all.update(digests[&file.source]);
+            }
+        }
+    }
+    for script in [PACKAGING, PRE_PACKAGING] {
+        if let Some(content) = package.script(script)? {
+            add(&mut all, script.as_bytes());
+            add(&mut all, &content);
+        }
+    }
+    for (name, fingerprint) in dependencies {
+        add(&mut all, b"dependency");
+        add(&mut all, name.as_bytes());
+        add(&mut all, fingerprint.as_bytes());
+    }
+    Ok(all.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Adds a part with its length, so that no two lists of parts look alike.
+fn add(all: &mut Sha256, part: &[u8]) {
+    all.update((part.len() as u64).to_be_bytes());
+    all.update(part);
+}

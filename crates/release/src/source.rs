@@ -1,0 +1,117 @@
+//! A release's directory.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use problem::{IoContext, Place, Problem, Problems, Result};
+
+use crate::job::SourceJob;
+use crate::order;
+use crate::package::SourcePackage;
+use crate::spec::{self, FinalConfig};
+
+/// A release in source form: `config/`, `jobs/`, `packages/`, `src/`, `blobs/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRelease {
+    /// Its name, from `config/final.yml`, else its directory's.
+    pub name: String,
+    /// Its directory, absolute and without links.
+    pub dir: PathBuf,
+    /// Its jobs by name.
+    pub jobs: Vec<SourceJob>,
+    /// Its packages by name.
+    pub packages: Vec<SourcePackage>,
+}
+
+impl SourceRelease {
+    /// Reads and checks everything but the packages' files; reports all problems.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let missing = |e| Problem::input(format!("there is no release in {}", dir.display())).because(e);
+        let real = fs::canonicalize(dir).map_err(missing)?;
+        if !["jobs", "packages"].iter().any(|part| real.join(part).is_dir()) {
+            return Err(Problem::input(format!("{} is not a release", dir.display()))
+                .because("it has neither jobs nor packages")
+                .hint("a release's source directory holds jobs/<job>/spec and packages/<package>/spec")
+                .into());
+        }
+        let mut problems = Vec::new();
+        let mut keep = |found: Problems| problems.extend(found.into_vec());
+        let name = name(&real).map_err(&mut keep).unwrap_or_default();
+        let mut jobs = Vec::new();
+        for dir in directories(&real.join("jobs"))? {
+            jobs.extend(SourceJob::read(&dir, &real).map_err(&mut keep));
+        }
+        let mut packages = Vec::new();
+        for dir in directories(&real.join("packages"))? {
+            packages.extend(SourcePackage::read(&dir).map_err(&mut keep));
+        }
+        // What refers to a package that could not be read is no problem of its own.
+        if problems.is_empty() {
+            problems.extend(missing_packages(&jobs, &packages));
+        }
+        Problems::check(problems)?;
+        order::by_dependencies(&packages, packages.iter().map(|p| p.name.as_str()))?;
+        Ok(SourceRelease { name, dir: real, jobs, packages })
+    }
+
+    /// The job of this name.
+    pub fn job(&self, name: &str) -> Option<&SourceJob> {
+        self.jobs.iter().find(|job| job.name == name)
+    }
+
+    /// The package of this name.
+    pub fn package(&self, name: &str) -> Option<&SourcePackage> {
+        self.packages.iter().find(|package| package.name == name)
+    }
+}
+
+fn name(dir: &Path) -> Result<String> {
+    let file = dir.join("config/final.yml");
+    let config: FinalConfig = if file.is_file() { spec::read(&file)? } else { FinalConfig::default() };
+    let given = [config.name, config.final_name].into_iter().find(|value| !value.is_null());
+    let name = match &given {
+        Some(value) => spec::text(value).unwrap_or_default(),
+        None => dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    // The name becomes a directory's on the shared volume.
+    if name.is_empty() || name.starts_with('.') || name.contains('/') || name.chars().any(char::is_control) {
+        let place = Place::file(if given.is_some() { file.display().to_string() } else { dir.display().to_string() });
+        return Err(Problem::input(format!("'{}' is no release name", name.escape_debug())).at(place).into());
+    }
+    Ok(name)
+}
+
+/// The directories in `dir`, sorted; none where there is no such directory.
+fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
+    if !dir.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for child in fs::read_dir(dir).io("read", dir)? {
+        let child = child.io("read", dir)?;
+        let hidden = child.file_name().to_string_lossy().starts_with('.');
+        if !hidden && child.path().is_dir() {
+            found.push(child.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn missing_packages(jobs: &[SourceJob], packages: &[SourcePackage]) -> Vec<Problem> {
+    let known: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let expected = |package: &str, dir: &Path, of: String| {
+        Problem::input(format!("Expected to find package '{package}' since it's a dependency of {of}"))
+            .at(Place::file(dir.join("spec").display().to_string()))
+    };
+    let of_jobs = jobs.iter().flat_map(|job| {
+        let missing = job.packages.iter().filter(|package| !known.contains(package.as_str()));
+        missing.map(move |package| expected(package, &job.dir, format!("job '{}'", job.name)))
+    });
+    let of_packages = packages.iter().flat_map(|dependent| {
+        let missing = dependent.dependencies.iter().filter(|package| !known.contains(package.as_str()));
+        missing.map(move |package| expected(package, &dependent.dir, format!("package '{}'", dependent.name)))
+    });
+    of_jobs.chain(of_packages).collect()
+}

@@ -1,0 +1,163 @@
+//! Reading release directories and staging their jobs.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use release::SourceRelease;
+use testkit::files::{names, tree, write, write_with_mode};
+
+/// A release with a job `web` of package `app`, which depends on `lib`.
+fn web(dir: &Path) {
+    write(&dir.join("config/final.yml"), "name: web-release\n");
+    write(
+        &dir.join("jobs/web/spec"),
+        "---
+name: web
+templates:
+  run.erb: bin/run
+  deep/web.yml.erb: config/web.yml
+packages: [app]
+properties:
+  port: {default: 0777}
+  port: {default: !ruby/regexp /x/}
+",
+    );
+    write(&dir.join("jobs/web/monit"), "");
+    write_with_mode(&dir.join("jobs/web/templates/run.erb"), "#!/bin/sh", 0o755);
+    write(&dir.join("jobs/web/templates/deep/web.yml.erb"), "<%= p('port') %>");
+    write(&dir.join("jobs/web/templates/unlisted"), "");
+    write(&dir.join("packages/app/spec"), "name: app\ndependencies: [lib]\nfiles: [app/**/*]\n");
+    write(&dir.join("packages/app/packaging"), "true");
+    write(&dir.join("src/app/main"), "");
+    write(&dir.join("packages/lib/spec"), "name: lib\ndependencies:\nfiles: []\n");
+    write(&dir.join("packages/lib/packaging"), "true");
+    write(&dir.join("jobs/.gitkeep"), "");
+    write(&dir.join("jobs/README.md"), "");
+}
+
+fn release() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    web(dir.path());
+    dir
+}
+
+/// The first lines of all problems.
+fn problems(dir: &Path) -> Vec<String> {
+    let problems = SourceRelease::open(dir).unwrap_err();
+    assert_eq!(problems.exit_code(), 65);
+    problems.iter().map(|problem| problem.message.clone()).collect()
+}
+
+#[test]
+fn a_release_is_read() {
+    let dir = release();
+    let release = SourceRelease::open(dir.path()).unwrap();
+    assert_eq!(release.name, "web-release");
+    let job = release.job("web").unwrap();
+    let templates = [("run.erb", "bin/run"), ("deep/web.yml.erb", "config/web.yml")];
+    assert_eq!(job.templates, templates.map(|(s, d)| (s.to_owned(), d.to_owned())));
+    assert_eq!(job.packages, ["app"]);
+    assert_eq!(release.package("app").unwrap().dependencies, ["lib"]);
+    assert_eq!((release.jobs.len(), release.packages.len()), (1, 2));
+}
+
+#[test]
+fn a_release_without_a_name_has_its_directory_s() {
+    let dir = release();
+    write(&dir.path().join("config/final.yml"), "final_name: other\nblobstore: {provider: local}\n");
+    assert_eq!(SourceRelease::open(dir.path()).unwrap().name, "other");
+    fs::remove_file(dir.path().join("config/final.yml")).unwrap();
+    let named = dir.path().join("mine");
+    web(&named);
+    fs::remove_file(named.join("config/final.yml")).unwrap();
+    symlink("mine", dir.path().join("linked")).unwrap();
+    assert_eq!(SourceRelease::open(&dir.path().join("linked")).unwrap().name, "mine");
+    write(&named.join("config/final.yml"), "name: ../x\n");
+    assert_eq!(problems(&named), ["'../x' is no release name"]);
+}
+
+#[test]
+fn a_release_image_s_jobs_are_staged() {
+    let dir = release();
+    write(&dir.path().join("shared/common.erb"), "shared");
+    symlink("../../../shared/common.erb", dir.path().join("jobs/web/templates/common.erb")).unwrap();
+    let spec = fs::read_to_string(dir.path().join("jobs/web/spec")).unwrap();
+    let spec = spec.replace("templates:\n", "templates:\n  common.erb: config/common\n");
+    write(&dir.path().join("jobs/web/spec"), &spec);
+    write(&dir.path().join("jobs/web/properties_schema.json"), "{}");
+    write(&dir.path().join("jobs/web/extra.monit"), "");
+    let dest = dir.path().join("out/jobs-src");
+    SourceRelease::open(dir.path()).unwrap().stage_jobs(&dest).unwrap();
+    assert_eq!(names(&dest), ["web"]);
+    assert_eq!(names(&dest.join("web")), ["extra.monit", "job.MF", "monit", "properties_schema.json", "templates"]);
+    assert_eq!(names(&dest.join("web/templates")), ["common.erb", "deep", "run.erb"]);
+    assert_eq!(fs::read_to_string(dest.join("web/job.MF")).unwrap(), spec);
+    assert!(!dest.join("web/templates/common.erb").is_symlink());
+    assert_eq!(fs::read_to_string(dest.join("web/templates/common.erb")).unwrap(), "shared");
+    let (staged, source) = (tree(&dest.join("web/templates")), tree(&dir.path().join("jobs/web/templates")));
+    assert_eq!(staged[Path::new("run.erb")], source[Path::new("run.erb")]);
+    assert!(SourceRelease::open(dir.path()).unwrap().stage_jobs(&dest).is_err(), "nothing is mixed");
+}
+
+#[test]
+fn everything_wrong_with_a_release_is_reported_in_bosh_s_words() {
+    let dir = release();
+    let at = |path: &str| dir.path().join(path);
+    write(&at("jobs/other/spec"), "name: another\ntemplates: {gone.erb: x, ../monit: y}\npackages: []\n");
+    write(&at("jobs/bad/spec"), "name: bad\ntemplates: [x]\npackages: x\n");
+    write(&at("jobs/bad/monit"), "");
+    fs::create_dir(at("jobs/empty")).unwrap();
+    write(&at("jobs/out/spec"), "name: out\ntemplates: {passwd: x, dir: y}\n");
+    write(&at("jobs/out/monit"), "");
+    fs::create_dir_all(at("jobs/out/templates/dir")).unwrap();
+    symlink("/etc/passwd", at("jobs/out/templates/passwd")).unwrap();
+    write(&at("packages/odd/spec"), "name: even\nfiles: {a: b}\n");
+    write(&at("packages/broken/spec"), "name: [\n");
+    let found = problems(dir.path());
+    let packaging = fs::canonicalize(dir.path()).unwrap().join("packages/odd/packaging");
+    assert_eq!(
+        found,
+        [
+            "Job 'bad' has invalid templates spec format".to_owned(),
+            "Job 'bad' has invalid package spec format".to_owned(),
+            "Job 'empty' has no spec".to_owned(),
+            "Job directory 'other' does not match job name 'another' in spec".to_owned(),
+            "Job 'other' is missing monit file".to_owned(),
+            "Missing template file 'gone.erb' for job 'other'".to_owned(),
+            "template file '../monit' of job 'other' leads out of the release".to_owned(),
+            "template file 'passwd' of job 'out' leads out of the release".to_owned(),
+            "Missing template file 'dir' for job 'out'".to_owned(),
+            "cannot read the YAML".to_owned(),
+            "Package directory 'odd' does not match package name 'even' in spec".to_owned(),
+            "Package 'odd' has invalid files in its spec".to_owned(),
+            format!("Expected to find '{}' for package 'odd'", packaging.display()),
+        ]
+    );
+}
+
+#[test]
+fn missing_packages_and_cycles_are_reported() {
+    let dir = release();
+    write(&dir.path().join("packages/lib/spec"), "name: lib\ndependencies: [zlib]\n");
+    fs::remove_dir_all(dir.path().join("packages/app")).unwrap();
+    assert_eq!(
+        problems(dir.path()),
+        [
+            "Expected to find package 'app' since it's a dependency of job 'web'",
+            "Expected to find package 'zlib' since it's a dependency of package 'lib'",
+        ]
+    );
+    let dir = release();
+    write(&dir.path().join("packages/lib/spec"), "name: lib\ndependencies: [app]\n");
+    assert_eq!(problems(dir.path()), ["packages depend on each other in a cycle: app -> lib -> app"]);
+}
+
+#[test]
+fn what_is_no_release_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(problems(dir.path())[0].ends_with("is not a release"));
+    assert!(problems(&dir.path().join("missing"))[0].starts_with("there is no release in"));
+}
