@@ -97,7 +97,7 @@ impl Job {
     }
 }
 
-/// A `run-process` that runs; killed, and its process with it, if a test fails.
+/// A `run-process` that runs; stopped when the test is over.
 pub(crate) struct Running {
     child: Child,
     stdout: ChildStdout,
@@ -145,6 +145,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // Asked first: only then does it take with it what its process left behind.
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            let _ = kill(self.pid(), Signal::SIGTERM);
+        }
+        let start = Instant::now();
+        while self.child.try_wait().is_ok_and(|status| status.is_none()) && start.elapsed() < DEADLINE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
