@@ -111,16 +111,9 @@ fn read_config(context: &Context) -> Result<ProcessConfig> {
 }
 
 fn missing_hint(context: &Context) -> String {
-    let rendered = |name: &String| !name.starts_with('.');
-    let mut jobs: Vec<String> = std::fs::read_dir(context.vcap.jobs())
-        .map(|entries| {
-            entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).filter(rendered).collect()
-        })
-        .unwrap_or_default();
-    jobs.sort();
-    match jobs.is_empty() {
-        true => format!("{} holds no rendered job; render-jobs puts them there", context.vcap.jobs().display()),
-        false => format!("rendered are the jobs: {}", jobs.join(", ")),
+    match context.vcap.rendered_jobs() {
+        Ok(jobs) if !jobs.is_empty() => format!("rendered are the jobs: {}", jobs.join(", ")),
+        _ => format!("{} holds no rendered job; render-jobs puts them there", context.vcap.jobs().display()),
     }
 }
 
