@@ -1,17 +1,81 @@
 //! Creates the directories that BOSH's agent makes for every job.
 
-use clap::Args;
-use problem::{Problem, Result};
-use startup::Common;
+use std::path::Path;
 
-/// What `create-dirs` is told.
-#[derive(Debug, Args)]
-pub struct Options {}
+use clap::Args;
+use nix::unistd::{Gid, Uid};
+use problem::{IoContext, Problems, Result};
+use startup::Common;
+use vcap::Vcap;
+use vcap::own_dir::ensure_dir;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for every job";
 
-/// Runs the verb; gives the exit code.
-pub fn run(_options: Options, _common: &Common) -> Result<u8> {
-    Err(Problem::internal("not built yet").into())
+const HELP: &str = "\
+For every job in /var/vcap/jobs: /var/vcap/data/JOB, /var/vcap/sys/log/JOB and /var/vcap/sys/run/JOB, 0770 root:vcap.
+Besides /var/vcap/data/packages, /var/vcap/data/tmp and /var/vcap/store. Where nothing is mounted at /var/vcap/sys it is a
+link to data/sys, as on a BOSH VM. Run again, it sets modes and owners again and removes nothing; without root it leaves
+owners as they are.
+
+Example:
+  create-dirs
+  create-dirs --root /tmp/instance";
+
+/// What `create-dirs` is told.
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub struct Options {}
+
+/// BOSH's agent: root's, and vcap may write.
+const OF_A_JOB: u32 = 0o770;
+/// Entered by everybody.
+const SHARED: u32 = 0o755;
+/// As `/tmp`, for vcap only.
+const TEMPORARY: u32 = 0o1770;
+
+/// Runs the verb; gives the exit code. Every directory that cannot be made is reported.
+pub fn run(_options: Options, common: &Common) -> Result<u8> {
+    let vcap = Vcap::under(&common.root);
+    let root = Uid::from_raw(0);
+    let of_root = (root, Gid::from_raw(0));
+    let of_both = (root, vcap::owner::vcap_ids(&common.root).1);
+    let jobs = vcap.rendered_jobs()?;
+    let base = vcap.base();
+    link_sys(&vcap)?;
+    let mut problems = Vec::new();
+    let mut ensure = |dir: &Path, mode, owner| {
+        if let Err(e) = ensure_dir(dir, mode, owner) {
+            problems.extend(Problems::into_vec(e));
+        }
+    };
+    for dir in ["data/packages", "store", "sys/log", "sys/run"].map(|dir| base.join(dir)) {
+        // A volume that is mounted there was given its mode by whoever mounts it.
+        if !dir.exists() {
+            ensure(&dir, SHARED, of_root);
+        }
+    }
+    ensure(&base.join("data/tmp"), TEMPORARY, of_both);
+    for job in &jobs {
+        for dir in [vcap.data(job), vcap.log(job), vcap.run(job)] {
+            ensure(&dir, OF_A_JOB, of_both);
+        }
+    }
+    Problems::check(problems)?;
+    tracing::info!(jobs = jobs.len(), "directories are ready");
+    Ok(0)
+}
+
+/// BOSH: `/var/vcap/sys` is a link to `data/sys`. What is mounted there, or was made already, stays.
+fn link_sys(vcap: &Vcap) -> Result<()> {
+    let (link, target) = (vcap.base().join("sys"), vcap.base().join("data/sys"));
+    if link.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    ensure_dir(&target, SHARED, (Uid::from_raw(0), Gid::from_raw(0)))?;
+    match std::os::unix::fs::symlink("data/sys", &link) {
+        // Another container of the pod was faster.
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.io("create", &link),
+    }
 }

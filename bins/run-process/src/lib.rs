@@ -1,17 +1,119 @@
-//! Runs one BPM process as PID 1 would.
+//! Runs one process of a job as BPM would, and as PID 1 must.
+
+mod bpm_process;
+mod dirs;
+mod environment;
+mod errand;
+mod execute;
+mod records;
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use nix::unistd::{Gid, Uid};
 use problem::{Problem, Result};
 use startup::Common;
+use supervisor::{Policy, Signals};
+use vcap::Vcap;
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it did";
+
+const HELP: &str = "\
+Reads /var/vcap/jobs/JOB/config/bpm.yml, makes the directories that BPM makes, runs the pre_start hook and then the
+process: as user vcap if started as root, with the environment that bpm.yml gives and no other. What the process prints
+goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and PROCESS.stderr.log, and to stdout and stderr.
+
+TERM and INT ask the process to stop with its shutdown_signal; QUIT and KILL follow if it does not. Other signals are
+passed on to it. Orphans are adopted, and what the process leaves behind is terminated.
+
+Example:
+  run-process --job nats
+  run-process --job cloud_controller_ng --process nginx
+  run-process --errand --job smoke-tests
+
+Exit status: that of the process, 128 + n if signal n ended it; 126 if it cannot be executed, 127 if it does not exist,
+65 if bpm.yml is missing or wrong, 70 if the environment does not let it run or its pre_start hook failed.";
 
 /// What `run-process` is told.
 #[derive(Debug, Args)]
-pub struct Options {}
-
-/// One line for `--help`.
-pub const ABOUT: &str = "Runs one BPM process as PID 1 would";
+#[command(after_long_help = HELP)]
+pub struct Options {
+    /// The job, as its directory in /var/vcap/jobs is called
+    #[arg(long, value_name = "JOB", value_parser = plain_name)]
+    pub job: String,
+    /// The process in the job's bpm.yml [default: the job's name]
+    #[arg(long, value_name = "PROCESS", value_parser = plain_name)]
+    pub process: Option<String>,
+    /// Run the job's bin/run once, as BOSH runs an errand, instead of a process of its bpm.yml
+    #[arg(long, conflicts_with = "process")]
+    pub errand: bool,
+    /// How long the process has to stop before it gets QUIT, in milliseconds
+    #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]
+    pub stop_timeout_ms: u64,
+    /// How long it has between QUIT and KILL, in milliseconds
+    #[arg(long, env = "QUIT_TIMEOUT_MS", value_name = "MS", default_value_t = 2_000)]
+    pub quit_timeout_ms: u64,
+}
 
 /// Runs the verb; gives the exit code.
-pub fn run(_options: Options, _common: &Common) -> Result<u8> {
-    Err(Problem::internal("not built yet").into())
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    // First of all: a signal that arrives from now on is acted upon as soon as there is a process.
+    let signals =
+        Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
+    let process = options.process.clone().unwrap_or_else(|| options.job.clone());
+    let context = Context {
+        vcap: Vcap::under(&common.root),
+        owner: vcap::owner::vcap_ids(&common.root),
+        policy: Policy {
+            stop_timeout: Duration::from_millis(options.stop_timeout_ms),
+            quit_timeout: Duration::from_millis(options.quit_timeout_ms),
+            ..Policy::default()
+        },
+        signals,
+        job: options.job,
+        process: if options.errand { errand::NAME.to_owned() } else { process },
+    };
+    if options.errand { errand::run(&context) } else { bpm_process::run(&context) }
+}
+
+/// What every step of a run needs to know.
+struct Context {
+    vcap: Vcap,
+    /// User and group vcap.
+    owner: (Uid, Gid),
+    policy: Policy,
+    signals: Signals,
+    job: String,
+    process: String,
+}
+
+impl Context {
+    /// Which process a message is about.
+    fn subject(&self) -> String {
+        format!("job \"{}\", process \"{}\"", self.job, self.process)
+    }
+
+    fn log_dir(&self) -> PathBuf {
+        self.vcap.log(&self.job)
+    }
+
+    /// Says in every problem which process it is about.
+    fn explain<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|mut problems| {
+            for problem in problems.iter_mut() {
+                problem.message = format!("{}: {}", self.subject(), problem.message);
+            }
+            problems
+        })
+    }
+}
+
+/// Jobs and processes name files and directories, so they must not lead elsewhere.
+fn plain_name(name: &str) -> std::result::Result<String, String> {
+    if name.is_empty() || name.contains(['/', '\0']) || name == "." || name == ".." {
+        return Err("must be the name of a job or process, not a path".to_owned());
+    }
+    Ok(name.to_owned())
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use problem::{IoContext, Problem, Result};
+
 /// The `/var/vcap` of a pod or of a local instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vcap {
@@ -67,5 +69,27 @@ impl Vcap {
     /// Persistent data of a job: `/var/vcap/store/<job>`.
     pub fn store(&self, job: &str) -> PathBuf {
         self.base.join("store").join(job)
+    }
+
+    /// The names of the rendered jobs, sorted. A link whose job went away and hidden entries are none.
+    pub fn rendered_jobs(&self) -> Result<Vec<String>> {
+        let jobs = self.jobs();
+        let entries = match std::fs::read_dir(&jobs) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let problem = Problem::input(format!("cannot read {}", jobs.display())).because(e);
+                return Err(problem.hint("render-jobs puts the rendered jobs there").into());
+            }
+            other => other.io("read", &jobs)?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.io("read", &jobs)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.starts_with('.') && entry.path().is_dir() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
     }
 }

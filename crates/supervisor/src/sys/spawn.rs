@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Pid, Uid, chdir, getpid, getppid, pipe2, setgid, setgroups, setuid, write};
 
@@ -192,6 +192,7 @@ impl Preparation {
 
     /// Runs in the child, between fork and exec.
     fn apply(&mut self) -> Step {
+        reset_signals();
         umask(Mode::from_bits_truncate(0o022));
         for (resource, value) in self.limits.iter().flatten() {
             setrlimit(*resource, *value, *value).map_err(|e| (LIMITS, e))?;
@@ -269,6 +270,16 @@ impl Preparation {
         }
         Ok(())
     }
+}
+
+/// The program starts as if nobody had ever touched a signal: none blocked, as all are in the supervisor, none ignored.
+fn reset_signals() {
+    for signal in 1..=64 {
+        // SAFETY: the default disposition runs no code of this process. Numbers that cannot be set are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // Cannot fail: the set is valid.
+    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
 }
 
 #[repr(C)]

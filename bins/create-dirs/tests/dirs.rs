@@ -1,0 +1,114 @@
+//! The tree that `create-dirs` makes.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn create_dirs(root: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_create-dirs")).arg("--root").arg(root).output().unwrap()
+}
+
+fn with_jobs() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let jobs = root.path().join("var/vcap/jobs");
+    // As render-jobs leaves them: links through a generation, with hidden files beside.
+    fs::create_dir_all(jobs.join(".generations/1/nats")).unwrap();
+    symlink(".generations/1", jobs.join(".current")).unwrap();
+    symlink(".current/nats", jobs.join("nats")).unwrap();
+    symlink(".current/gone", jobs.join("gone")).unwrap();
+    fs::create_dir(jobs.join("plain")).unwrap();
+    fs::write(jobs.join("file"), "").unwrap();
+    root
+}
+
+/// Every directory and link with its mode, sorted.
+fn tree(base: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![base.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).unwrap().map(Result::unwrap) {
+            let meta = entry.path().symlink_metadata().unwrap();
+            let name = entry.path().strip_prefix(base).unwrap().display().to_string();
+            if name == "jobs" {
+                continue;
+            }
+            if meta.is_symlink() {
+                found.push(format!("{name} -> {}", fs::read_link(entry.path()).unwrap().display()));
+            } else {
+                found.push(format!("{name} {:o}", meta.mode() & 0o7777));
+                open.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_job_gets_boshs_directories() {
+    let root = with_jobs();
+    let base = root.path().join("var/vcap");
+    let expected = [
+        "data 755",
+        "data/nats 770",
+        "data/packages 755",
+        "data/plain 770",
+        "data/sys 755",
+        "data/sys/log 755",
+        "data/sys/log/nats 770",
+        "data/sys/log/plain 770",
+        "data/sys/run 755",
+        "data/sys/run/nats 770",
+        "data/sys/run/plain 770",
+        "data/tmp 1770",
+        "store 755",
+        "sys -> data/sys",
+    ];
+    for _ in 0..2 {
+        let output = create_dirs(root.path());
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(tree(&base), expected, "the second run changes nothing");
+    }
+    if nix::unistd::Uid::effective().is_root() {
+        let meta = base.join("data/nats").metadata().unwrap();
+        assert_eq!((meta.uid(), meta.gid()), (0, 1000));
+    }
+}
+
+#[test]
+fn what_is_mounted_at_sys_is_used() {
+    let root = with_jobs();
+    let base = root.path().join("var/vcap");
+    fs::create_dir_all(base.join("sys/log")).unwrap();
+    fs::write(base.join("sys/log/kept"), "x").unwrap();
+    assert!(create_dirs(root.path()).status.success());
+    assert!(
+        base.join("sys/log/nats").is_dir() && base.join("sys/log/kept").is_file() && !base.join("data/sys").exists()
+    );
+}
+
+#[test]
+fn without_rendered_jobs_it_is_told_where_they_should_be() {
+    let root = tempfile::tempdir().unwrap();
+    let output = create_dirs(root.path());
+    assert_eq!(output.status.code(), Some(65));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("/var/vcap/jobs"), "{stderr}");
+    assert!(!root.path().join("var").exists());
+}
+
+#[test]
+fn all_that_cannot_be_made_is_reported() {
+    let root = with_jobs();
+    let base = root.path().join("var/vcap");
+    fs::create_dir_all(base.join("data")).unwrap();
+    symlink("/etc", base.join("data/nats")).unwrap();
+    symlink("/etc", base.join("data/plain")).unwrap();
+    let output = create_dirs(root.path());
+    assert_eq!(output.status.code(), Some(70));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr.matches("refusing to open symlink at ").count(), 2, "{stderr}");
+}

@@ -1,0 +1,125 @@
+//! `pre-start` with real scripts.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn write(path: &Path, text: &str, mode: u32) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A root directory with these jobs; the text is the script's, none for a job without one.
+fn root(jobs: &[(&str, Option<&str>)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (job, script) in jobs {
+        let bin = root.path().join("var/vcap/jobs").join(job).join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        if let Some(script) = script {
+            write(&bin.join("pre-start"), &format!("#!/bin/sh\n{script}\n"), 0o750);
+        }
+    }
+    root
+}
+
+fn command(root: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pre-start"));
+    command.arg("--root").arg(root).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(root: &Path) -> Output {
+    command(root).env("LEAKED", "x").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn every_script_runs_with_a_bare_environment_and_its_logs() {
+    let root = root(&[
+        ("a", Some("env -u PWD -u _ -u SHLVL; echo oops >&2")),
+        ("b", None),
+        ("c", Some("printf 'no newline'")),
+    ]);
+    for round in 1..=2 {
+        let output = run(root.path());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let stdout = text(&output.stdout);
+        let mut lines: Vec<_> = stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["[a] PATH=/usr/sbin:/usr/bin:/sbin:/bin", "[c] no newline"]);
+        assert_eq!(text(&output.stderr), "[a] oops\n");
+        let log = root.path().join("var/vcap/sys/log/a/pre-start.stderr.log");
+        assert_eq!(fs::read_to_string(&log).unwrap(), "oops\n".repeat(round));
+        assert_eq!(log.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(log.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o750);
+        assert!(!root.path().join("var/vcap/sys/log/b").exists());
+    }
+}
+
+#[test]
+fn scripts_run_in_parallel() {
+    // Each waits for the other.
+    let script = |mine: &str, other: &str| {
+        format!("touch \"${{0%/jobs/*}}/{mine}\"; until [ -e \"${{0%/jobs/*}}/{other}\" ]; do sleep 0.01; done")
+    };
+    let root = root(&[("a", Some(&script("a", "b"))), ("b", Some(&script("b", "a")))]);
+    assert_eq!(run(root.path()).status.code(), Some(0));
+}
+
+#[test]
+fn a_failure_is_told_in_boshs_words_with_its_reason() {
+    let root =
+        root(&[("a", Some("exit 3")), ("b", Some("exit 0")), ("c", Some("kill -KILL $$")), ("d", Some("exit 0"))]);
+    fs::set_permissions(root.path().join("var/vcap/jobs/d/bin/pre-start"), fs::Permissions::from_mode(0o640)).unwrap();
+    let output = run(root.path());
+    assert_eq!(output.status.code(), Some(70));
+    let log = root.path().join("var/vcap/sys/log");
+    let log = log.display();
+    assert_eq!(
+        text(&output.stderr),
+        format!(
+            "error: 3 of 4 pre-start scripts failed. Failed Jobs: a, c, d. Successful Jobs: b.\n  \
+             caused by: a: exit status 3; see {log}/a/pre-start.stderr.log\n  \
+             caused by: c: killed by SIGKILL; see {log}/c/pre-start.stderr.log\n  \
+             caused by: d: cannot execute bin/pre-start: Permission denied (os error 13)\n"
+        )
+    );
+}
+
+#[test]
+fn when_all_fail_nothing_is_called_successful() {
+    let root = root(&[("a", Some("exit 3"))]);
+    let stderr = text(&run(root.path()).stderr);
+    assert!(stderr.starts_with("error: 1 of 1 pre-start scripts failed. Failed Jobs: a.\n"), "{stderr}");
+}
+
+#[test]
+fn term_stops_the_scripts() {
+    let wait = "trap 'echo stopped; exit 1' TERM; echo ready; while :; do sleep 1000 & wait $!; done";
+    let root = root(&[("a", Some(wait)), ("b", Some(wait))]);
+    let mut child = command(root.path()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut first = [lines.next().unwrap(), lines.next().unwrap()];
+    first.sort();
+    assert_eq!(first, ["[a] ready", "[b] ready"]);
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let mut rest: Vec<_> = lines.collect();
+    rest.sort();
+    assert_eq!(rest, ["[a] stopped", "[b] stopped"]);
+    assert_eq!(child.wait().unwrap().code(), Some(70));
+}
+
+#[test]
+fn no_scripts_are_no_failure_and_no_jobs_are_one() {
+    assert_eq!(run(root(&[("a", None)]).path()).status.code(), Some(0));
+    assert_eq!(run(tempfile::tempdir().unwrap().path()).status.code(), Some(65));
+}

@@ -1,0 +1,161 @@
+//! Running a process of a job's `bpm.yml`.
+
+use std::io;
+use std::path::PathBuf;
+
+use bpm::{Hooks, ProcessConfig, ShutdownSignal};
+use nix::libc::{SIGINT, SIGTERM};
+use problem::{IoContext, Place, Problem, Problems, Result};
+use supervisor::{Capability, Command, Exit, Identity, Notice, Policy, Privileges, ResourceLimits};
+
+use crate::execute::{Logs, execute, not_started};
+use crate::records::Records;
+use crate::{Context, dirs, environment};
+
+/// BPM: only the process' user reads what it prints.
+const LOG_MODE: u32 = 0o600;
+
+/// Runs the process to its end; gives its status.
+pub(crate) fn run(context: &Context) -> Result<u8> {
+    // What is wrong with the input is told before anything is touched.
+    let config = context.explain(read_config(context))?;
+    let command = context.explain(command(context, &config))?;
+    let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
+    let result = context.explain(start(context, &config, command, &mut records));
+    if let Err(problems) = &result {
+        records.failed(&problems.to_string(), problems.exit_code());
+    }
+    result
+}
+
+fn start(context: &Context, config: &ProcessConfig, command: Command, records: &mut Records) -> Result<u8> {
+    let logs = Logs::open(context, &context.process, LOG_MODE)?;
+    if let Some(hooks) = &config.hooks
+        && pre_start(context, hooks, &command, &logs, records)?
+    {
+        // Asked to stop before there was a process: as if it had been stopped at once.
+        records.ended(Exit::Signal(SIGTERM), true);
+        return Ok(Exit::Signal(SIGTERM).status());
+    }
+    let stop_signal = match config.shutdown_signal {
+        ShutdownSignal::Term => SIGTERM,
+        ShutdownSignal::Int => SIGINT,
+    };
+    let policy = Policy { stop_signal, ..context.policy.clone() };
+    let ended = execute(context, command, &logs, &policy, &mut |notice| match notice {
+        Notice::Started(_, pid) => records.started(pid),
+        Notice::StopRequested => records.note("stopping", serde_json::json!({})),
+        Notice::Exited(..) => {}
+    })?;
+    match ended.result {
+        Ok(exit) => {
+            records.ended(exit, ended.stop_requested);
+            Ok(exit.status())
+        }
+        Err(error) => {
+            let problem = not_started(config.executable.as_ref(), &error).at(Place::file(config_path(context)));
+            records.failed(&problem.to_string(), error.status());
+            let problem = context.explain::<u8>(Err(problem.into()));
+            startup::finish(problem);
+            Ok(error.status())
+        }
+    }
+}
+
+/// Runs the hook as BPM does: by itself, not as vcap, with the process' environment and logs. Whether a stop was requested.
+fn pre_start(context: &Context, hooks: &Hooks, command: &Command, logs: &Logs, records: &mut Records) -> Result<bool> {
+    records.note("pre-start", serde_json::json!({"hook": hooks.pre_start}));
+    let hook = Command {
+        program: hooks.pre_start.clone().into(),
+        args: Vec::new(),
+        env: command.env.clone(),
+        dir: None,
+        identity: None,
+        no_new_privileges: false,
+        limits: ResourceLimits::default(),
+    };
+    let ended = execute(context, hook, logs, &context.policy, &mut |_| {})?;
+    let failed = || Problem::internal("prestart hook failed").at(Place::file(config_path(context)));
+    match ended.result {
+        _ if ended.stop_requested => Ok(true),
+        Ok(exit) if exit.is_success() => Ok(false),
+        Ok(exit) => Err(failed().because(format!("{}: {exit}", hooks.pre_start)).into()),
+        Err(error) => {
+            let reason = not_started(hooks.pre_start.as_ref(), &error);
+            let problem = reason.causes.iter().fold(failed().because(&reason.message), Problem::because);
+            Err(match reason.hint {
+                Some(hint) => problem.hint(hint),
+                None => problem,
+            }
+            .into())
+        }
+    }
+}
+
+fn config_path(context: &Context) -> String {
+    context.vcap.job(&context.job).join("config/bpm.yml").display().to_string()
+}
+
+/// The process as `bpm.yml` describes it.
+fn read_config(context: &Context) -> Result<ProcessConfig> {
+    let path = PathBuf::from(config_path(context));
+    let text = match std::fs::read_to_string(&path) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
+            let problem = Problem::input(format!("cannot read {}", path.display())).because(e);
+            return Err(problem.hint(missing_hint(context)).into());
+        }
+        other => other.io("read", &path)?,
+    };
+    let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
+    Ok(config.process(&context.process)?.clone())
+}
+
+fn missing_hint(context: &Context) -> String {
+    match context.vcap.rendered_jobs() {
+        Ok(jobs) if !jobs.is_empty() => format!("rendered are the jobs: {}", jobs.join(", ")),
+        _ => format!("{} holds no rendered job; render-jobs puts them there", context.vcap.jobs().display()),
+    }
+}
+
+fn command(context: &Context, config: &ProcessConfig) -> Result<Command> {
+    let Context { vcap, job, .. } = context;
+    if config.limits.processes.is_some() {
+        // RLIMIT_NPROC counts the user's processes in all containers of the machine, which is not what is meant.
+        tracing::debug!("limits.processes is left to the container's pids limit");
+    }
+    Ok(Command {
+        program: config.executable.clone().into(),
+        args: config.args.iter().map(Into::into).collect(),
+        env: environment::of_process(&config.env, vcap, job),
+        dir: Some(config.workdir.as_ref().map_or_else(|| vcap.job(job), PathBuf::from)),
+        identity: identity(context, config)?,
+        no_new_privileges: !config.unsafe_.privileged,
+        limits: ResourceLimits { open_files: config.limits.open_files, core_file_size: config.limits.core_file_size },
+    })
+}
+
+/// Vcap, unless the process is privileged or this is not root (or a root who cannot become anybody else).
+fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity>> {
+    let mut problems = Vec::new();
+    let mut capabilities = Vec::new();
+    for name in &config.capabilities {
+        match Capability::named(name) {
+            Some(capability) => capabilities.push(capability),
+            None => problems.push(
+                Problem::input(format!("capabilities: there is no capability \"{name}\""))
+                    .at(Place::file(config_path(context))),
+            ),
+        }
+    }
+    Problems::check(problems)?;
+    let (uid, gid) = context.owner;
+    let privileges = Privileges::current();
+    if config.unsafe_.privileged {
+        return Ok(None);
+    }
+    if !privileges.is_root() || !privileges.can_become(uid, gid) {
+        tracing::debug!(%uid, %gid, "cannot become vcap; the process runs as the user that runs run-process");
+        return Ok(None);
+    }
+    Ok(Some(Identity { uid, gid, capabilities }))
+}

@@ -1,0 +1,69 @@
+//! Running a job's `bin/run` once, as BOSH's agent runs an errand.
+
+use std::path::Path;
+
+use nix::unistd::Uid;
+use problem::{Problem, Result};
+use supervisor::{Command, Notice, ResourceLimits};
+use vcap::own_dir::ensure_dir;
+
+use crate::execute::{Logs, execute, not_started};
+use crate::records::Records;
+use crate::{Context, environment};
+
+/// What the errand's log and state files are called.
+pub(crate) const NAME: &str = "run";
+
+/// Runs the errand to its end; gives its status.
+pub(crate) fn run(context: &Context) -> Result<u8> {
+    let script = context.vcap.job(&context.job).join("bin/run");
+    context.explain(check(&script))?;
+    let owner = (Uid::from_raw(0), context.owner.1);
+    let prepared = ensure_dir(&context.log_dir(), 0o770, owner).and_then(|()| Records::open(context));
+    let mut records = context.explain(prepared)?;
+    let result = context.explain(start(context, &script, &mut records));
+    if let Err(problems) = &result {
+        records.failed(&problems.to_string(), problems.exit_code());
+    }
+    result
+}
+
+fn check(script: &Path) -> Result<()> {
+    if script.exists() {
+        return Ok(());
+    }
+    Err(Problem::input(format!("cannot find {}", script.display()))
+        .hint("an errand is a job with a template for bin/run, rendered by render-jobs")
+        .into())
+}
+
+fn start(context: &Context, script: &Path, records: &mut Records) -> Result<u8> {
+    let logs = Logs::open(context, NAME, 0o640)?;
+    let command = Command {
+        program: script.into(),
+        args: Vec::new(),
+        env: vec![("PATH".into(), environment::SCRIPT_PATH.into())],
+        dir: None,
+        identity: None,
+        no_new_privileges: false,
+        limits: ResourceLimits::default(),
+    };
+    let ended = execute(context, command, &logs, &context.policy, &mut |notice| {
+        if let Notice::Started(_, pid) = notice {
+            records.started(pid);
+        }
+    })?;
+    match ended.result {
+        Ok(exit) => {
+            records.ended(exit, ended.stop_requested);
+            Ok(exit.status())
+        }
+        Err(error) => {
+            let problem = not_started(script, &error);
+            records.failed(&problem.to_string(), error.status());
+            let problem = context.explain::<u8>(Err(problem.into()));
+            startup::finish(problem);
+            Ok(error.status())
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `run-process` exits as its process did.
+
+use crate::support::{Job, text};
+
+#[test]
+fn every_exit_code_is_passed_on() {
+    for code in [0, 1, 2, 65, 70, 126, 127, 128, 200, 255] {
+        let output = Job::script(&format!("exit {code}"), "").run();
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "", "nothing is wrong with run-process itself");
+    }
+}
+
+#[test]
+fn a_signal_becomes_128_and_its_number() {
+    for (signal, status) in [("TERM", 143), ("KILL", 137), ("INT", 130), ("HUP", 129), ("USR1", 138), ("SEGV", 139)] {
+        let job = Job::script(&format!("ulimit -c 0; kill -{signal} $$; while :; do sleep 1; done"), "");
+        assert_eq!(job.run().status.code(), Some(status), "{signal}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_127() {
+    let job = Job::new("processes: [{name: web, executable: /no/such/program}]");
+    let output = job.run();
+    assert_eq!(output.status.code(), Some(127));
+    let expected = format!(
+        "error: job \"web\", process \"web\": cannot execute /no/such/program\n  --> {}\n  caused by: No such file or directory (os error 2)\n",
+        job.path("var/vcap/jobs/web/config/bpm.yml").display()
+    );
+    assert_eq!(text(&output.stderr), expected);
+    assert!(job.read("var/vcap/sys/run/boson/web/web.state").starts_with("{\"state\":\"crashed\",\"exit_code\":127,"));
+}
+
+#[test]
+fn a_program_whose_interpreter_does_not_exist_is_127_with_a_hint() {
+    let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
+    job.write("web", "#!/no/such/interpreter -x\n", 0o755);
+    let output = job.run();
+    assert_eq!(output.status.code(), Some(127));
+    assert!(text(&output.stderr).contains("hint: its interpreter /no/such/interpreter does not exist here"));
+}
+
+#[test]
+fn what_cannot_be_executed_is_126() {
+    let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
+    job.write("web", "#!/bin/sh\n", 0o644);
+    let output = job.run();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(text(&output.stderr).contains("caused by: Permission denied"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_working_directory_that_does_not_exist_is_126() {
+    let output = Job::script("exit 0", "  workdir: /no/such/dir\n").run();
+    assert_eq!(output.status.code(), Some(126));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("cannot change to its working directory to execute "), "{stderr}");
+}
+
+#[test]
+fn a_program_without_a_slash_is_found_in_the_process_own_path() {
+    let job =
+        Job::new("processes: [{name: web, executable: tool, args: [01, yes], env: {PATH: ROOT/tools:/bin:/usr/bin}}]");
+    job.write("tools/tool", "#!/bin/sh\necho \"$0 $*\"\n", 0o755);
+    let output = job.run();
+    assert_eq!(text(&output.stdout), format!("{} 01 yes\n", job.path("tools/tool").display()));
+}

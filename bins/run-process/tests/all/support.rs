@@ -1,0 +1,197 @@
+//! A `/var/vcap` with one job, and `run-process` on it.
+
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Far more than anything takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+pub(crate) fn is_root() -> bool {
+    nix::unistd::Uid::effective().is_root()
+}
+
+/// A root directory with the job `web`.
+pub(crate) struct Job {
+    dir: tempfile::TempDir,
+}
+
+impl Job {
+    /// The job with this `bpm.yml`, in which `ROOT` stands for the root directory.
+    pub(crate) fn new(bpm_yml: &str) -> Job {
+        let job = Job::without_bpm_yml();
+        job.write(
+            "var/vcap/jobs/web/config/bpm.yml",
+            &bpm_yml.replace("ROOT", job.dir.path().to_str().unwrap()),
+            0o644,
+        );
+        job
+    }
+
+    pub(crate) fn without_bpm_yml() -> Job {
+        let dir = tempfile::tempdir().unwrap();
+        // Vcap has to get through.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir_all(dir.path().join("var/vcap/jobs/web/config")).unwrap();
+        Job { dir }
+    }
+
+    /// The job whose process is this shell script; `fields` are further lines of `bpm.yml`.
+    pub(crate) fn script(script: &str, fields: &str) -> Job {
+        let job = Job::new(&format!("processes:\n- name: web\n  executable: ROOT/web\n{fields}"));
+        job.write("web", &format!("#!/bin/sh\n{script}\n"), 0o755);
+        job
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str, mode: u32) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_run-process"));
+        command.args(["--job", "web", "--root"]).arg(self.dir.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(&self) -> Output {
+        output(&mut self.command())
+    }
+
+    /// Starts and waits for the process to print `ready`.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        let mut running = self.spawn(args);
+        let line = running.line();
+        if line != "ready" {
+            let _ = running.child.kill();
+            let mut stderr = String::new();
+            running.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            panic!("{line:?} instead of ready; stderr: {stderr}");
+        }
+        running
+    }
+
+    pub(crate) fn spawn(&self, args: &[&str]) -> Running {
+        let mut child = self.command().args(args).spawn().unwrap();
+        Running { stdout: child.stdout.take().unwrap(), child, read: Vec::new() }
+    }
+}
+
+/// A `run-process` that runs; stopped when the test is over.
+pub(crate) struct Running {
+    child: Child,
+    stdout: ChildStdout,
+    read: Vec<u8>,
+}
+
+impl Running {
+    /// The next line of stdout.
+    pub(crate) fn line(&mut self) -> String {
+        while !self.read.contains(&b'\n') && self.fill() {}
+        let end = self.read.iter().position(|b| *b == b'\n').map_or(self.read.len(), |n| n + 1);
+        text(&self.read.drain(..end).collect::<Vec<_>>()).trim_end().to_owned()
+    }
+
+    /// Reads some more; whether there was more.
+    fn fill(&mut self) -> bool {
+        let mut fds = [PollFd::new(self.stdout.as_fd(), PollFlags::POLLIN)];
+        let ready = poll(&mut fds, PollTimeout::try_from(DEADLINE).unwrap()).unwrap();
+        assert!(ready > 0, "nothing was printed after: {}", text(&self.read));
+        let mut buffer = [0; 4096];
+        let n = self.stdout.read(&mut buffer).unwrap();
+        self.read.extend_from_slice(&buffer[..n]);
+        n > 0
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().try_into().unwrap())
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).unwrap();
+    }
+
+    /// Everything printed until the end, and the status.
+    pub(crate) fn wait(mut self) -> (String, i32) {
+        while self.fill() {}
+        let mut status = None;
+        eventually("run-process ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        (text(&self.read), status.unwrap().code().expect("run-process was killed"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Asked first: only then does it take with it what its process left behind.
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            let _ = kill(self.pid(), Signal::SIGTERM);
+        }
+        let start = Instant::now();
+        while self.child.try_wait().is_ok_and(|status| status.is_none()) && start.elapsed() < DEADLINE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for `condition`.
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < DEADLINE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process is there, dead but not reaped included.
+pub(crate) fn exists(pid: &str) -> bool {
+    Path::new("/proc").join(pid).exists()
+}
+
+pub(crate) fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap_or_else(|e| panic!("{}: {e}", path.display())).permissions().mode() & 0o7777
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a command printed and how it ended; it is killed when it takes too long.
+pub(crate) fn output(command: &mut Command) -> Output {
+    let child = command.spawn().unwrap();
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if is_done.recv_timeout(DEADLINE).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let _ = kill(pid, Signal::SIGKILL);
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(done);
+    watchdog.join().unwrap();
+    output
+}
