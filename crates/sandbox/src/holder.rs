@@ -19,7 +19,9 @@ pub(crate) fn bring_up(subnet: Subnet) -> io::Result<()> {
     let mut netlink = Netlink::connect()?;
     netlink.set_up("lo").map_err(|e| context("set up the loopback interface", e))?;
     netlink.add_bridge(BRIDGE).map_err(|e| context("make a bridge", e))?;
-    netlink.add_address(BRIDGE, subnet.bridge(), subnet.prefix()).map_err(|e| context("give the bridge its address", e))?;
+    netlink
+        .add_address(BRIDGE, subnet.bridge(), subnet.prefix())
+        .map_err(|e| context("give the bridge its address", e))?;
     netlink.set_up(BRIDGE).map_err(|e| context("set up the bridge", e))
 }
 

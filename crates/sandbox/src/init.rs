@@ -104,7 +104,9 @@ impl Commands {
             ToInit::Write { id, path, mode } => {
                 let answer = match write(&path, mode, fds) {
                     Ok(()) => FromInit::Written { id },
-                    Err(e) => FromInit::NotDone { id, message: context(&format!("write {}", path.display()), e).to_string() },
+                    Err(e) => {
+                        FromInit::NotDone { id, message: context(&format!("write {}", path.display()), e).to_string() }
+                    }
                 };
                 program.send(&answer, &[])
             }
@@ -137,7 +139,8 @@ impl Commands {
 }
 
 fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec<OwnedFd>) -> io::Result<i32> {
-    let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("a command came without a program"))?;
+    let (program, arguments) =
+        argv.split_first().ok_or_else(|| io::Error::other("a command came without a program"))?;
     let [input, output, error] =
         <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("a command came without its standard streams"))?;
     let child = Command::new(program)

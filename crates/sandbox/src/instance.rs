@@ -139,8 +139,7 @@ impl Instance {
     /// Writes a file (a path inside), which replaces one that is there.
     pub fn write(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let file = in_memory(content)?;
-        let (_, answers) =
-            self.ask(|id| ToInit::Write { id, path: path.to_path_buf(), mode }, &[file.as_fd()])?;
+        let (_, answers) = self.ask(|id| ToInit::Write { id, path: path.to_path_buf(), mode }, &[file.as_fd()])?;
         match answers.recv() {
             Ok(FromInit::Written { .. }) => Ok(()),
             Ok(FromInit::NotDone { message, .. }) => Err(io::Error::other(message)),

@@ -34,13 +34,7 @@ impl Network {
         let user_namespace = !ids::privileged();
         let (shim, channel, ids) = start_shim(&Setup::Network { user_namespace, subnet }, log)?;
         done(&channel)?;
-        Ok(Network {
-            shim: Mutex::new(shim),
-            holder: Mutex::new(Some(channel)),
-            ids,
-            subnet,
-            ports: AtomicU32::new(0),
-        })
+        Ok(Network { shim: Mutex::new(shim), holder: Mutex::new(Some(channel)), ids, subnet, ports: AtomicU32::new(0) })
     }
 
     /// Which user ids its sandboxes have.

@@ -50,7 +50,8 @@ pub fn pid_of(init: i32, inner: i32) -> Option<i32> {
     let depth = namespace_pids(init)?.len();
     let numbers = fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     numbers.into_iter().find(|&pid| {
-        namespace_pids(pid).is_some_and(|pids| pids.len() == depth && pids.last() == Some(&inner)) && is_below(pid, init)
+        namespace_pids(pid).is_some_and(|pids| pids.len() == depth && pids.last() == Some(&inner))
+            && is_below(pid, init)
     })
 }
 

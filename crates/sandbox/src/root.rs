@@ -12,12 +12,11 @@ use nix::mount::MsFlags;
 
 use crate::ids::Ids;
 use crate::spec::InstanceSpec;
-use mounts::{Access, bind, file_system, tmpfs};
 pub(crate) use mounts::make_private;
+use mounts::{Access, bind, file_system, tmpfs};
 
 /// The host's directories that hold programs and libraries. Where the host has a symbolic link, so has the sandbox.
-const PROGRAMS: [&str; 10] =
-    ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "nix", "gnu"];
+const PROGRAMS: [&str; 10] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "nix", "gnu"];
 
 /// What programs need of the host's `/etc`; nothing in it is particular to the host or secret.
 const SETTINGS: [&str; 22] = [

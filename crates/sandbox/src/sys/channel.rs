@@ -1,12 +1,14 @@
-//! Messages with descriptors between the processes of a sandbox: JSON over a Unix socket that keeps message borders.
+//! Messages with descriptors between processes: JSON over a Unix socket that keeps message borders.
 
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr, UnixCredentials, recvmsg, sendmsg,
-    socketpair,
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr, UnixCredentials,
+    recvmsg, sendmsg, socket, socketpair,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,30 +20,36 @@ const MAX_FDS: usize = 8;
 
 /// One end of a connection.
 #[derive(Debug)]
-pub(crate) struct Channel(OwnedFd);
+pub struct Channel(OwnedFd);
 
 impl Channel {
+    /// Connects to a listener.
+    pub fn connect(path: &Path) -> io::Result<Channel> {
+        let (socket, address, _directory) = address(path)?;
+        nix::sys::socket::connect(socket.as_raw_fd(), &address)?;
+        Ok(Channel(socket))
+    }
+
     /// Two connected ends; neither survives an `exec` unless it is made a standard stream.
-    pub(crate) fn pair() -> io::Result<(Channel, OwnedFd)> {
-        let (ours, theirs) =
-            socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+    pub fn pair() -> io::Result<(Channel, OwnedFd)> {
+        let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
         Ok((Channel(ours), theirs))
     }
 
     /// The end that this process was given as its standard input, which becomes `/dev/null`.
-    pub(crate) fn from_stdin() -> io::Result<Channel> {
+    pub fn from_stdin() -> io::Result<Channel> {
         let fd = io::stdin().as_fd().try_clone_to_owned()?;
         nix::unistd::dup2_stdin(std::fs::File::open("/dev/null")?)?;
         Ok(Channel(fd))
     }
 
     /// A second handle of the same end.
-    pub(crate) fn try_clone(&self) -> io::Result<Channel> {
+    pub fn try_clone(&self) -> io::Result<Channel> {
         Ok(Channel(self.0.try_clone()?))
     }
 
     /// Sends one message.
-    pub(crate) fn send<M: Serialize>(&self, message: &M, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub fn send<M: Serialize>(&self, message: &M, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
         let text = serde_json::to_vec(message)?;
         if text.len() > MAX_MESSAGE || fds.len() > MAX_FDS {
             return Err(io::Error::other("a message between the sandbox's processes is too large"));
@@ -56,7 +64,7 @@ impl Channel {
     }
 
     /// Waits for one message; nothing when the other side has gone.
-    pub(crate) fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
+    pub fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
         Ok(match self.receive_raw()? {
             Some((text, fds, _)) => Some((serde_json::from_slice(&text)?, fds)),
             None => None,
@@ -104,15 +112,45 @@ impl Channel {
     }
 
     /// Ends the connection for all handles of this end.
-    pub(crate) fn shut_down(&self) {
+    pub fn shut_down(&self) {
         // It has ended already if this fails.
         let _ = nix::sys::socket::shutdown(self.0.as_raw_fd(), nix::sys::socket::Shutdown::Both);
     }
 
     /// As [`Channel::receive`], where the other side's end is an error.
-    pub(crate) fn expect<M: DeserializeOwned>(&self) -> io::Result<(M, Vec<OwnedFd>)> {
+    pub fn expect<M: DeserializeOwned>(&self) -> io::Result<(M, Vec<OwnedFd>)> {
         self.receive()?.ok_or_else(gone)
     }
+}
+
+/// Takes connections at a path.
+#[derive(Debug)]
+pub struct Listener(OwnedFd);
+
+impl Listener {
+    /// Makes the socket; nothing may be at the path.
+    pub fn bind(path: &Path) -> io::Result<Listener> {
+        let (socket, address, _directory) = address(path)?;
+        nix::sys::socket::bind(socket.as_raw_fd(), &address)?;
+        nix::sys::socket::listen(&socket, nix::sys::socket::Backlog::MAXCONN)?;
+        Ok(Listener(socket))
+    }
+
+    /// Waits for a connection.
+    pub fn accept(&self) -> io::Result<Channel> {
+        let fd = retry(|| nix::sys::socket::accept4(self.0.as_raw_fd(), SockFlag::SOCK_CLOEXEC))?;
+        Ok(Channel(super::own(fd)))
+    }
+}
+
+/// A new socket, and an address for `path` however long it is: a socket's address has room for 107 bytes only.
+fn address(path: &Path) -> io::Result<(OwnedFd, UnixAddr, File)> {
+    let missing = || io::Error::new(io::ErrorKind::InvalidInput, "a socket needs a directory and a name");
+    let directory = File::open(path.parent().ok_or_else(missing)?)?;
+    let name = path.file_name().ok_or_else(missing)?;
+    let short = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    let socket = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)?;
+    Ok((socket, UnixAddr::new(&short)?, directory))
 }
 
 impl From<Channel> for OwnedFd {

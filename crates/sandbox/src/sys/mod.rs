@@ -38,8 +38,8 @@ pub(crate) fn drop_from_bounding_set(capability: libc::c_ulong) -> io::Result<()
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Owns a descriptor that has just been received.
+/// Owns a descriptor that the kernel has just made for us.
 fn own(fd: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just installed this descriptor for the received message; nobody else knows its number.
+    // SAFETY: the kernel has just installed this descriptor, received or accepted; nobody else knows its number.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

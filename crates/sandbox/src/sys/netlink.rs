@@ -4,9 +4,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, send, socket,
-};
+use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, send, socket};
 
 use super::channel::retry;
 
@@ -35,12 +33,7 @@ const IFA_BROADCAST: u16 = 4;
 impl Netlink {
     /// Connects.
     pub(crate) fn connect() -> io::Result<Netlink> {
-        let socket = socket(
-            AddressFamily::Netlink,
-            SockType::Raw,
-            SockFlag::SOCK_CLOEXEC,
-            SockProtocol::NetlinkRoute,
-        )?;
+        let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
         nix::sys::socket::bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
         Ok(Netlink { socket, sequence: 0 })
     }
@@ -118,9 +111,8 @@ impl Netlink {
 /// The result of request `sequence`, if this answer is its acknowledgement.
 fn acknowledgement(answer: &[u8], sequence: u32) -> io::Result<Option<io::Result<()>>> {
     let short = || io::Error::new(io::ErrorKind::InvalidData, "the kernel's netlink answer is too short");
-    let number = |at: usize| -> io::Result<[u8; 4]> {
-        answer.get(at..at + 4).and_then(|b| b.try_into().ok()).ok_or_else(short)
-    };
+    let number =
+        |at: usize| -> io::Result<[u8; 4]> { answer.get(at..at + 4).and_then(|b| b.try_into().ok()).ok_or_else(short) };
     let head = number(4)?;
     let kind = u16::from_ne_bytes([head[0], head[1]]);
     if kind != ERROR || u32::from_ne_bytes(number(8)?) != sequence {

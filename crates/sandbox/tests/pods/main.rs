@@ -2,6 +2,8 @@
 //!
 //! The test executable plays all parts: the tests, the sandbox's processes, and the programs that run inside.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this executable is tests, without a test attribute")]
+
 mod inside;
 mod outside;
 

@@ -15,7 +15,9 @@ use sandbox::{Bind, Command, EXECUTABLE, Exit, Ids, Instance, InstanceSpec, Netw
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-pub(crate) const TESTS: &[(&str, fn() -> Outcome)] = &[
+type Test = (&'static str, fn() -> Outcome);
+
+pub(crate) const TESTS: &[Test] = &[
     ("two_instances_listen_on_the_same_port_and_reach_each_other_by_name", same_port),
     ("an_instance_has_a_root_file_system_of_its_own", own_root),
     ("a_port_of_an_instance_is_published_on_the_host", published),
@@ -39,7 +41,8 @@ impl Pods {
     fn start() -> Result<Pods, Box<dyn Error>> {
         let directory = tempfile::tempdir()?;
         let network = Network::start(Subnet::default(), None)?;
-        let hosts = [(address(0), "d-g-0.ns"), (address(1), "d-g-1.ns"), (address(0), "d-g.ns"), (address(1), "d-g.ns")];
+        let hosts =
+            [(address(0), "d-g-0.ns"), (address(1), "d-g-1.ns"), (address(0), "d-g.ns"), (address(1), "d-g.ns")];
         fs::write(directory.path().join("hosts"), sandbox::hosts_file(hosts))?;
         Ok(Pods { directory, network })
     }
@@ -151,10 +154,13 @@ fn exits() -> Outcome {
         assert_eq!(output(&a, &["exit", &code.to_string()])?.0, Exit::Code(code));
     }
     assert_eq!(output(&a, &["orphan"])?.0, Exit::Code(7));
-    let (command, _output) = command(&["linger"])?;
+    let (command, output) = command(&["linger"])?;
     let process = a.run(command)?;
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line)?;
     let on_host = sandbox::pid_of(a.init(), process.pid()).ok_or("the process is not on the host")?;
-    assert!(fs::read(format!("/proc/{on_host}/cmdline"))?.ends_with(b"linger\0"));
+    let arguments = fs::read_to_string(format!("/proc/{on_host}/cmdline"))?;
+    assert!(arguments.ends_with("linger\0"), "process {on_host}: {arguments:?}");
     process.signal(Signal::SIGTERM);
     assert_eq!((process.wait(), Exit::Signal(15).code()), (Exit::Signal(15), 143));
     Ok(())
@@ -222,7 +228,8 @@ fn unchanged() -> Outcome {
 
 /// The program whose end [`killed`] brings about: tells the processes of its sandboxes, then waits.
 pub(crate) fn holder_to_be_killed() -> Option<ExitCode> {
-    let directory = PathBuf::from(std::env::args_os().nth(1).filter(|_| std::env::args().nth(2).as_deref() == Some("hold"))?);
+    let directory =
+        PathBuf::from(std::env::args_os().nth(1).filter(|_| std::env::args().nth(2).as_deref() == Some("hold"))?);
     let network = Network::start(Subnet::default(), None).unwrap();
     let instance = network.create(spec(&directory, 0).unwrap()).unwrap();
     let (command, _output) = command(&["linger"]).unwrap();
@@ -236,15 +243,11 @@ pub(crate) fn holder_to_be_killed() -> Option<ExitCode> {
 
 fn killed() -> Outcome {
     let directory = tempfile::tempdir()?;
-    let mut program = Host::new("/proc/self/exe")
-        .arg(directory.path())
-        .arg("hold")
-        .stdout(std::process::Stdio::piped())
-        .spawn()?;
+    let mut program =
+        Host::new("/proc/self/exe").arg(directory.path()).arg("hold").stdout(std::process::Stdio::piped()).spawn()?;
     let mut line = String::new();
     BufReader::new(program.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-    let processes: Vec<_> =
-        line.split_whitespace().filter_map(|pid| ProcessId::of(pid.parse().ok()?)).collect();
+    let processes: Vec<_> = line.split_whitespace().filter_map(|pid| ProcessId::of(pid.parse().ok()?)).collect();
     assert_eq!(processes.len(), 3, "{line}");
     program.kill()?;
     assert_eq!(program.wait()?.signal(), Some(9));
