@@ -29,6 +29,13 @@ impl Once {
         let instance = self.instance.as_ref().ok_or_else(|| io::Error::other("the sandbox has ended"))?;
         Ok(instance.run(command)?.wait())
     }
+
+    /// Ends everything in it at once.
+    pub fn kill(&self) {
+        if let Some(instance) = &self.instance {
+            instance.kill();
+        }
+    }
 }
 
 impl Drop for Once {
