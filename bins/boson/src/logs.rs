@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -105,9 +105,13 @@ struct Reader {
 impl Reader {
     /// Prints the lines that are new; a line without its end waits for it.
     fn print(&mut self, label: &str, path: &Path) -> Result<()> {
-        let mut file = match File::open(path) {
+        // Jobs can write there: no link is followed, and nothing waited for.
+        let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+        let mut file = match File::options().read(true).custom_flags(flags).open(path) {
             Ok(file) => file,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(e) if matches!(e.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ELOOP | nix::libc::ENXIO)) => {
+                return Ok(());
+            }
             Err(e) => Err(e).io("read", path)?,
         };
         let meta = file.metadata().io("read", path)?;

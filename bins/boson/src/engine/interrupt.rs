@@ -9,7 +9,7 @@ pub(crate) struct Interrupt(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    asked: bool,
+    asked: u32,
     last: u64,
     under_way: HashMap<u64, Box<dyn Fn() + Send>>,
 }
@@ -24,19 +24,24 @@ impl Interrupt {
     /// Asks for the end, and ends what is under way.
     pub(crate) fn trigger(&self) {
         let mut inner = self.inner();
-        inner.asked = true;
+        inner.asked += 1;
         inner.under_way.values().for_each(|end| end());
     }
 
     /// Whether the end was asked for.
     pub(crate) fn is_asked(&self) -> bool {
-        self.inner().asked
+        self.inner().asked > 0
+    }
+
+    /// Whether it was asked for a second time: whatever still takes its time is to be killed.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.inner().asked > 1
     }
 
     /// `end` is what ends something, as long as the guard lives.
     pub(crate) fn guard(&self, end: impl Fn() + Send + 'static) -> Guard {
         let mut inner = self.inner();
-        if inner.asked {
+        if inner.asked > 0 {
             end();
         }
         inner.last += 1;
@@ -82,8 +87,10 @@ mod tests {
         let _under_way = interrupt.guard(end());
         assert!(!interrupt.is_asked());
         interrupt.trigger();
-        assert_eq!((ended.load(Ordering::SeqCst), interrupt.is_asked()), (1, true));
+        assert_eq!((ended.load(Ordering::SeqCst), interrupt.is_asked(), interrupt.is_urgent()), (1, true, false));
         let _late = interrupt.guard(end());
         assert_eq!(ended.load(Ordering::SeqCst), 2);
+        interrupt.trigger();
+        assert!(interrupt.is_urgent());
     }
 }

@@ -38,7 +38,10 @@ fn answer(engine: &Arc<Engine>, channel: Channel) {
         }
         Request::Stop => {
             let _ = channel.send(&Reply::Line(format!("stopping {}", engine.deployment.name)), &[]);
-            engine.interrupt.trigger();
+            // Asking twice is no hurry here: a second `boson down` waits for the same end.
+            if !engine.interrupt.is_asked() {
+                engine.interrupt.trigger();
+            }
             engine.tell(Event::StopAsked);
             // The client waits for the connection's end, which is this process' end.
             loop {

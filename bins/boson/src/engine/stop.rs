@@ -1,6 +1,6 @@
 //! Going down: within the processes' own stop time, and then nothing is left.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use super::{Engine, Event};
@@ -21,33 +21,22 @@ pub(super) fn stop(engine: &Engine, events: &Receiver<Event>) -> bool {
         pod.ask_to_stop(engine);
     }
     let started = Instant::now();
-    let mut killed = false;
-    loop {
-        let rest: Vec<String> = engine
-            .board
-            .rows()
-            .into_iter()
-            .filter(|row| row.state == State::Stopping)
-            .map(|row| row.instance)
-            .collect();
+    while !engine.interrupt.is_urgent() {
+        let rows = engine.board.rows();
+        let rest: Vec<&str> =
+            rows.iter().filter(|row| row.state == State::Stopping).map(|row| row.instance.as_str()).collect();
         if rest.is_empty() {
             break;
         }
         step.at(format!("stopping {}", rest.join(", ")));
-        let left = STOP_LIMIT.saturating_sub(started.elapsed());
-        match events.recv_timeout(left) {
-            Ok(Event::Changed(_) | Event::Ended) => {}
-            Ok(Event::StopAsked) => killed = true,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                engine.progress.line(&format!("killed after {} s: {}", STOP_LIMIT.as_secs(), rest.join(", ")));
-                break;
-            }
-        }
-        if killed {
+        // Whatever wakes it, the board and the interrupt tell what has changed.
+        if events.recv_timeout(STOP_LIMIT.saturating_sub(started.elapsed())).is_err() {
+            engine.progress.line(&format!("killed after {} s: {}", STOP_LIMIT.as_secs(), rest.join(", ")));
             break;
         }
     }
     engine.network.stop();
+    let killed = engine.interrupt.is_urgent();
     step.done(if killed { "killed" } else { "stopped" });
     killed
 }
