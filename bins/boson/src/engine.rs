@@ -34,7 +34,7 @@ use interrupt::Interrupt;
 use pod::Pod;
 pub(crate) use publish::Publish;
 pub(crate) use signals::Signals;
-use stages::Packages;
+use stages::{Packages, Sources};
 pub(crate) use stop::STOP_LIMIT;
 
 /// A deployment that is up, or coming up.
@@ -44,6 +44,7 @@ pub(crate) struct Engine {
     network: Network,
     deployment: Deployment,
     packages: Packages,
+    sources: Sources,
     board: Board,
     progress: Progress,
     interrupt: Interrupt,

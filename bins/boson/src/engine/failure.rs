@@ -86,8 +86,9 @@ fn text(stages: &[Stage]) -> String {
             continue;
         }
         shown.push(&stage.said);
-        let same: Vec<&str> =
+        let mut same: Vec<&str> =
             stages.iter().filter(|s| s.said == stage.said).filter_map(|s| s.instance.as_deref()).collect();
+        same.sort_unstable();
         let whose = if same.is_empty() { String::new() } else { format!(" of {}", same.join(", ")) };
         // Writing to a string cannot fail.
         let _ = write!(text, "{}", stage.said);

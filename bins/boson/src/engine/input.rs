@@ -48,7 +48,7 @@ impl Input {
         let name = given_name.clone().or(outline.name).unwrap_or_else(stem);
         Ok(Input {
             manifest: absolute(&options.manifest)?,
-            releases: options.releases.iter().map(|path| absolute(path)).collect::<Result<_>>()?,
+            releases: options.releases.clone(),
             dir: StateDir::of(options.state_dir.as_deref(), &name)?,
             name,
             given_name,

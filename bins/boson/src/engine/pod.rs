@@ -92,7 +92,7 @@ impl Pod {
         if engine.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
-        let mut said = fs::read_to_string(&path).unwrap_or_default();
+        let mut said = engine.sources.name_in(&fs::read_to_string(&path).unwrap_or_default());
         if verb == "pre-start" {
             said.push_str(&self.logged("pre-start"));
         }

@@ -1,6 +1,7 @@
 //! The stages that run on the host before there is an instance.
 
 mod compile;
+mod sources;
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,6 +14,7 @@ use release::SourceRelease;
 use sandbox::ProcessId;
 
 pub(super) use compile::{Packages, compile};
+pub(super) use sources::Sources;
 
 use super::deployment::Deployment;
 use super::failure::{Failure, Stage};
@@ -56,7 +58,7 @@ pub(super) fn copy_jobs(
         fs::create_dir_all(&from).io("make", &from)?;
         release.stage_jobs(&from)?;
         let to = all_releases.join("jobs-src").join(&release.name);
-        run("copy-jobs", interrupt, |command| {
+        run("copy-jobs", interrupt, &Sources::default(), |command| {
             command.arg("--from").arg(&from).arg("--to").arg(&to);
         })?;
     }
@@ -78,13 +80,14 @@ pub(super) fn plan_dir(dir: &StateDir) -> PathBuf {
 pub(super) fn plan(
     input: &Input,
     plan_dir: &Path,
+    sources: &Sources,
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<Deployment, Failure> {
     let step = progress.step("planning");
     sandbox::remove_tree(plan_dir).io("remove", plan_dir)?;
     state::make_private(plan_dir)?;
-    let planned = run("plan", interrupt, |command| {
+    let planned = run("plan", interrupt, sources, |command| {
         command.arg("--bosh-manifest-path").arg(&input.manifest);
         command.arg("--base-dir").arg(input.dir.all_releases());
         command.arg("--output-dir").arg(plan_dir);
@@ -115,7 +118,12 @@ const NOT_FOR_STAGES: [&str; 9] = [
 ];
 
 /// Runs a verb of this executable on the host to its end.
-fn run(verb: &str, interrupt: &Interrupt, arguments: impl FnOnce(&mut Command)) -> Result<(), Failure> {
+fn run(
+    verb: &str,
+    interrupt: &Interrupt,
+    sources: &Sources,
+    arguments: impl FnOnce(&mut Command),
+) -> Result<(), Failure> {
     let cannot = |e: std::io::Error| Problem::internal(format!("cannot run {verb}")).because(e);
     let mut command = Command::new("/proc/self/exe");
     command.arg(verb).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -141,7 +149,7 @@ fn run(verb: &str, interrupt: &Interrupt, arguments: impl FnOnce(&mut Command)) 
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = sources.name_in(&String::from_utf8_lossy(&output.stderr));
     let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70);
     Err(Stage { instance: None, verb: verb.to_owned(), said, code }.into())
 }

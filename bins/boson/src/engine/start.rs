@@ -3,6 +3,7 @@
 use std::fs;
 use std::fs::File;
 use std::net::SocketAddrV4;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use super::failure::Failure;
 use super::input::Input;
 use super::interrupt::Interrupt;
 use super::pod::Pod;
+use super::stages::Sources;
 use super::{Board, Engine, Event, stages};
 use crate::control::State;
 use crate::progress::Progress;
@@ -42,9 +44,11 @@ pub(super) fn prepare(
     dir.populate()?;
 
     let releases = stages::open_releases(input)?;
+    let given = input.releases.iter().map(PathBuf::as_path);
+    let sources = Sources::new(&dir.all_releases(), releases.iter().zip(given));
     stages::copy_jobs(input, &releases, &progress, &interrupt)?;
     // Before the packages: what is wrong with the manifest is known at once, and only what jobs need is compiled.
-    let deployment = stages::plan(input, &plan_dir, &progress, &interrupt)?;
+    let deployment = stages::plan(input, &plan_dir, &sources, &progress, &interrupt)?;
     check_publish(input, &deployment)?;
     let packages = stages::compile(&releases, &deployment, &progress, &interrupt)?;
     fs::write(dir.hosts(), deployment.hosts()).io("write", &dir.hosts())?;
@@ -66,7 +70,7 @@ pub(super) fn prepare(
         }
     }
     let pods = Mutex::default();
-    Ok(Engine { dir: dir.clone(), network, deployment, packages, board, progress, interrupt, events, pods })
+    Ok(Engine { dir: dir.clone(), network, deployment, packages, sources, board, progress, interrupt, events, pods })
 }
 
 fn cannot_sandbox(e: &std::io::Error) -> Problem {
