@@ -1,3 +1,21 @@
 //! The executable with Ruby: plan, render-jobs and the verbs of one machine.
 
-fn main() {}
+mod client;
+mod control;
+mod down;
+mod engine;
+mod errand;
+mod exec;
+mod logs;
+mod output;
+mod progress;
+mod state;
+mod status;
+mod up;
+mod verbs;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sandbox::run_if_sandbox_process(std::env::args_os()).unwrap_or_else(|| verbs::dispatch(std::env::args_os()))
+}

@@ -1,1 +1,46 @@
-//! A local pod: namespaces, root file system, network.
+//! A local pod: Linux namespaces that look to a job like a machine of its own.
+//!
+//! ```text
+//! the program that uses this crate                     the host's namespaces
+//! └─ shim of the network                               user namespace (unless root)
+//!    └─ holder of the network, PID 1                   pid + net + mount: the bridge; dies with the program
+//!       ├─ forwarder, one per published port           a listener of the host's, connects on the bridge
+//!       └─ shim of an instance                         pid + net + mount + uts + ipc
+//!          └─ init of the instance, PID 1              root file system, /var/vcap; runs commands on request
+//! ```
+//!
+//! Every process above is this same executable, started again through `/proc/self/exe`; its `main` therefore calls
+//! [`run_if_sandbox_process`] before anything else. A process of the tree ends when its parent or the connection to the
+//! program ends, and PID 1's end takes its whole pid namespace, mounts and interfaces along: nothing is left behind,
+//! whoever is killed.
+//!
+//! Linux only, without any external program except `newuidmap` and `newgidmap` where they are installed.
+
+mod forward;
+mod holder;
+mod hosts;
+mod ids;
+mod init;
+mod instance;
+mod network;
+mod once;
+mod proc;
+mod process;
+mod remove;
+mod root;
+mod spec;
+mod sys;
+
+pub use hosts::hosts_file;
+pub use ids::Ids;
+pub use instance::{Command, Exit, Instance, Process, Stdio};
+pub use network::Network;
+pub use once::{Once, once};
+pub use proc::{ProcessId, pid_of};
+pub use process::run_if_sandbox_process;
+pub use remove::remove_tree;
+pub use spec::{Bind, InstanceSpec, Subnet};
+pub use sys::channel::{Channel, Listener};
+
+/// Where the executable is bound inside every sandbox; its other names lie beside it.
+pub const EXECUTABLE: &str = "/run/boson/bin/boson";

@@ -1,0 +1,54 @@
+//! Asking a deployment that is up.
+
+use std::os::fd::BorrowedFd;
+
+use problem::{Problem, Result};
+use sandbox::Channel;
+
+use crate::control::{Reply, Request};
+use crate::output;
+use crate::state::StateDir;
+
+/// The connection, if somebody holds the deployment.
+pub(crate) fn connect(dir: &StateDir) -> Option<Channel> {
+    Channel::connect(&dir.control()).ok()
+}
+
+/// As [`connect`], for verbs that make no sense otherwise.
+pub(crate) fn expect(dir: &StateDir) -> Result<Channel> {
+    connect(dir).ok_or_else(|| {
+        Problem::input(format!("the deployment at {} is not up: its boson has died", dir.path().display()))
+            .hint("boson down removes what it left; boson up starts it again")
+            .into()
+    })
+}
+
+/// Sends a question.
+pub(crate) fn ask(channel: &Channel, request: &Request, fds: &[BorrowedFd<'_>]) -> Result<()> {
+    Ok(channel.send(request, fds).map_err(lost)?)
+}
+
+/// The next part of the answer.
+pub(crate) fn next(channel: &Channel) -> Result<Option<Reply>> {
+    Ok(channel.receive().map_err(lost)?.map(|(reply, _)| reply))
+}
+
+/// Prints progress and complaints until what was asked for has ended; gives its exit code.
+pub(crate) fn follow(channel: &Channel) -> Result<u8> {
+    while let Some(reply) = next(channel)? {
+        match reply {
+            Reply::Line(text) => output::complain(&text),
+            Reply::Exited(code) => return Ok(code),
+            Reply::Failed { text, code } => {
+                output::complain(&text);
+                return Ok(code);
+            }
+            Reply::Row(_) => {}
+        }
+    }
+    Err(Problem::internal("the deployment was stopped meanwhile").into())
+}
+
+fn lost(e: std::io::Error) -> Problem {
+    Problem::internal("cannot talk to the deployment").because(e)
+}

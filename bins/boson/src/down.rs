@@ -1,0 +1,87 @@
+//! `boson down`: stops a deployment, and removes what it left if its boson was killed.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use nix::sys::signal::Signal;
+use problem::{Problem, Result};
+use sandbox::ProcessId;
+use startup::Common;
+
+use crate::control::{Reply, Request};
+use crate::engine::STOP_LIMIT;
+use crate::state::{StateDir, Which};
+use crate::{client, output};
+
+/// What `down` is told.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
+                  packages compiled to stays in the cache.\n\n\
+                  Works as well after boson itself was killed: its processes have died with it; this removes the files.\n\n\
+                  Example:\n  boson down"
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) which: Which,
+}
+
+/// One line for `--help`.
+pub(crate) const ABOUT: &str = "Stops a deployment and removes it from this machine";
+
+/// How much longer than its processes boson may take to stop.
+const SLACK: Duration = Duration::from_secs(20);
+/// How often the end of a process is looked for that is not ours to wait for.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Runs the verb; gives the exit code.
+pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    let dir = options.which.find()?;
+    let record = dir.record();
+    let (boson, network) = record.map_or((None, None), |r| (r.boson, r.network));
+    if let Some(channel) = client::connect(&dir) {
+        // It may end before it has said everything.
+        let _ = client::ask(&channel, &Request::Stop, &[]);
+        while let Ok(Some(reply)) = client::next(&channel) {
+            if let Reply::Line(text) = reply {
+                output::line(&text);
+            }
+        }
+    }
+    if let Some(boson) = boson
+        && !ends_within(boson, STOP_LIMIT + SLACK)
+    {
+        output::complain("boson does not end; it is killed");
+        boson.signal(Signal::SIGKILL);
+    }
+    for process in [boson, network].into_iter().flatten() {
+        if !ends_within(process, SLACK) {
+            process.signal(Signal::SIGKILL);
+            ends_within(process, SLACK);
+        }
+    }
+    remove(&dir)?;
+    Ok(0)
+}
+
+/// Removes the directory, unless boson has done so as its last act.
+fn remove(dir: &StateDir) -> Result<()> {
+    if dir.record().is_none() && !dir.path().join("lock").exists() {
+        return Ok(());
+    }
+    match dir.lock()? {
+        Some(lock) => dir.remove(lock),
+        None => Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display())).into()),
+    }
+}
+
+fn ends_within(process: ProcessId, limit: Duration) -> bool {
+    let start = Instant::now();
+    while process.is_alive() {
+        if start.elapsed() > limit {
+            return false;
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    true
+}

@@ -1,0 +1,182 @@
+//! The deployment as `plan` resolved it.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use handoff::bpm_info::{BpmInfo, Group as Info, Instance, Run};
+use handoff::output;
+use problem::{IoContext, Problem, Result};
+use sandbox::Subnet;
+use startup::Secret;
+
+/// All instance groups, in the manifest's order.
+#[derive(Debug)]
+pub(crate) struct Deployment {
+    pub(crate) name: String,
+    pub(crate) groups: Vec<Group>,
+}
+
+/// One instance group.
+#[derive(Debug)]
+pub(crate) struct Group {
+    info: BpmInfo,
+    /// The resolved properties, which hold the deployment's secrets.
+    pub(crate) properties: Secret<String>,
+    pub(crate) members: Vec<Member>,
+}
+
+/// One instance and its place in the network.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    /// `group/index`.
+    pub(crate) name: String,
+    pub(crate) ip: Ipv4Addr,
+    pub(crate) instance: Instance,
+}
+
+impl Group {
+    pub(crate) fn info(&self) -> &Info {
+        self.info.group()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.info().name
+    }
+
+    /// Whether its instances exist only while one of its errands runs.
+    pub(crate) fn is_errand(&self) -> bool {
+        self.info().lifecycle == "errand"
+    }
+
+    /// What `up` keeps running: job and process, in the manifest's order.
+    pub(crate) fn processes(&self) -> Vec<(String, String)> {
+        let of_bpm = |job: &handoff::bpm_info::Job| {
+            let bpm = job.properties.quarks.bpm.as_ref().filter(|_| job.properties.quarks.run == Run::Bpm);
+            let names = bpm.map_or_else(Vec::new, |bpm| bpm.processes.iter().map(|p| p.name.clone()).collect());
+            names.into_iter().map(|process| (job.name.clone(), process)).collect::<Vec<_>>()
+        };
+        self.info().jobs.iter().flat_map(of_bpm).collect()
+    }
+}
+
+impl Deployment {
+    /// Reads what `plan --output-dir` wrote; `order` is the order of the groups as far as it is known.
+    pub(crate) fn read(directory: &Path, order: &[String]) -> Result<Deployment> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .io("read", directory)?
+            .filter_map(|entry| entry.ok().filter(|e| e.path().is_dir())?.file_name().into_string().ok())
+            .collect();
+        names.sort_by_key(|name| (order.iter().position(|o| o == name).unwrap_or(usize::MAX), name.clone()));
+        let subnet = Subnet::default();
+        let mut count = 0;
+        let mut groups = Vec::new();
+        for name in names {
+            let read = |kind: &str, key: &str| {
+                let path = directory.join(&name).join(kind).join("output.json");
+                let text = fs::read_to_string(&path).io("read", &path)?;
+                output::decode(&text, key, &path.display().to_string())
+            };
+            let info = BpmInfo::parse(&read("bpm", output::BPM_YAML)?, &name)?;
+            let properties = Secret::new(read("ig-resolved", output::PROPERTIES_YAML)?);
+            let mut members = Vec::new();
+            for instance in &info.group().properties.quarks.instances {
+                let ip = subnet
+                    .instance(count)
+                    .ok_or_else(|| Problem::input("the deployment has too many instances for one machine"))?;
+                count += 1;
+                members.push(Member {
+                    name: format!("{}/{}", info.group().name, instance.index),
+                    ip,
+                    instance: instance.clone(),
+                });
+            }
+            groups.push(Group { info, properties, members });
+        }
+        let name = groups
+            .first()
+            .map(|g| g.info.name.clone())
+            .ok_or_else(|| Problem::input("the deployment has no instance groups"))?;
+        Ok(Deployment { name, groups })
+    }
+
+    /// Every instance by its name.
+    pub(crate) fn member(&self, name: &str) -> Option<&Member> {
+        self.groups.iter().flat_map(|g| &g.members).find(|m| m.name == name)
+    }
+
+    /// The text of the hosts file of all instances: each one's own name, and the group's for all of them.
+    pub(crate) fn hosts(&self) -> String {
+        let mut entries = Vec::new();
+        for group in &self.groups {
+            for member in &group.members {
+                entries.push((member.ip, member.instance.address.clone()));
+            }
+            for member in &group.members {
+                if let Some(address) = group_address(member) {
+                    entries.push((member.ip, address));
+                }
+            }
+        }
+        sandbox::hosts_file(entries.iter().map(|(ip, name)| (*ip, name.as_str())))
+    }
+}
+
+/// `<deployment>-<ig>.<namespace>.<service domain>`: the instance's address without its index.
+fn group_address(member: &Member) -> Option<String> {
+    let (host, domain) = member.instance.address.split_once('.')?;
+    let group = host.strip_suffix(&format!("-{}", member.instance.index))?;
+    Some(format!("{group}.{domain}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(groups: &[(&str, &str, u32)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, lifecycle, count) in groups {
+            let instances: String = (0..*count)
+                .map(|n| {
+                    format!("      - {{index: {n}, az: z1, az_index: 1, ordinal: {n}, address: d-{name}-{n}.ns.svc}}\n")
+                })
+                .collect();
+            let bpm = format!(
+                "name: d\ninstance_groups:\n- name: {name}\n  lifecycle: {lifecycle}\n  instances: {count}\n  azs: [z1]\n  \
+                 jobs:\n  - name: j\n    release: r\n    properties:\n      quarks:\n        run: bpm\n        bpm:\n          \
+                 processes: [{{name: j, executable: /x}}, {{name: w, executable: /y}}]\n  properties:\n    quarks:\n      \
+                 replicas: {count}\n      instances:\n{instances}"
+            );
+            for (kind, key, text) in
+                [("bpm", output::BPM_YAML, bpm.as_str()), ("ig-resolved", output::PROPERTIES_YAML, "name: d\n")]
+            {
+                let dir = dir.path().join(name).join(kind);
+                fs::create_dir_all(&dir).unwrap();
+                fs::write(dir.join("output.json"), output::encode(key, text)).unwrap();
+            }
+        }
+        dir
+    }
+
+    #[test]
+    fn groups_come_in_the_manifests_order_and_every_instance_has_an_address() {
+        let dir = written(&[("alpha", "errand", 1), ("beta", "service", 2)]);
+        let deployment = Deployment::read(dir.path(), &["beta".into(), "alpha".into()]).unwrap();
+        let names: Vec<_> = deployment.groups.iter().map(|g| (g.name(), g.is_errand())).collect();
+        assert_eq!(names, [("beta", false), ("alpha", true)]);
+        assert_eq!(deployment.groups[0].processes(), [("j".into(), "j".into()), ("j".into(), "w".into())]);
+        assert_eq!(deployment.member("beta/1").unwrap().ip, Ipv4Addr::new(10, 244, 0, 3));
+        assert_eq!(
+            deployment.hosts().lines().skip(2).collect::<Vec<_>>(),
+            [
+                "10.244.0.2 d-beta-0.ns.svc",
+                "10.244.0.3 d-beta-1.ns.svc",
+                "10.244.0.2 d-beta.ns.svc",
+                "10.244.0.3 d-beta.ns.svc",
+                "10.244.0.4 d-alpha-0.ns.svc",
+                "10.244.0.4 d-alpha.ns.svc",
+            ]
+        );
+        assert!(!format!("{deployment:?}").contains("name: d\\n"), "resolved properties must not be printed");
+    }
+}

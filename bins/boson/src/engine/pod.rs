@@ -1,0 +1,306 @@
+//! One instance: its sandbox, its stages in order, its processes.
+
+use std::fs;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use handoff::process_state::{ProcessState, State as Doing};
+use nix::sys::signal::Signal;
+use problem::{IoContext, Problem, Result as Outcome};
+use sandbox::{Bind, Command, Exit, Instance, InstanceSpec, Process, ProcessId, Stdio};
+use vcap::Vcap;
+
+use super::deployment::{Group, Member};
+use super::failure::{Failure, Stage};
+use super::{Engine, Event};
+use crate::control::State;
+use crate::state::InstanceDir;
+use crate::verbs;
+
+/// BOSH's agent runs a job's scripts with this path; boson's own verbs come first.
+const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// How much of a log is shown when something fails.
+const LAST_LINES: usize = 15;
+/// More than any state file has.
+const STATE_FILE_LIMIT: u64 = 64 * 1024;
+
+/// A running instance.
+#[derive(Debug)]
+pub(super) struct Pod {
+    name: String,
+    dir: InstanceDir,
+    sandbox: Instance,
+    environment: Vec<(String, String)>,
+    processes: Mutex<Vec<Running>>,
+}
+
+/// A process that `run-process` runs.
+#[derive(Debug, Clone)]
+struct Running {
+    job: String,
+    process: String,
+    handle: Arc<Process>,
+}
+
+impl Running {
+    fn name(&self) -> String {
+        format!("{}/{}", self.job, self.process)
+    }
+}
+
+impl Pod {
+    /// Makes the sandbox and runs the stages that come before the processes.
+    pub(super) fn prepare(engine: &Engine, group: &Group, member: &Member) -> Result<Pod, Failure> {
+        let dir = engine.dir.instance(&member.name);
+        dir.make()?;
+        engine.board.instance(&member.name, State::Stage("sandbox".to_owned()));
+        let sandbox = engine
+            .network
+            .create(specification(engine, group, member, &dir))
+            .map_err(|e| Problem::internal(format!("cannot make the sandbox of {}", member.name)).because(e))?;
+        let properties = format!("/var/run/secrets/resolved-properties/{}/properties.yaml", group.name());
+        sandbox
+            .write(Path::new(&properties), group.properties.expose().as_bytes(), 0o600)
+            .map_err(|e| Problem::internal(format!("cannot prepare {}", member.name)).because(e))?;
+        let environment = environment(group, member, properties);
+        let pod = Pod { name: member.name.clone(), dir, sandbox, environment, processes: Mutex::default() };
+        for verb in ["render-jobs", "create-dirs", "pre-start"] {
+            engine.board.instance(&member.name, State::Stage(verb.to_owned()));
+            pod.stage(engine, verb)?;
+        }
+        engine.board.instance(&member.name, State::Ready);
+        Ok(pod)
+    }
+
+    /// Runs a verb inside to its end.
+    fn stage(&self, engine: &Engine, verb: &str) -> Result<(), Failure> {
+        if engine.interrupt.is_asked() {
+            return Err(Failure::Interrupted);
+        }
+        let path = self.dir.log(verb);
+        let process = Arc::new(self.run(&[verb], Stdio::to_file(create(&path)?).io("write", &path)?)?);
+        let to_end = Arc::clone(&process);
+        let guard = engine.interrupt.guard(move || to_end.signal_group(Signal::SIGKILL));
+        let exit = process.wait();
+        drop(guard);
+        if exit == Exit::Code(0) {
+            return Ok(());
+        }
+        if engine.interrupt.is_asked() {
+            return Err(Failure::Interrupted);
+        }
+        let mut said = engine.sources.name_in(&fs::read_to_string(&path).unwrap_or_default());
+        if verb == "pre-start" {
+            said.push_str(&self.logged("pre-start"));
+        }
+        Err(Stage { instance: Some(self.name.clone()), verb: verb.to_owned(), said, code: exit.code() }.into())
+    }
+
+    /// The last lines that scripts of this name have logged.
+    fn logged(&self, script: &str) -> String {
+        let mut text = String::new();
+        let logs = self.dir.vcap().join("sys/log");
+        let jobs = fs::read_dir(&logs).map(|jobs| jobs.filter_map(|job| Some(job.ok()?.path())).collect());
+        for job in jobs.unwrap_or_else(|_| Vec::<PathBuf>::new()) {
+            for stream in ["stdout", "stderr"] {
+                let path = job.join(format!("{script}.{stream}.log"));
+                let last = last_lines(&path);
+                if !last.is_empty() {
+                    let name = path.strip_prefix(&logs).unwrap_or(&path).display().to_string();
+                    text.push_str(&format!("{}: the end of {name}:\n{last}", self.name));
+                }
+            }
+        }
+        text
+    }
+
+    /// Starts a command inside, with a pod's environment.
+    pub(super) fn run(&self, argv: &[&str], stdio: Stdio) -> Outcome<Process> {
+        let command = Command {
+            argv: argv.iter().map(|&arg| arg.to_owned()).collect(),
+            env: self.environment.clone(),
+            directory: "/".into(),
+            stdio,
+        };
+        Ok(self.sandbox.run(command).map_err(|e| Problem::internal(format!("{}: {e}", self.name)))?)
+    }
+
+    /// Starts all processes, each under a supervisor of its own.
+    pub(super) fn start_processes(self: &Arc<Pod>, engine: &Arc<Engine>, group: &Group) -> Result<(), Failure> {
+        let wanted = group.processes();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = wanted.iter().map(|(job, process)| format!("{job}/{process}")).collect();
+        engine.board.processes(&self.name, &names);
+        for (job, process) in wanted {
+            let path = self.dir.log(&format!("{job}.{process}"));
+            let stdio = Stdio::to_file(create(&path)?).io("write", &path)?;
+            let handle = Arc::new(self.run(&["run-process", "--job", &job, "--process", &process], stdio)?);
+            let running = Running { job, process, handle };
+            self.processes().push(running.clone());
+            self.watch(engine, running)?;
+        }
+        Ok(())
+    }
+
+    /// A thread that waits for the end of a process and tells of it.
+    fn watch(self: &Arc<Pod>, engine: &Arc<Engine>, running: Running) -> Outcome<()> {
+        let (engine, instance) = (Arc::clone(engine), self.name.clone());
+        std::thread::Builder::new()
+            .name(format!("{instance} {}", running.name()))
+            .spawn(move || {
+                let exit = running.handle.wait();
+                let state = engine.board.ended(&instance, &running.name(), exit.code());
+                if state == State::Exited {
+                    let how = describe(exit);
+                    engine.tell(Event::Changed(format!("{instance}: {} {how}", running.name())));
+                }
+                engine.tell(Event::Ended);
+            })
+            .map_err(|e| Problem::internal("cannot start a thread").because(e))?;
+        Ok(())
+    }
+
+    /// What the processes tell about themselves, brought to the board; the names of those that do not run yet.
+    pub(super) fn not_yet_running(&self, engine: &Engine) -> Vec<String> {
+        let mut names = Vec::new();
+        for running in self.processes().iter() {
+            let name = running.name();
+            if engine.board.state(&self.name, &name) == Some(State::Starting) {
+                if self.told(running).is_some_and(|told| told.state == Doing::Running) {
+                    engine.board.process(&self.name, &name, State::Running);
+                } else {
+                    names.push(format!("{} {name}", self.name));
+                }
+            }
+        }
+        names
+    }
+
+    /// A problem for every process that has ended though nobody asked for it.
+    pub(super) fn ended_early(&self, engine: &Engine) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for row in engine.board.rows().into_iter().filter(|row| row.instance == self.name && row.state == State::Exited)
+        {
+            let Some(name) = row.process else { continue };
+            let exit = row.exit.unwrap_or_default();
+            let mut problem =
+                Problem::internal(format!("{}: {name} ended during the start, exit status {exit}", self.name));
+            let last = last_lines(&self.dir.log(&name.replace('/', ".")));
+            if !last.is_empty() {
+                problem = problem.because(format!("the end of its output:\n{last}"));
+            }
+            problems.push(problem);
+        }
+        problems
+    }
+
+    /// The process ids on the host, by `job/process`.
+    pub(super) fn pids(&self) -> Vec<(String, i32)> {
+        let pid_on_host = |running: &Running| {
+            let told = self.told(running).filter(|told| told.state == Doing::Running)?;
+            Some((running.name(), sandbox::pid_of(self.sandbox.init(), told.pid?)?))
+        };
+        self.processes().iter().filter_map(pid_on_host).collect()
+    }
+
+    /// Asks every process to stop, the last one first.
+    pub(super) fn ask_to_stop(&self, engine: &Engine) {
+        for running in self.processes().iter().rev() {
+            if matches!(engine.board.state(&self.name, &running.name()), Some(State::Running | State::Starting)) {
+                engine.board.process(&self.name, &running.name(), State::Stopping);
+                running.handle.signal(Signal::SIGTERM);
+            }
+        }
+    }
+
+    /// Ends everything in it, and waits until it has ended.
+    pub(super) fn end(&self) {
+        let init = ProcessId::of(self.sandbox.init());
+        self.sandbox.kill();
+        while init.is_some_and(ProcessId::is_alive) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// What the supervisor of a process wrote. The file lies where jobs can write: no link is followed, nothing waited for.
+    fn told(&self, running: &Running) -> Option<ProcessState> {
+        let path = self.dir.vcap().join("sys/run/boson").join(&running.job).join(format!("{}.state", running.process));
+        let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags).open(&path).ok()?;
+        let mut text = String::new();
+        file.take(STATE_FILE_LIMIT).read_to_string(&mut text).ok()?;
+        ProcessState::decode(&text, &path.display().to_string()).ok()
+    }
+
+    fn processes(&self) -> MutexGuard<'_, Vec<Running>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn specification(engine: &Engine, group: &Group, member: &Member, dir: &InstanceDir) -> InstanceSpec {
+    let vcap = Vcap::under(Path::new("/"));
+    let mut binds = vec![Bind { source: engine.dir.all_releases(), target: vcap.all_releases(), read_only: true }];
+    binds.extend(engine.packages.of(group).into_iter().map(|(name, source)| Bind {
+        source,
+        target: vcap.packages().join(name),
+        read_only: true,
+    }));
+    let host = member.instance.address.split('.').next().unwrap_or_default();
+    InstanceSpec {
+        name: member.name.clone(),
+        // The kernel's own limit.
+        hostname: host.chars().take(64).collect(),
+        address: Some(member.ip),
+        mount_point: dir.root(),
+        vcap: dir.vcap(),
+        hosts: Some(engine.dir.hosts()),
+        memory: vec![vcap.jobs()],
+        binds,
+        executable_names: verbs::pod_names(),
+    }
+}
+
+/// What a pod's containers have in their environment.
+fn environment(group: &Group, member: &Member, properties: String) -> Vec<(String, String)> {
+    [
+        ("PATH", PATH.to_owned()),
+        ("INSTANCE_GROUP_NAME", group.name().to_owned()),
+        ("AZ_INDEX", member.instance.az_index.to_string()),
+        ("REPLICAS", group.info().properties.quarks.replicas.to_string()),
+        ("POD_ORDINAL", member.instance.ordinal.to_string()),
+        ("POD_IP", member.ip.to_string()),
+        ("BOSH_MANIFEST_PATH", properties),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn create(path: &Path) -> Outcome<File> {
+    File::options().create(true).append(true).mode(0o600).open(path).io("write", path)
+}
+
+fn describe(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exited with status {code}"),
+        Exit::Signal(signal) => format!("was killed by signal {signal}"),
+        Exit::Lost => "ended with its sandbox".to_owned(),
+    }
+}
+
+/// The end of a file, indented; nothing if it cannot be read.
+fn last_lines(path: &Path) -> String {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let Ok(mut file) = File::options().read(true).custom_flags(flags).open(path) else { return String::new() };
+    let mut bytes = Vec::new();
+    if file.read_to_end(&mut bytes).is_err() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("  {line}\n")).collect()
+}

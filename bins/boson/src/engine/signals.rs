@@ -1,0 +1,45 @@
+//! Ctrl-C and its relatives, taken by one thread for the whole process.
+
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::getpid;
+use problem::{Problem, Result};
+
+/// The signals that ask for the end, kept from ending the process at once.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    mask: SigSet,
+}
+
+impl Signals {
+    /// Blocks them; called before the first thread is started, which would not inherit it otherwise.
+    pub(crate) fn block() -> Result<Signals> {
+        let mut mask = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            mask.add(signal);
+        }
+        mask.thread_block().map_err(|e| Problem::internal("cannot block signals").because(e))?;
+        Ok(Signals { mask })
+    }
+
+    /// Calls `each` for each signal from now on.
+    pub(crate) fn forward(&self, mut each: impl FnMut() + Send + 'static) -> Result<()> {
+        let mask = self.mask;
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                while mask.wait().is_ok() {
+                    each();
+                }
+            })
+            .map_err(|e| Problem::internal("cannot start a thread").because(e))?;
+        Ok(())
+    }
+
+    /// What acts as a signal does.
+    pub(crate) fn remote(&self) -> impl Fn() + Send + 'static {
+        || {
+            // To itself, which is always allowed.
+            let _ = kill(getpid(), Signal::SIGTERM);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The stages that run on the host before there is an instance.
+
+mod compile;
+mod sources;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::Signal;
+use problem::{IoContext, Problem, Problems};
+use release::SourceRelease;
+use sandbox::ProcessId;
+
+pub(super) use compile::{Packages, compile};
+pub(super) use sources::Sources;
+
+use super::deployment::Deployment;
+use super::failure::{Failure, Stage};
+use super::input::Input;
+use super::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::state::{self, StateDir};
+
+/// Opens the releases; reports what is wrong with any of them.
+pub(super) fn open_releases(input: &Input) -> Result<Vec<SourceRelease>, Problems> {
+    let (mut releases, mut problems) = (Vec::<SourceRelease>::new(), Vec::new());
+    for dir in &input.releases {
+        match SourceRelease::open(dir) {
+            Ok(release) => releases.push(release),
+            Err(found) => problems.extend(found.into_vec()),
+        }
+    }
+    let mut names = HashSet::new();
+    for release in &releases {
+        if !names.insert(release.name.as_str()) {
+            problems.push(Problem::input(format!("two --release directories hold the release {}", release.name)));
+        }
+    }
+    Problems::check(problems)?;
+    Ok(releases)
+}
+
+/// Stages the releases' job sources as release images have them, and copies them into one tree, as pods do.
+pub(super) fn copy_jobs(
+    input: &Input,
+    releases: &[SourceRelease],
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let step = progress.step("copying job sources");
+    let all_releases = input.dir.all_releases();
+    let staging = all_releases.join("staging");
+    for release in releases {
+        step.at(format!("copying the job sources of {}", release.name));
+        let from = staging.join(&release.name);
+        fs::create_dir_all(&from).io("make", &from)?;
+        release.stage_jobs(&from)?;
+        let to = all_releases.join("jobs-src").join(&release.name);
+        run("copy-jobs", interrupt, &Sources::default(), |command| {
+            command.arg("--from").arg(&from).arg("--to").arg(&to);
+        })?;
+    }
+    fs::remove_dir_all(&staging).io("remove", &staging)?;
+    let names: Vec<&str> = releases.iter().map(|release| release.name.as_str()).collect();
+    step.done(&format!("copied the job sources of {}", names.join(", ")));
+    Ok(())
+}
+
+/// Where `plan` writes: in memory where possible, because it holds secrets.
+pub(super) fn plan_dir(dir: &StateDir) -> PathBuf {
+    match state::in_memory() {
+        Some(memory) => memory.join(format!("boson-plan-{}", nix::unistd::getpid())),
+        None => dir.path().join("plan"),
+    }
+}
+
+/// Resolves everything, in a process of its own: Ruby stays out of this one.
+pub(super) fn plan(
+    input: &Input,
+    plan_dir: &Path,
+    sources: &Sources,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<Deployment, Failure> {
+    let step = progress.step("planning");
+    sandbox::remove_tree(plan_dir).io("remove", plan_dir)?;
+    state::make_private(plan_dir)?;
+    let planned = run("plan", interrupt, sources, |command| {
+        command.arg("--bosh-manifest-path").arg(&input.manifest);
+        command.arg("--base-dir").arg(input.dir.all_releases());
+        command.arg("--output-dir").arg(plan_dir);
+        if let Some(name) = &input.given_name {
+            command.arg("--deployment-name").arg(name);
+        }
+    });
+    let deployment = planned.and_then(|()| Ok(Deployment::read(plan_dir, &input.groups)?));
+    sandbox::remove_tree(plan_dir).io("remove", plan_dir)?;
+    let deployment = deployment?;
+    let groups: Vec<String> =
+        deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
+    step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
+    Ok(deployment)
+}
+
+/// Variables of verbs that would change what a stage is told here.
+const NOT_FOR_STAGES: [&str; 9] = [
+    "BASE_DIR",
+    "BOSH_MANIFEST_PATH",
+    "BOSON_ROOT",
+    "DEPLOYMENT_NAME",
+    "INSTANCE_GROUP_NAME",
+    "JOBS_DIR",
+    "OUTPUT",
+    "OUTPUT_DIR",
+    "RELEASE_NAME",
+];
+
+/// Runs a verb of this executable on the host to its end.
+fn run(
+    verb: &str,
+    interrupt: &Interrupt,
+    sources: &Sources,
+    arguments: impl FnOnce(&mut Command),
+) -> Result<(), Failure> {
+    let cannot = |e: std::io::Error| Problem::internal(format!("cannot run {verb}")).because(e);
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(verb).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    arguments(&mut command);
+    for name in NOT_FOR_STAGES {
+        command.env_remove(name);
+    }
+    if interrupt.is_asked() {
+        return Err(Failure::Interrupted);
+    }
+    let child = command.spawn().map_err(cannot)?;
+    let process = i32::try_from(child.id()).ok().and_then(ProcessId::of);
+    let guard = interrupt.guard(move || {
+        if let Some(process) = process {
+            process.signal(Signal::SIGTERM);
+        }
+    });
+    let output = child.wait_with_output().map_err(cannot)?;
+    drop(guard);
+    if output.status.success() {
+        return Ok(());
+    }
+    if interrupt.is_asked() {
+        return Err(Failure::Interrupted);
+    }
+    let said = sources.name_in(&String::from_utf8_lossy(&output.stderr));
+    let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70);
+    Err(Stage { instance: None, verb: verb.to_owned(), said, code }.into())
+}

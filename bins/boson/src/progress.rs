@@ -1,0 +1,77 @@
+//! Steps as they are made: a spinner on a terminal, else one line for each step that is done.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output;
+
+/// Shows what is being done.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// On standard output.
+    pub(crate) fn new() -> Progress {
+        let bar = std::io::stdout().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Progress { bar }
+    }
+
+    /// Starts a step.
+    pub(crate) fn step(&self, doing: impl Into<String>) -> Step<'_> {
+        let doing = doing.into();
+        if let Some(bar) = &self.bar {
+            bar.set_message(doing);
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        Step { progress: self, started: Instant::now() }
+    }
+
+    /// A line that stays.
+    pub(crate) fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::line(text)),
+            None => output::line(text),
+        }
+    }
+}
+
+/// A step that is being made.
+#[derive(Debug)]
+pub(crate) struct Step<'a> {
+    progress: &'a Progress,
+    started: Instant,
+}
+
+impl Step<'_> {
+    /// Tells what of the step is being made.
+    pub(crate) fn at(&self, doing: impl Into<String>) {
+        if let Some(bar) = &self.progress.bar {
+            bar.set_message(doing.into());
+        }
+    }
+
+    /// The step is made.
+    pub(crate) fn done(self, what: &str) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.progress.line(&format!("{what} ({seconds:.1} s)"));
+    }
+}
+
+impl Drop for Step<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.progress.bar {
+            bar.disable_steady_tick();
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `boson status`: what runs.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use problem::Result;
+use startup::Common;
+
+use crate::control::{Reply, Request, Row};
+use crate::state::Which;
+use crate::{client, output};
+
+/// What `status` is told.
+#[derive(Debug, Args)]
+#[command(long_about = "Shows every instance of a deployment that is up, and what its processes do.\n\n\
+                  Exit codes: 0 everything runs; 1 something does not; 65 there is no such deployment, or it is not up.\n\n\
+                  Example:\n  boson status")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) which: Which,
+}
+
+/// One line for `--help`.
+pub(crate) const ABOUT: &str = "Shows what runs";
+
+/// Runs the verb; gives the exit code.
+pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    let channel = client::expect(&options.which.find()?)?;
+    client::ask(&channel, &Request::Status, &[])?;
+    let mut rows = Vec::new();
+    while let Some(reply) = client::next(&channel)? {
+        if let Reply::Row(row) = reply {
+            rows.push(row);
+        }
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    for line in table(&rows, now) {
+        output::line(&line);
+    }
+    Ok(u8::from(!rows.iter().all(|row| row.state.is_well())))
+}
+
+/// The table's lines, head included, each column as wide as its widest entry.
+fn table(rows: &[Row], now: u64) -> Vec<String> {
+    let head = ["INSTANCE", "AZ", "IP", "PROCESS", "STATE", "PID", "EXIT", "SINCE"].map(str::to_owned);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let body = rows.iter().map(|row| {
+        [
+            row.instance.clone(),
+            or_dash(row.az.clone()),
+            row.ip.clone(),
+            or_dash(row.process.clone()),
+            row.state.to_string(),
+            or_dash(row.pid.map(|pid| pid.to_string())),
+            or_dash(row.exit.map(|exit| exit.to_string())),
+            age(Duration::from_secs(now.saturating_sub(row.since))),
+        ]
+    });
+    let all: Vec<[String; 8]> = std::iter::once(head).chain(body).collect();
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    all.iter()
+        .map(|row| {
+            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            cells.join("  ").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// A duration in its largest unit.
+fn age(duration: Duration) -> String {
+    match duration.as_secs() {
+        s @ 0..120 => format!("{s}s"),
+        s @ 120..7_200 => format!("{}m", s / 60),
+        s @ 7_200..172_800 => format!("{}h", s / 3_600),
+        s => format!("{}d", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::State;
+
+    #[test]
+    fn the_table_shows_what_is_known() {
+        let row = Row {
+            instance: "nats/0".into(),
+            az: Some("z1".into()),
+            ip: "10.244.0.2".into(),
+            process: Some("nats/nats".into()),
+            state: State::Running,
+            pid: Some(4711),
+            exit: None,
+            since: 100,
+        };
+        let dead = Row {
+            instance: "nats/10".into(),
+            az: None,
+            state: State::Exited,
+            pid: None,
+            exit: Some(137),
+            ..row.clone()
+        };
+        assert_eq!(
+            table(&[row, dead], 250),
+            [
+                "INSTANCE  AZ  IP          PROCESS    STATE    PID   EXIT  SINCE",
+                "nats/0    z1  10.244.0.2  nats/nats  running  4711  -     2m",
+                "nats/10   -   10.244.0.2  nats/nats  exited   -     137   2m",
+            ]
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! `boson up`: a deployment on this machine.
+
+mod background;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use problem::Result;
+use startup::Common;
+
+use crate::engine::{self, Publish};
+
+/// What `up` is told.
+#[derive(Debug, Clone, Args)]
+#[command(
+    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles the \
+                  packages, resolves properties and links, and makes a sandbox for every instance, in which it renders \
+                  the templates and runs the processes as a pod does.\n\n\
+                  Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C kills \
+                  what does not stop. With --detach it returns when all processes run.\n\n\
+                  Works as root and as an ordinary user. The host is not changed, and nothing outside reaches an \
+                  instance but through a published port; instances reach each other, and nothing outside.\n\n\
+                  Examples:\n  boson up -m nats.yml --release ./nats-release\n  \
+                  boson up -m nats.yml --release ./nats-release --publish 4222:nats/0:4222 --detach\n\n\
+                  Exit codes: 0 stopped as asked, or detached; 65 the manifest, a job spec or a release is wrong; 66 a \
+                  template failed; 70 something could not be done, or a process ended during the start."
+)]
+pub(crate) struct Options {
+    /// The deployment manifest
+    #[arg(long, short, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
+    pub(crate) manifest: PathBuf,
+    /// Directory of a release's sources (jobs/, packages/, src/); once for each release
+    #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "DIR", required = true, value_delimiter = ':')]
+    pub(crate) releases: Vec<PathBuf>,
+    /// Name of the deployment [default: the manifest's]
+    #[arg(long, short, env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/<name>]
+    #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Makes a port of an instance a port of 127.0.0.1
+    #[arg(long, short, env = "BOSON_PUBLISH", value_name = "HOSTPORT:GROUP/INDEX:PORT", value_delimiter = ',')]
+    pub(crate) publish: Vec<Publish>,
+    /// Return when all processes run
+    #[arg(long, short, env = "BOSON_DETACH")]
+    pub(crate) detach: bool,
+    /// This is the process that stays when another one returns
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
+}
+
+/// One line for `--help`.
+pub(crate) const ABOUT: &str = "Brings a deployment up on this machine";
+
+/// Runs the verb; gives the exit code.
+pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    let signals = engine::Signals::block()?;
+    if options.background {
+        background::stay(&options, signals)
+    } else if options.detach {
+        background::start(signals)
+    } else {
+        engine::up(&options, signals, &mut || Ok(()))
+    }
+}

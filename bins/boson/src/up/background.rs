@@ -1,0 +1,73 @@
+//! `--detach`: a second boson does the work, and stays.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use problem::{IoContext, Problem, Result};
+use sandbox::Channel;
+use serde::{Deserialize, Serialize};
+
+use super::Options;
+use crate::engine::{self, Signals};
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Word {
+    /// Everything runs; the second boson stays.
+    Up,
+    /// The user has had enough.
+    Stop,
+}
+
+/// Starts the second boson with this one's command line and output, and waits until everything runs.
+pub(super) fn start(signals: Signals) -> Result<u8> {
+    let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
+    let (channel, end) = Channel::pair().map_err(failed)?;
+    let mut child = Command::new("/proc/self/exe")
+        .args(std::env::args_os().skip(1))
+        .arg("--background")
+        .stdin(Stdio::from(end))
+        .spawn()
+        .map_err(failed)?;
+    let to_child = channel.try_clone().map_err(failed)?;
+    signals.forward(move || {
+        // It has ended by itself if it cannot be told.
+        let _ = to_child.send(&Word::Stop, &[]);
+    })?;
+    if let Ok(Some((Word::Up, _))) = channel.receive::<Word>() {
+        return Ok(0);
+    }
+    let status = child.wait().map_err(failed)?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70))
+}
+
+/// Is the second boson.
+pub(super) fn stay(options: &Options, signals: Signals) -> Result<u8> {
+    let failed = |e: std::io::Error| Problem::internal("cannot stay in the background").because(e);
+    // Not the terminal's any more: neither its Ctrl-C nor its end is for us.
+    nix::unistd::setsid().map_err(|e| failed(e.into()))?;
+    let channel = Channel::from_stdin().map_err(failed)?;
+    let from_parent = channel.try_clone().map_err(failed)?;
+    let stop = signals.remote();
+    let up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_up = std::sync::Arc::clone(&up);
+    std::thread::spawn(move || {
+        while let Ok(Some((Word::Stop, _))) = from_parent.receive::<Word>() {
+            stop();
+        }
+        // The parent's end after its work is done is as it should be.
+        if !is_up.load(std::sync::atomic::Ordering::SeqCst) {
+            stop();
+        }
+    });
+    engine::up(options, signals, &mut || {
+        let log = engine::state_dir(options)?.own_log();
+        let file = File::options().create(true).append(true).open(&log).io("write", &log)?;
+        let null = File::open("/dev/null").io("open", std::path::Path::new("/dev/null"))?;
+        nix::unistd::dup2_stdin(&null)
+            .and_then(|()| nix::unistd::dup2_stdout(&file))
+            .and_then(|()| nix::unistd::dup2_stderr(&file))
+            .map_err(|e| failed(e.into()))?;
+        up.store(true, std::sync::atomic::Ordering::SeqCst);
+        Ok(channel.send(&Word::Up, &[]).map_err(failed)?)
+    })
+}

@@ -1,0 +1,96 @@
+//! One executable, several names: each verb by its name as the first argument, or as the name of a link.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Command;
+
+/// A verb's command line, name included, to its exit code.
+type Run = fn(Vec<OsString>) -> ExitCode;
+
+struct Verb {
+    name: &'static str,
+    about: &'static str,
+    run: Run,
+}
+
+macro_rules! verb {
+    ($name:literal, $module:ident) => {
+        Verb {
+            name: $name,
+            about: $module::ABOUT,
+            run: |args| startup::main_with_args(concat!("boson ", $name), $module::ABOUT, args, $module::run),
+        }
+    };
+}
+
+use crate::{down, errand, exec, logs, status, up};
+
+/// In the order in which `--help` lists them: the laptop's, then a pod's in their order.
+const VERBS: [Verb; 12] = [
+    verb!("up", up),
+    verb!("status", status),
+    verb!("logs", logs),
+    verb!("exec", exec),
+    verb!("run-errand", errand),
+    verb!("down", down),
+    verb!("copy-jobs", copy_jobs),
+    verb!("plan", plan),
+    verb!("render-jobs", render_jobs),
+    verb!("create-dirs", create_dirs),
+    verb!("pre-start", pre_start),
+    verb!("run-process", run_process),
+];
+
+/// The names under which a sandbox finds the executable, besides its own.
+pub(crate) fn pod_names() -> Vec<String> {
+    ["render-jobs", "create-dirs", "pre-start", "run-process"].map(str::to_owned).into()
+}
+
+/// Runs the verb that the command line names.
+pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let name_of = |arg: Option<&OsString>| {
+        let name = Path::new(arg.map_or(OsStr::new(""), OsString::as_os_str)).file_name()?.to_str()?.to_owned();
+        VERBS.iter().find(|verb| verb.name == name)
+    };
+    if let Some(verb) = name_of(args.first()) {
+        return (verb.run)(args);
+    }
+    let first = args.get(1).and_then(|arg| arg.to_str());
+    if let Some(verb) = VERBS.iter().find(|verb| Some(verb.name) == first) {
+        args.remove(0);
+        return (verb.run)(args);
+    }
+    // What is left is a question for help or the version, or a mistake: clap ends the process.
+    let error = match grammar().try_get_matches_from(args) {
+        Ok(_) => grammar().error(clap::error::ErrorKind::MissingSubcommand, "a verb is missing"),
+        Err(error) => error,
+    };
+    error.exit()
+}
+
+fn grammar() -> Command {
+    Command::new("boson")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Runs BOSH jobs: on this machine without a cluster, or stage by stage in a pod")
+        .after_help(
+            "Example:\n  boson up -m nats.yml --release ./nats-release --publish 4222:nats/0:4222\n\n\
+             `boson VERB --help` tells more about a verb.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommands(VERBS.iter().map(|verb| Command::new(verb.name).about(verb.about)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_sound() {
+        grammar().debug_assert();
+    }
+}

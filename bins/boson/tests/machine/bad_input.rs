@@ -1,0 +1,150 @@
+//! What cannot come up says why, and leaves nothing that runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use nix::sys::signal::Signal;
+
+use crate::Machine;
+use crate::deployment::{signal, wait_until};
+
+#[test]
+fn files_that_are_missing_are_named_together() {
+    let machine = Machine::new();
+    let up = machine.boson(&["up", "-m", "nowhere.yml", "-r", "nothing", "-r", "state"]).ends_with(65);
+    for name in ["nowhere.yml", "nothing", "state"] {
+        assert!(up.stderr.contains(name), "{}", up.stderr);
+    }
+    machine.assert_gone();
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_refused() {
+    let machine = Machine::new();
+    for args in [
+        &["up"][..],
+        &["up", "-m", "manifest.yml"],
+        &["up", "-m", "manifest.yml", "-r", "release", "--publish", "80:web:80"],
+        &["run-errand"],
+        &["exec", "web/0"],
+        &["upp"],
+    ] {
+        let ran = machine.boson(args).ends_with(2);
+        assert!(ran.stderr.starts_with("error:"), "{args:?}: {}", ran.stderr);
+    }
+    let unknown =
+        machine.boson(&["up", "-m", "manifest.yml", "-r", "release", "--publish", "8080:web/2:80"]).ends_with(2);
+    assert!(unknown.stderr.contains("the instances are: web/0, web/1, checks/0"), "{}", unknown.stderr);
+    machine.assert_gone();
+}
+
+#[test]
+fn without_a_deployment_the_verbs_say_so() {
+    let machine = Machine::new();
+    for verb in [&["status"][..], &["down"], &["logs"], &["run-errand", "check"], &["exec", "web/0", "true"]] {
+        let ran = machine.boson(verb).ends_with(65);
+        assert!(ran.stderr.starts_with("error: there is no deployment on this machine"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_directory_that_holds_something_else_is_left_alone() {
+    let machine = Machine::new();
+    machine.write("mine/instances/precious", "");
+    let up = machine.up(&["--state-dir", "mine"]).ends_with(65);
+    assert!(up.stderr.contains("mine is not empty and not a deployment's"), "{}", up.stderr);
+    assert!(machine.path("mine/instances/precious").exists());
+}
+
+#[test]
+fn a_mistake_in_the_manifest_is_shown_as_plan_shows_it() {
+    let machine = Machine::new();
+    machine.edit("manifest.yml", "name: check\n    release: small", "name: chekc\n    release: small");
+    let up = machine.up(&[]).ends_with(65);
+    assert!(up.stderr.contains("chekc"), "{}", up.stderr);
+    machine.edit("manifest.yml", "chekc", "check");
+    machine.edit("release/jobs/check/spec", "properties: {}", "properties: 3");
+    let up = machine.up(&[]).ends_with(65);
+    assert!(up.stderr.contains("release/jobs/check/spec"), "{}", up.stderr);
+    machine.assert_gone();
+}
+
+#[test]
+fn a_package_that_does_not_compile_is_told_with_the_end_of_its_log() {
+    let machine = Machine::new();
+    machine.write("release/packages/tool/packaging", "echo about to fail\nexit 3\n");
+    let up = machine.up(&[]).ends_with(65);
+    assert!(up.stderr.contains("package 'tool'") && up.stderr.contains("about to fail"), "{}", up.stderr);
+    machine.assert_gone();
+}
+
+#[test]
+fn a_template_that_fails_is_shown_once_for_all_instances() {
+    let machine = Machine::new();
+    machine.write("release/jobs/web/templates/greeting.erb", "<%= p('nowhere') %>\n");
+    let up = machine.up(&[]).ends_with(66);
+    assert_eq!(up.stderr.matches("Unable to render jobs").count(), 1, "{}", up.stderr);
+    assert!(up.stderr.contains("boson: render-jobs of web/0, web/1 failed with exit status 66"), "{}", up.stderr);
+    // The file that the author has, not the copy that the stage read.
+    assert!(up.stderr.contains("--> release/jobs/web/templates/greeting.erb:1\n"), "{}", up.stderr);
+}
+
+#[test]
+fn a_failed_pre_start_shows_what_it_logged() {
+    let machine = Machine::new();
+    machine.edit("manifest.yml", "greeting: hello", "greeting: hello\n      pre_start: 5");
+    let up = machine.up(&[]);
+    assert_ne!(up.code, Some(0));
+    assert!(up.stderr.contains("the end of web/pre-start.stderr.log:\n  complaint\n"), "{}", up.stderr);
+    assert!(up.stderr.contains("prepared 1"), "{}", up.stderr);
+    machine.boson(&["status"]).ends_with(65);
+    // What was logged stays until somebody has seen it.
+    assert!(machine.boson(&["logs"]).ends_with(0).stdout.contains("prepared 0"));
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+}
+
+#[test]
+fn a_process_that_ends_at_once_is_a_failed_start() {
+    let machine = Machine::new();
+    machine.write("release/src/tool/serve", "print STDERR \"no, thank you\\n\"; exit 9;\n");
+    let up = machine.up(&[]).ends_with(70);
+    assert!(up.stderr.contains("web/0: web/web ended during the start, exit status 9"), "{}", up.stderr);
+    assert!(up.stderr.contains("no, thank you"), "{}", up.stderr);
+    machine.boson(&["status"]).ends_with(65);
+}
+
+#[test]
+fn an_interrupted_start_leaves_nothing() {
+    let machine = Machine::new();
+    machine.write("release/packages/tool/packaging", "touch $BOSH_COMPILE_TARGET/compiling; sleep 1000\n");
+    let mut boson = machine.command(&["up", "-m", "manifest.yml", "-r", "release"]).spawn().unwrap();
+    let work = machine.path("cache/boson/work");
+    wait_until("the package is being compiled", || {
+        let keys = fs::read_dir(&work).into_iter().flatten();
+        keys.flatten().any(|key| key.path().join("compile/compiling").exists())
+    });
+    signal(&boson, Signal::SIGTERM);
+    assert_eq!(boson.wait().unwrap().code(), Some(130));
+    machine.assert_gone();
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
+}
+
+#[test]
+fn an_errand_that_there_is_not_is_told_with_those_there_are() {
+    let machine = Machine::new();
+    machine.up(&[]).ends_with(0);
+    let errand = machine.boson(&["run-errand", "chekc"]).ends_with(65);
+    assert!(errand.stderr.contains("there is no errand chekc") && errand.stderr.contains("there are: check"));
+    let exec = machine.boson(&["exec", "web/5", "true"]).ends_with(65);
+    assert!(exec.stderr.contains("there are: web/0, web/1"), "{}", exec.stderr);
+    machine.boson(&["exec", "web/0", "sh", "-c", "exit 17"]).ends_with(17);
+}
+
+#[test]
+fn the_state_is_for_its_owner_alone() {
+    let machine = Machine::new();
+    machine.up(&[]).ends_with(0);
+    let mode = fs::metadata(machine.state()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

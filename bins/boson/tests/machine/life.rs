@@ -1,0 +1,161 @@
+//! A deployment's life: up, at work, down.
+
+use std::fs;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::Machine;
+use crate::deployment::{is_alive, pids, signal, wait_until};
+
+#[test]
+fn a_deployment_comes_up_works_tells_of_a_dead_process_and_goes_down() {
+    let machine = Machine::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let up = machine.up(&["--publish", &format!("{port}:web/1:8080")]).ends_with(0);
+    assert!(up.stdout.contains("packages: 1 compiled, 0 from the cache"), "{}", up.stdout);
+
+    let status = machine.boson(&["status"]).ends_with(0).stdout;
+    assert_eq!(pids(&status, "web/web").len(), 2, "{status}");
+    assert_eq!(pids(&status, "web/idle").len(), 2, "{status}");
+    assert!(status.contains("web/0     z1  10.244.0.2  web/web   running"), "{status}");
+    assert!(status.contains("web/1     z2  10.244.0.3  web/web   running"), "{status}");
+
+    let mut answer = String::new();
+    TcpStream::connect(("127.0.0.1", port)).unwrap().read_to_string(&mut answer).unwrap();
+    assert_eq!(answer, "hello from 1\n");
+    let rendered = machine.boson(&["exec", "web/1", "cat", "/var/vcap/jobs/web/config/greeting"]).ends_with(0);
+    assert_eq!(rendered.stdout, "hello 10.244.0.3 z2\n");
+
+    let errand = machine.boson(&["run-errand", "check"]).ends_with(42);
+    assert_eq!(errand.stdout, "hello from 0\nhello from 1\n");
+    assert!(errand.stderr.contains("to stderr\n"), "{}", errand.stderr);
+    machine.boson(&["run-errand", "checks"]).ends_with(42);
+
+    let again = machine.up(&[]).ends_with(65);
+    assert!(again.stderr.contains("the deployment small is up already"), "{}", again.stderr);
+
+    kill(Pid::from_raw(pids(&status, "web/web")[0]), Signal::SIGKILL).unwrap();
+    wait_until("status tells of the dead process", || machine.boson(&["status"]).code == Some(1));
+    let status = machine.boson(&["status"]).ends_with(1).stdout;
+    let line = status.lines().find(|line| line.contains("exited")).unwrap();
+    assert!(line.starts_with("web/0     z1  10.244.0.2  web/web   exited   -"), "{status}");
+    assert_eq!(line.split_whitespace().nth(6), Some("137"), "{status}");
+
+    let living = pids(&status, "web/");
+    assert_eq!(living.len(), 3, "{status}");
+    machine.boson(&["down"]).ends_with(0);
+    assert!(!living.iter().any(|pid| is_alive(*pid)));
+    machine.assert_gone();
+
+    let up = machine.up(&[]).ends_with(0);
+    assert!(up.stdout.contains("packages: 0 compiled, 1 from the cache"), "{}", up.stdout);
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+}
+
+#[test]
+fn an_ordinary_user_can_do_the_same() {
+    let Some(machine) = Machine::of_nobody() else { return };
+    machine.up(&[]).ends_with(0);
+    let status = machine.boson(&["status"]).ends_with(0).stdout;
+    assert_eq!(pids(&status, "web/").len(), 4, "{status}");
+    let errand = machine.boson(&["run-errand", "check"]).ends_with(42);
+    assert_eq!(errand.stdout, "hello from 0\nhello from 1\n");
+    assert!(machine.boson(&["logs", "web/0"]).ends_with(0).stdout.contains("prepared 0"));
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+}
+
+#[test]
+fn logs_of_all_instances_or_of_one_are_shown() {
+    let machine = Machine::new();
+    machine.up(&[]).ends_with(0);
+    wait_until("both instances have logged", || machine.boson(&["logs"]).stdout.matches("] serving").count() == 2);
+    let one = machine.boson(&["logs", "web/1", "--job", "web"]).ends_with(0).stdout;
+    assert!(one.contains("[web/1 web/pre-start.stdout.log] prepared 1"), "{one}");
+    assert!(!one.contains("web/0"), "{one}");
+    let none = machine.boson(&["logs", "web/7"]).ends_with(65).stderr;
+    assert!(none.contains("there is no instance web/7") && none.contains("web/0, web/1"), "{none}");
+}
+
+#[test]
+fn ctrl_c_stops_everything() {
+    let machine = Machine::new();
+    let mut boson = machine.up_in_foreground();
+    let living = pids(&machine.boson(&["status"]).ends_with(0).stdout, "web/");
+    assert_eq!(living.len(), 4);
+    signal(&boson, Signal::SIGINT);
+    assert_eq!(boson.wait().unwrap().code(), Some(0), "{}", machine.output());
+    assert!(!living.iter().any(|pid| is_alive(*pid)));
+    machine.assert_gone();
+}
+
+#[test]
+fn a_second_ctrl_c_kills_what_does_not_stop() {
+    let machine = Machine::new();
+    machine.edit("manifest.yml", "greeting: hello", "greeting: hello\n      ignore_term: true");
+    let mut boson = machine.up_in_foreground();
+    let living = pids(&machine.boson(&["status"]).ends_with(0).stdout, "web/");
+    let start = Instant::now();
+    signal(&boson, Signal::SIGINT);
+    wait_until("the first has been taken", || {
+        let status = machine.boson(&["status"]).stdout;
+        status.contains("stopping")
+    });
+    signal(&boson, Signal::SIGINT);
+    assert_eq!(boson.wait().unwrap().code(), Some(130), "{}", machine.output());
+    assert!(start.elapsed().as_secs() < 15, "it was waited for");
+    assert!(!living.iter().any(|pid| is_alive(*pid)));
+    machine.assert_gone();
+}
+
+#[test]
+fn after_boson_was_killed_nothing_runs_and_down_removes_the_rest() {
+    let machine = Machine::new();
+    let mut boson = machine.up_in_foreground();
+    let living = pids(&machine.boson(&["status"]).ends_with(0).stdout, "web/");
+    assert_eq!(living.len(), 4);
+    boson.kill().unwrap();
+    boson.wait().unwrap();
+    wait_until("the processes have died with it", || !living.iter().any(|pid| is_alive(*pid)));
+    let status = machine.boson(&["status"]).ends_with(65);
+    assert!(status.stderr.contains("is not up: its boson has died"), "{}", status.stderr);
+    // What was logged can still be read.
+    assert!(machine.boson(&["logs", "web"]).ends_with(0).stdout.contains("prepared 0"));
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+    machine.boson(&["down"]).ends_with(65);
+}
+
+#[test]
+fn up_after_a_killed_boson_starts_afresh() {
+    let machine = Machine::new();
+    let mut boson = machine.up_in_foreground();
+    boson.kill().unwrap();
+    boson.wait().unwrap();
+    assert!(machine.state().exists());
+    let up = machine.up(&[]).ends_with(0);
+    assert!(up.stdout.contains("removed what an earlier boson left"), "{}", up.stdout);
+    machine.boson(&["status"]).ends_with(0);
+}
+
+#[test]
+fn nothing_secret_lies_on_the_disk() {
+    let machine = Machine::new();
+    machine.edit("manifest.yml", "greeting: hello", "greeting: canary-value");
+    machine.up(&[]).ends_with(0);
+    let mut files = vec![machine.state()];
+    while let Some(path) = files.pop() {
+        let meta = path.symlink_metadata().unwrap();
+        if meta.is_dir() {
+            files.extend(fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
+        } else if meta.is_file() {
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            assert!(!text.contains("canary-value"), "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Whole deployments on this machine, by the executable alone: a small release, real sandboxes, real processes.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
+
+mod bad_input;
+mod deployment;
+mod life;
+
+use deployment::Machine;

@@ -1,0 +1,84 @@
+//! PID 1 of a network: makes instances and forwarders in it on request.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+
+use crate::process::{context, spawn_inside};
+use crate::spec::{Setup, Step, Subnet, ToHolder};
+use crate::sys::channel::Channel;
+use crate::sys::netlink::Netlink;
+
+/// The bridge's name; it exists only in the network's own namespace.
+const BRIDGE: &str = "boson";
+
+/// Makes the bridge in the current network namespace.
+pub(crate) fn bring_up(subnet: Subnet) -> io::Result<()> {
+    let mut netlink = Netlink::connect()?;
+    netlink.set_up("lo").map_err(|e| context("set up the loopback interface", e))?;
+    netlink.add_bridge(BRIDGE).map_err(|e| context("make a bridge", e))?;
+    netlink
+        .add_address(BRIDGE, subnet.bridge(), subnet.prefix())
+        .map_err(|e| context("give the bridge its address", e))?;
+    netlink.set_up(BRIDGE).map_err(|e| context("set up the bridge", e))
+}
+
+/// Serves the program until it goes.
+pub(crate) fn run(program: &Channel) -> io::Result<()> {
+    while let Some((request, fds)) = program.receive::<ToHolder>()? {
+        reap();
+        let answer = match request {
+            ToHolder::Create { port, address } => create(port, address, fds),
+            ToHolder::Forward { to, port } => forward(to, port, &fds),
+        };
+        let answer = match answer {
+            Ok(()) => Step::Done,
+            Err(e) => Step::Failed { message: e.to_string() },
+        };
+        program.send(&answer, &[])?;
+    }
+    Ok(())
+}
+
+/// A new instance: its shim makes the namespaces, then gets one end of a pair of interfaces.
+fn create(port: u32, address: Option<(Ipv4Addr, u8)>, fds: Vec<OwnedFd>) -> io::Result<()> {
+    let (channel, end) = Channel::pair()?;
+    let shim = spawn_inside("shim", end)?;
+    let borrowed: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+    channel.send(&Setup::Instance { address }, &borrowed)?;
+    drop(fds);
+    step(&channel)?;
+    if address.is_some() {
+        Netlink::connect()?
+            .add_veth(&format!("port{port}"), BRIDGE, "eth0", shim.id())
+            .map_err(|e| context("connect the instance to the bridge", e))?;
+    }
+    channel.send(&Step::Done, &[])?;
+    step(&channel)
+}
+
+fn forward(to: Ipv4Addr, port: u16, fds: &[OwnedFd]) -> io::Result<()> {
+    let (channel, end) = Channel::pair()?;
+    spawn_inside("shim", end)?;
+    let borrowed: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+    channel.send(&Setup::Forward { to, port }, &borrowed)
+}
+
+/// The shim's next step, unless it failed.
+fn step(channel: &Channel) -> io::Result<()> {
+    match channel.expect::<Step>()?.0 {
+        Step::Failed { message } => Err(io::Error::other(message)),
+        _ => Ok(()),
+    }
+}
+
+/// Collects the shims that have ended.
+fn reap() {
+    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+        if status == WaitStatus::StillAlive {
+            break;
+        }
+    }
+}

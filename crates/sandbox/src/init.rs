@@ -1,0 +1,172 @@
+//! PID 1 of a sandbox: runs commands on request, reaps everything, tells how the commands ended.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use crate::instance::Exit;
+use crate::process::context;
+use crate::spec::{FromInit, InstanceSpec, ToInit};
+use crate::sys::channel::Channel;
+
+/// Capabilities that reach beyond the sandbox where it was made by root; a pod's root does not have them either.
+/// (Numbers from `linux/capability.h`: DAC_READ_SEARCH, LINUX_IMMUTABLE, SYS_MODULE, SYS_RAWIO, SYS_PACCT, SYS_ADMIN,
+/// SYS_BOOT, SYS_TIME, MKNOD, AUDIT_CONTROL, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, WAKE_ALARM, BLOCK_SUSPEND, AUDIT_READ,
+/// PERFMON, BPF, CHECKPOINT_RESTORE.)
+const TOO_POWERFUL: [libc::c_ulong; 19] = [2, 9, 16, 17, 20, 21, 22, 25, 27, 30, 32, 33, 34, 35, 36, 37, 38, 39, 40];
+
+/// Makes the root file system, then serves until the program goes; its own end ends everything in the sandbox.
+pub(crate) fn run(program: &Channel) -> io::Result<()> {
+    let (ToInit::Start { spec, ids }, _) = program.expect()? else {
+        return Err(io::Error::other("a sandbox's first message is its specification"));
+    };
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    if let Err(e) = set_up(&spec, ids) {
+        return program.send(&FromInit::Failed { message: e.to_string() }, &[]);
+    }
+    let mut mask = SigSet::empty();
+    mask.add(Signal::SIGCHLD);
+    mask.thread_block()?;
+    let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    program.send(&FromInit::Ready, &[])?;
+
+    let mut commands = Commands::default();
+    loop {
+        let mut ready =
+            [PollFd::new(program.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut ready, PollTimeout::NONE) {
+            Err(Errno::EINTR) => continue,
+            other => other?,
+        };
+        let (asked, child) = (ready[0].any() == Some(true), ready[1].any() == Some(true));
+        if child {
+            while signals.read_signal()?.is_some() {}
+            commands.reap(program)?;
+        }
+        if asked {
+            match program.receive()? {
+                Some((request, fds)) => commands.serve(program, request, fds)?,
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+fn set_up(spec: &InstanceSpec, ids: crate::Ids) -> io::Result<()> {
+    nix::unistd::sethostname(&spec.hostname).map_err(|e| context("set the host name", e))?;
+    crate::root::enter(spec, ids)?;
+    for capability in TOO_POWERFUL {
+        match crate::sys::drop_from_bounding_set(capability) {
+            // Unknown to an older kernel.
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
+            other => other.map_err(|e| context("give up capabilities", e))?,
+        }
+    }
+    Ok(())
+}
+
+/// The commands that run, by their process ids.
+#[derive(Debug, Default)]
+struct Commands {
+    running: HashMap<i32, u64>,
+}
+
+impl Commands {
+    fn serve(&mut self, program: &Channel, request: ToInit, fds: Vec<OwnedFd>) -> io::Result<()> {
+        match request {
+            ToInit::Start { .. } => Ok(()),
+            ToInit::Run { id, argv, env, directory } => {
+                let answer = match start(&argv, env, &directory, fds) {
+                    Ok(pid) => {
+                        self.running.insert(pid, id);
+                        FromInit::Started { id, pid }
+                    }
+                    Err(e) => FromInit::NotDone { id, message: e.to_string() },
+                };
+                program.send(&answer, &[])
+            }
+            ToInit::Signal { id, signal, group } => {
+                self.signal(id, signal, group);
+                Ok(())
+            }
+            ToInit::Write { id, path, mode } => {
+                let answer = match write(&path, mode, fds) {
+                    Ok(()) => FromInit::Written { id },
+                    Err(e) => {
+                        FromInit::NotDone { id, message: context(&format!("write {}", path.display()), e).to_string() }
+                    }
+                };
+                program.send(&answer, &[])
+            }
+        }
+    }
+
+    /// Signals a command that has not been reaped, so that its number is still its own.
+    fn signal(&self, id: u64, signal: i32, group: bool) {
+        let pid = self.running.iter().find_map(|(pid, of)| (*of == id).then(|| Pid::from_raw(*pid)));
+        if let (Some(pid), Ok(signal)) = (pid, Signal::try_from(signal)) {
+            // It may be a zombie by now.
+            let _ = if group { killpg(pid, signal) } else { kill(pid, signal) };
+        }
+    }
+
+    fn reap(&mut self, program: &Channel) -> io::Result<()> {
+        loop {
+            let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code(code)),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal(signal as i32)),
+                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(()),
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(e) => return Err(e.into()),
+            };
+            if let Some(id) = self.running.remove(&pid.as_raw()) {
+                program.send(&FromInit::Exited { id, exit }, &[])?;
+            }
+        }
+    }
+}
+
+fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec<OwnedFd>) -> io::Result<i32> {
+    let (program, arguments) =
+        argv.split_first().ok_or_else(|| io::Error::other("a command came without a program"))?;
+    let [input, output, error] =
+        <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("a command came without its standard streams"))?;
+    let child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(env)
+        .current_dir(directory)
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::from(error))
+        .process_group(0)
+        .spawn()
+        .map_err(|e| context(&format!("run {program}"), e))?;
+    i32::try_from(child.id()).map_err(io::Error::other)
+}
+
+fn write(path: &Path, mode: u32, fds: Vec<OwnedFd>) -> io::Result<()> {
+    let mut content = File::from(fds.into_iter().next().ok_or(io::ErrorKind::InvalidInput)?);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    // Never into a file that somebody else has open, nor through a link.
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let mut file = File::options().write(true).create_new(true).mode(mode).open(path)?;
+    io::copy(&mut content, &mut file).map(drop)
+}

@@ -1,0 +1,250 @@
+//! One sandbox, as the program that made it holds it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use nix::sys::signal::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Ids;
+use crate::spec::{FromInit, InstanceSpec, ToInit};
+use crate::sys::channel::Channel;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exit {
+    /// By itself, with this status.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Together with its sandbox.
+    Lost,
+}
+
+impl Exit {
+    /// The status as a shell shows it: 128 + n for signal n.
+    pub fn code(self) -> u8 {
+        let code = match self {
+            Exit::Code(code) => code,
+            Exit::Signal(signal) => 128 + signal,
+            Exit::Lost => 128 + Signal::SIGKILL as i32,
+        };
+        u8::try_from(code & 0xff).unwrap_or(u8::MAX)
+    }
+}
+
+/// The standard streams of a command.
+#[derive(Debug)]
+pub struct Stdio {
+    /// Standard input.
+    pub input: OwnedFd,
+    /// Standard output.
+    pub output: OwnedFd,
+    /// Standard error.
+    pub error: OwnedFd,
+}
+
+impl Stdio {
+    /// No input; both outputs go to this file.
+    pub fn to_file(file: File) -> io::Result<Stdio> {
+        let error = OwnedFd::from(file.try_clone()?);
+        Ok(Stdio { input: File::open("/dev/null")?.into(), output: file.into(), error })
+    }
+
+    /// No input, no output.
+    pub fn null() -> io::Result<Stdio> {
+        Stdio::to_file(File::options().write(true).open("/dev/null")?)
+    }
+}
+
+/// What is run in a sandbox, as its root, with exactly this environment.
+#[derive(Debug)]
+pub struct Command {
+    /// The program (a path inside) and its arguments.
+    pub argv: Vec<String>,
+    /// The environment.
+    pub env: Vec<(String, String)>,
+    /// The working directory inside.
+    pub directory: PathBuf,
+    /// The standard streams.
+    pub stdio: Stdio,
+}
+
+/// A sandbox; everything in it ends when this is dropped.
+#[derive(Debug)]
+pub struct Instance {
+    name: String,
+    channel: Arc<Channel>,
+    waiting: Arc<Mutex<Waiting>>,
+    init: i32,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    last: u64,
+    ended: bool,
+    answers: HashMap<u64, Sender<FromInit>>,
+}
+
+impl Instance {
+    /// Sends the specification to an init that has just been started, and waits for its root file system.
+    pub(crate) fn start(channel: Channel, spec: InstanceSpec, ids: Ids) -> io::Result<Instance> {
+        let name = spec.name.clone();
+        channel.learn_sender()?;
+        channel.send(&ToInit::Start { spec: Box::new(spec), ids }, &[])?;
+        let (answer, init) = channel.expect_from()?;
+        match answer {
+            FromInit::Ready => {}
+            FromInit::Failed { message } => return Err(io::Error::other(message)),
+            other => return Err(io::Error::other(format!("unexpected answer {other:?}"))),
+        }
+        let channel = Arc::new(channel);
+        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let (theirs, table) = (Arc::clone(&channel), Arc::clone(&waiting));
+        std::thread::Builder::new().name(format!("sandbox {name}")).spawn(move || distribute(&theirs, &table))?;
+        Ok(Instance { name, channel, waiting, init })
+    }
+
+    /// The name it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its PID 1 as the host counts.
+    pub fn init(&self) -> i32 {
+        self.init
+    }
+
+    /// Starts a command.
+    pub fn run(&self, command: Command) -> io::Result<Process> {
+        let Command { argv, env, directory, stdio } = command;
+        let (id, answers) = self.ask(
+            |id| ToInit::Run { id, argv, env, directory },
+            &[stdio.input.as_fd(), stdio.output.as_fd(), stdio.error.as_fd()],
+        )?;
+        match answers.recv() {
+            Ok(FromInit::Started { pid, .. }) => {
+                Ok(Process { id, pid, channel: Arc::clone(&self.channel), answers: Mutex::new(answers) })
+            }
+            Ok(FromInit::NotDone { message, .. }) => Err(io::Error::other(message)),
+            _ => Err(self.lost()),
+        }
+    }
+
+    /// Writes a file (a path inside), which replaces one that is there.
+    pub fn write(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        let file = in_memory(content)?;
+        let (_, answers) = self.ask(|id| ToInit::Write { id, path: path.to_path_buf(), mode }, &[file.as_fd()])?;
+        match answers.recv() {
+            Ok(FromInit::Written { .. }) => Ok(()),
+            Ok(FromInit::NotDone { message, .. }) => Err(io::Error::other(message)),
+            _ => Err(self.lost()),
+        }
+    }
+
+    /// Ends everything in it at once.
+    pub fn kill(&self) {
+        self.channel.shut_down();
+    }
+
+    fn ask(&self, make: impl FnOnce(u64) -> ToInit, fds: &[BorrowedFd<'_>]) -> io::Result<(u64, Receiver<FromInit>)> {
+        let (sender, receiver) = channel();
+        let id = {
+            let mut waiting = self.waiting.lock().map_err(|_| self.lost())?;
+            if waiting.ended {
+                return Err(self.lost());
+            }
+            waiting.last += 1;
+            let id = waiting.last;
+            waiting.answers.insert(id, sender);
+            id
+        };
+        self.channel.send(&make(id), fds)?;
+        Ok((id, receiver))
+    }
+
+    fn lost(&self) -> io::Error {
+        io::Error::new(io::ErrorKind::BrokenPipe, format!("the sandbox {} has ended", self.name))
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A command that was started in a sandbox.
+#[derive(Debug)]
+pub struct Process {
+    id: u64,
+    pid: i32,
+    channel: Arc<Channel>,
+    answers: Mutex<Receiver<FromInit>>,
+}
+
+impl Process {
+    /// Its number inside.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Waits for its end.
+    pub fn wait(&self) -> Exit {
+        match self.answers.lock().map(|answers| answers.recv()) {
+            Ok(Ok(FromInit::Exited { exit, .. })) => exit,
+            _ => Exit::Lost,
+        }
+    }
+
+    /// Signals it alone.
+    pub fn signal(&self, signal: Signal) {
+        self.send_signal(signal, false);
+    }
+
+    /// Signals it and what it has started, as far as that stayed in its process group.
+    pub fn signal_group(&self, signal: Signal) {
+        self.send_signal(signal, true);
+    }
+
+    fn send_signal(&self, signal: Signal, group: bool) {
+        // A sandbox that has ended needs no signal.
+        let _ = self.channel.send(&ToInit::Signal { id: self.id, signal: signal as i32, group }, &[]);
+    }
+}
+
+/// Gives every answer to the one who waits for it, until the init ends.
+fn distribute(init: &Channel, waiting: &Mutex<Waiting>) {
+    while let Ok(Some((message, _))) = init.receive::<FromInit>() {
+        let (id, last) = match &message {
+            FromInit::Started { id, .. } => (*id, false),
+            FromInit::NotDone { id, .. } | FromInit::Exited { id, .. } | FromInit::Written { id } => (*id, true),
+            FromInit::Ready | FromInit::Failed { .. } => continue,
+        };
+        let Ok(mut waiting) = waiting.lock() else { break };
+        let sender = if last { waiting.answers.remove(&id) } else { waiting.answers.get(&id).cloned() };
+        if let Some(sender) = sender {
+            // Nobody waits any more.
+            let _ = sender.send(message);
+        }
+    }
+    if let Ok(mut waiting) = waiting.lock() {
+        waiting.ended = true;
+        waiting.answers.clear();
+    }
+}
+
+/// A file that never touches a disk, with this content, at its start.
+fn in_memory(content: &[u8]) -> io::Result<File> {
+    use std::io::{Seek, Write};
+    let fd = nix::sys::memfd::memfd_create(c"sandbox", nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
+    let mut file = File::from(fd);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
+}

@@ -1,0 +1,121 @@
+//! A network of sandboxes, as the program that made it holds it.
+
+use std::fs::File;
+use std::io;
+use std::net::{SocketAddrV4, TcpListener};
+use std::os::fd::AsFd;
+use std::process::Child;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::ids::{self, Ids};
+use crate::instance::Instance;
+use crate::proc::ProcessId;
+use crate::process::spawn;
+use crate::spec::{InstanceSpec, Setup, Step, Subnet, ToHolder};
+use crate::sys::channel::Channel;
+
+/// A network of sandboxes; ends, with all of them, when it is dropped or the program dies.
+#[derive(Debug)]
+pub struct Network {
+    shim: Mutex<Child>,
+    // One request at a time.
+    holder: Mutex<Option<Channel>>,
+    ids: Ids,
+    subnet: Subnet,
+    ports: AtomicU32,
+}
+
+impl Network {
+    /// Makes the network. What its processes have to say besides their answers goes to `log`.
+    ///
+    /// The calling thread must live as long as the network: the kernel takes its end for the program's.
+    pub fn start(subnet: Subnet, log: Option<&File>) -> io::Result<Network> {
+        let user_namespace = !ids::privileged();
+        let (shim, channel, ids) = start_shim(&Setup::Network { user_namespace, subnet }, log)?;
+        done(&channel)?;
+        Ok(Network { shim: Mutex::new(shim), holder: Mutex::new(Some(channel)), ids, subnet, ports: AtomicU32::new(0) })
+    }
+
+    /// Which user ids its sandboxes have.
+    pub fn ids(&self) -> Ids {
+        self.ids
+    }
+
+    /// The process on the host whose end is the network's end.
+    pub fn process(&self) -> Option<ProcessId> {
+        let shim = self.shim.lock().ok()?;
+        ProcessId::of(i32::try_from(shim.id()).ok()?)
+    }
+
+    /// Makes a sandbox in the network.
+    pub fn create(&self, spec: InstanceSpec) -> io::Result<Instance> {
+        let (channel, end) = Channel::pair()?;
+        let port = self.ports.fetch_add(1, Ordering::Relaxed);
+        let address = spec.address.map(|address| (address, self.subnet.prefix()));
+        self.ask(&ToHolder::Create { port, address }, end.as_fd())?;
+        drop(end);
+        Instance::start(channel, spec, self.ids)
+    }
+
+    /// Makes `to` reachable through a listener of the host's.
+    pub fn forward(&self, listener: &TcpListener, to: SocketAddrV4) -> io::Result<()> {
+        self.ask(&ToHolder::Forward { to: *to.ip(), port: to.port() }, listener.as_fd())
+    }
+
+    /// Ends it and waits until nothing of it is left.
+    pub fn stop(&self) {
+        if let Ok(mut holder) = self.holder.lock() {
+            // The holder ends when the connection does.
+            holder.take();
+        }
+        if let Ok(mut shim) = self.shim.lock() {
+            let _ = shim.wait();
+        }
+    }
+
+    fn ask(&self, request: &ToHolder, fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+        let holder = self.holder.lock().map_err(|_| io::Error::other("the network's lock is poisoned"))?;
+        let holder = holder.as_ref().ok_or_else(|| io::Error::other("the network has ended"))?;
+        holder.send(request, &[fd])?;
+        done(holder)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Starts a shim and maps its user ids if it makes a user namespace.
+pub(crate) fn start_shim(setup: &Setup, log: Option<&File>) -> io::Result<(Child, Channel, Ids)> {
+    let (channel, end) = Channel::pair()?;
+    let shim = spawn("shim", end, log)?;
+    channel.send(setup, &[])?;
+    let wants_ids = match setup {
+        Setup::Network { user_namespace, .. } | Setup::Once { user_namespace } => *user_namespace,
+        Setup::Remove { .. } => true,
+        Setup::Instance { .. } | Setup::Forward { .. } => false,
+    };
+    if !wants_ids {
+        return Ok((shim, channel, Ids::Host));
+    }
+    match channel.expect::<Step>()?.0 {
+        Step::WantsIds => {}
+        Step::Failed { message } => return Err(io::Error::other(message)),
+        other => return Err(io::Error::other(format!("unexpected step {other:?}"))),
+    }
+    let ids = ids::map(shim.id())?;
+    channel.send(&Step::Done, &[])?;
+    Ok((shim, channel, ids))
+}
+
+/// Waits until the other side has done what it was asked for.
+pub(crate) fn done(channel: &Channel) -> io::Result<()> {
+    match channel.expect::<Step>()?.0 {
+        Step::Done => Ok(()),
+        Step::Failed { message } => Err(io::Error::other(message)),
+        other => Err(io::Error::other(format!("unexpected step {other:?}"))),
+    }
+}

@@ -1,0 +1,51 @@
+//! A sandbox for one command, without a network: for compiling a package.
+
+use std::io;
+use std::process::Child;
+
+use crate::ids;
+use crate::instance::{Command, Exit, Instance};
+use crate::network::{done, start_shim};
+use crate::spec::{InstanceSpec, Setup};
+
+/// A sandbox without a network, which ends when this is dropped.
+#[derive(Debug)]
+pub struct Once {
+    // Dropped first: its end is what the shim waits for.
+    instance: Option<Instance>,
+    shim: Child,
+}
+
+impl Once {
+    /// Makes it; `spec.address` is not used. The calling thread must live as long as the sandbox.
+    pub fn start(spec: InstanceSpec) -> io::Result<Once> {
+        let (shim, channel, ids) = start_shim(&Setup::Once { user_namespace: !ids::privileged() }, None)?;
+        done(&channel)?;
+        Ok(Once { instance: Some(Instance::start(channel, spec, ids)?), shim })
+    }
+
+    /// Runs a command and waits for its end.
+    pub fn run(&self, command: Command) -> io::Result<Exit> {
+        let instance = self.instance.as_ref().ok_or_else(|| io::Error::other("the sandbox has ended"))?;
+        Ok(instance.run(command)?.wait())
+    }
+
+    /// Ends everything in it at once.
+    pub fn kill(&self) {
+        if let Some(instance) = &self.instance {
+            instance.kill();
+        }
+    }
+}
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        self.instance.take();
+        let _ = self.shim.wait();
+    }
+}
+
+/// Runs one command in a sandbox of its own.
+pub fn once(spec: InstanceSpec, command: Command) -> io::Result<Exit> {
+    Once::start(spec)?.run(command)
+}

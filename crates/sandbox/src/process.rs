@@ -1,0 +1,162 @@
+//! The processes of a sandbox: this executable started again, under a name that no user types.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::Signal;
+
+use crate::spec::{Setup, Step};
+use crate::sys::channel::Channel;
+use crate::sys::netlink::Netlink;
+
+/// The hidden first argument.
+const MARK: &str = "sandbox-process";
+
+/// Runs this process' part in a sandbox, if it was started for one; called first in `main`, before any thread exists.
+pub fn run_if_sandbox_process(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != MARK {
+        return None;
+    }
+    let role = args.next().and_then(|role| role.into_string().ok()).unwrap_or_default();
+    let end = match role.as_str() {
+        "shim" => shim(),
+        "holder" => own_end().and_then(|channel| crate::holder::run(&channel)),
+        "init" => own_end().and_then(|channel| crate::init::run(&channel)),
+        _ => Err(io::Error::other("not a process of a sandbox")),
+    };
+    Some(if end.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Starts this executable again as `role`, with its end of a connection.
+pub(crate) fn spawn(role: &str, end: OwnedFd, log: Option<&File>) -> io::Result<Child> {
+    let log = match log {
+        Some(file) => Stdio::from(file.try_clone()?),
+        None => Stdio::null(),
+    };
+    Command::new("/proc/self/exe")
+        .args([MARK, role])
+        .stdin(Stdio::from(end))
+        .stdout(Stdio::null())
+        .stderr(log)
+        .current_dir("/")
+        .spawn()
+}
+
+/// As [`spawn`], for a parent in the same tree, whose standard error is the log already.
+pub(crate) fn spawn_inside(role: &str, end: OwnedFd) -> io::Result<Child> {
+    Command::new("/proc/self/exe").args([MARK, role]).stdin(Stdio::from(end)).stdout(Stdio::null()).spawn()
+}
+
+/// Binds this process' life to its parent's and takes its end of the connection.
+fn own_end() -> io::Result<Channel> {
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    Channel::from_stdin()
+}
+
+/// The process that makes namespaces, and waits for the one that lives in them.
+fn shim() -> io::Result<()> {
+    let channel = own_end()?;
+    // A session of its own: Ctrl-C on the program's terminal is the program's business.
+    nix::unistd::setsid()?;
+    let (setup, fds): (Setup, Vec<OwnedFd>) = channel.expect()?;
+    let result = match setup {
+        Setup::Network { user_namespace, subnet } => {
+            enter(user_namespace, &channel).and_then(|()| crate::holder::bring_up(subnet)).and_then(|()| {
+                channel.send(&Step::Done, &[])?;
+                become_parent("holder", &channel)
+            })
+        }
+        Setup::Once { user_namespace } => {
+            enter(user_namespace, &channel).and_then(|()| bring_up_loopback()).and_then(|()| {
+                channel.send(&Step::Done, &[])?;
+                become_parent("init", &channel)
+            })
+        }
+        Setup::Instance { address } => instance(&channel, address, fds),
+        Setup::Remove { path } => user_namespace(&channel).and_then(|()| {
+            crate::remove::remove(&path)?;
+            channel.send(&Step::Done, &[])
+        }),
+        Setup::Forward { to, port } => crate::forward::run(fds, (to, port)),
+    };
+    if let Err(e) = &result {
+        // Nobody to tell means that the program has gone.
+        let _ = channel.send(&Step::Failed { message: e.to_string() }, &[]);
+    }
+    result
+}
+
+/// An instance in a holder's network: the holder puts the interface in, the program talks to the init.
+fn instance(holder: &Channel, address: Option<(std::net::Ipv4Addr, u8)>, fds: Vec<OwnedFd>) -> io::Result<()> {
+    let end = fds.into_iter().next().ok_or_else(|| io::Error::other("an instance came without its connection"))?;
+    unshare_all()?;
+    holder.send(&Step::Unshared, &[])?;
+    holder.expect::<Step>()?;
+    bring_up_loopback()?;
+    if let Some((address, prefix)) = address {
+        let mut netlink = Netlink::connect()?;
+        netlink.add_address("eth0", address, prefix)?;
+        netlink.set_up("eth0")?;
+    }
+    let child = spawn_inside("init", end)?;
+    holder.send(&Step::Done, &[])?;
+    wait(child)
+}
+
+/// Makes the namespaces, the user namespace first if one is wanted.
+fn enter(wants_user_namespace: bool, channel: &Channel) -> io::Result<()> {
+    if wants_user_namespace {
+        user_namespace(channel)?;
+    }
+    unshare_all()
+}
+
+/// Makes a user namespace and waits until the program has mapped the ids.
+fn user_namespace(channel: &Channel) -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|e| context("make a user namespace", e))?;
+    channel.send(&Step::WantsIds, &[])?;
+    match channel.expect::<Step>()?.0 {
+        Step::Done => {}
+        other => return Err(io::Error::other(format!("cannot map user ids: {other:?}"))),
+    }
+    // Refused where only one id is mapped; the groups then have no name inside and no effect.
+    let _ = nix::unistd::setgroups(&[]);
+    // A change of credentials may have cleared it.
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    Ok(())
+}
+
+fn unshare_all() -> io::Result<()> {
+    let all = CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWIPC;
+    unshare(all).map_err(|e| context("make namespaces", e))?;
+    crate::root::make_private()
+}
+
+fn bring_up_loopback() -> io::Result<()> {
+    Netlink::connect()?.set_up("lo").map_err(|e| context("set up the loopback interface", e))
+}
+
+/// Starts PID 1 of the new pid namespace with this process' connection, and waits for it.
+fn become_parent(role: &str, channel: &Channel) -> io::Result<()> {
+    let child = spawn_inside(role, channel.try_clone()?.into())?;
+    wait(child)
+}
+
+fn wait(mut child: Child) -> io::Result<()> {
+    child.wait().map(drop)
+}
+
+/// Says what could not be done.
+pub(crate) fn context(doing: &str, error: impl Into<io::Error>) -> io::Error {
+    let error = error.into();
+    io::Error::new(error.kind(), format!("cannot {doing}: {error}"))
+}

@@ -1,0 +1,32 @@
+//! Removing what a sandbox has written.
+
+use std::io;
+use std::path::Path;
+
+use crate::network::start_shim;
+use crate::spec::{Setup, Step};
+
+/// Removes a directory and everything below it, if it is there; also what belongs to ids that only a sandbox has.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
+    match remove(path) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied && !crate::ids::privileged() => {
+            let path = std::path::absolute(path)?;
+            let (mut shim, channel, _) = start_shim(&Setup::Remove { path }, None)?;
+            let end = channel.expect::<Step>();
+            shim.wait()?;
+            match end?.0 {
+                Step::Failed { message } => Err(io::Error::other(message)),
+                _ => Ok(()),
+            }
+        }
+        other => other,
+    }
+}
+
+/// Removes it with the rights that this process has.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,88 @@
+//! Mounting: every call says what it could not mount.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use crate::process::context;
+use crate::sys;
+
+/// What may be done with a mount's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Read and executed.
+    ReadOnly,
+    /// Read, executed, written.
+    ReadWrite,
+    /// As `ReadWrite`, for a file system of the sandbox's own.
+    Programs,
+    /// Read and written.
+    Data,
+    /// Used as a device.
+    Device,
+}
+
+impl Access {
+    fn attributes(self) -> u64 {
+        let common = libc::MOUNT_ATTR_NOSUID;
+        match self {
+            Access::ReadOnly => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_RDONLY,
+            Access::ReadWrite | Access::Programs => common | libc::MOUNT_ATTR_NODEV,
+            Access::Data => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC,
+            Access::Device => common | libc::MOUNT_ATTR_NOEXEC,
+        }
+    }
+
+    fn flags(self) -> MsFlags {
+        match self {
+            Access::Data => MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
+            _ => MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+        }
+    }
+}
+
+/// Keeps the mounts of this namespace to itself.
+pub(crate) fn make_private() -> io::Result<()> {
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+        .map_err(|e| context("keep mounts private", e))
+}
+
+/// Shows `source` and everything mounted below it at `target`, which is made if it is missing.
+pub(super) fn bind(source: &Path, target: &Path, access: Access) -> io::Result<()> {
+    let doing = || format!("show {} at {}", source.display(), target.display());
+    let as_io = |e: io::Error| context(&doing(), e);
+    if fs::metadata(source).map_err(as_io)?.is_dir() {
+        fs::create_dir_all(target).map_err(as_io)?;
+    } else if !target.exists() {
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(as_io)?;
+        }
+        fs::write(target, "").map_err(as_io)?;
+    }
+    mount(Some(source), target, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
+        .map_err(|e| as_io(e.into()))?;
+    sys::restrict_mounts(target, access.attributes()).map_err(as_io)
+}
+
+/// An empty file system in memory.
+pub(super) fn tmpfs(target: &Path, options: &str, access: Access) -> io::Result<()> {
+    file_system("tmpfs", target, options, access.flags())
+}
+
+/// A new file system.
+pub(super) fn file_system(kind: &str, target: &Path, options: &str, flags: MsFlags) -> io::Result<()> {
+    let doing = || format!("mount {kind} at {}", target.display());
+    fs::create_dir_all(target).map_err(|e| context(&doing(), e))?;
+    mount(Some(kind), target, Some(kind), flags, Some(options)).map_err(|e| context(&doing(), e))
+}
+
+/// Makes `root` the root, and the old one unreachable.
+pub(super) fn pivot(root: &Path) -> io::Result<()> {
+    std::env::set_current_dir(root)?;
+    // The old root is put on top of the new one, and taken away from there: no directory for it is needed.
+    nix::unistd::pivot_root(".", ".").map_err(|e| context("change the root", e))?;
+    umount2(".", MntFlags::MNT_DETACH).map_err(|e| context("leave the host's root", e))?;
+    std::env::set_current_dir("/")
+}

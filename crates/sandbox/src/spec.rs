@@ -1,0 +1,156 @@
+//! What a sandbox is asked to be, and the messages that ask for it.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Ids;
+
+/// The addresses of one network; they exist only inside it, so any private range will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subnet {
+    base: Ipv4Addr,
+    prefix: u8,
+}
+
+impl Default for Subnet {
+    fn default() -> Self {
+        Subnet { base: Ipv4Addr::new(10, 244, 0, 0), prefix: 16 }
+    }
+}
+
+impl Subnet {
+    /// The bridge's own address, the first one.
+    pub fn bridge(self) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.base) + 1)
+    }
+
+    /// The address of instance `n`, counted from 0; nothing when the network is full.
+    pub fn instance(self, n: usize) -> Option<Ipv4Addr> {
+        let hosts = 1u32.checked_shl(32 - u32::from(self.prefix))? - 2;
+        let offset = u32::try_from(n).ok()?.checked_add(2)?;
+        (offset <= hosts).then(|| Ipv4Addr::from(u32::from(self.base) + offset))
+    }
+
+    /// How many leading bits its addresses have in common.
+    pub fn prefix(self) -> u8 {
+        self.prefix
+    }
+}
+
+/// A file or directory of the host that a sandbox sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bind {
+    /// On the host.
+    pub source: PathBuf,
+    /// In the sandbox, absolute; made where it is missing.
+    pub target: PathBuf,
+    /// Whether it can only be read.
+    pub read_only: bool,
+}
+
+/// One sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceSpec {
+    /// Unique in its network; names it in messages.
+    pub name: String,
+    /// `hostname` inside.
+    pub hostname: String,
+    /// Its address on the bridge; without one it has only a loopback interface.
+    pub address: Option<Ipv4Addr>,
+    /// An empty directory of the host on which the root file system is mounted (visible only inside).
+    pub mount_point: PathBuf,
+    /// The host's directory that is `/var/vcap` inside.
+    pub vcap: PathBuf,
+    /// The host's file that is `/etc/hosts` inside; see [`crate::hosts_file`].
+    pub hosts: Option<PathBuf>,
+    /// Directories inside that lie in memory and vanish with the sandbox: for what holds secrets.
+    pub memory: Vec<PathBuf>,
+    /// What else of the host is visible.
+    pub binds: Vec<Bind>,
+    /// Further names of the executable beside [`crate::EXECUTABLE`].
+    pub executable_names: Vec<String>,
+}
+
+/// What a shim is told first.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Setup {
+    /// Make the outer namespaces and the bridge, then hold them.
+    Network { user_namespace: bool, subnet: Subnet },
+    /// Make the namespaces of an instance in the holder's network; the program's connection comes along.
+    Instance { address: Option<(Ipv4Addr, u8)> },
+    /// Make the namespaces of an instance without a network, by itself.
+    Once { user_namespace: bool },
+    /// Make a user namespace and remove a tree whose owners exist only there.
+    Remove { path: PathBuf },
+    /// Forward the connections of the listener that comes along.
+    Forward { to: Ipv4Addr, port: u16 },
+}
+
+/// How the making of a sandbox proceeds, in either direction.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Step {
+    /// The user namespace is there and wants its ids mapped.
+    WantsIds,
+    /// The namespaces are there; a network interface can be put into them.
+    Unshared,
+    /// Go on.
+    Done,
+    /// It cannot be made.
+    Failed { message: String },
+}
+
+/// What the program asks a network's holder for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToHolder {
+    /// A new instance; its connection comes along.
+    Create { port: u32, address: Option<(Ipv4Addr, u8)> },
+    /// A forwarder; the listener comes along.
+    Forward { to: Ipv4Addr, port: u16 },
+}
+
+/// What the program asks an instance's init for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToInit {
+    /// Make the root file system; the first message.
+    Start { spec: Box<InstanceSpec>, ids: Ids },
+    /// Run a command; its standard streams come along.
+    Run { id: u64, argv: Vec<String>, env: Vec<(String, String)>, directory: PathBuf },
+    /// Signal a command, or its whole process group.
+    Signal { id: u64, signal: i32, group: bool },
+    /// Write a file; its content comes along as a descriptor.
+    Write { id: u64, path: PathBuf, mode: u32 },
+}
+
+/// What an instance's init tells.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum FromInit {
+    /// The root file system is there.
+    Ready,
+    /// It cannot be made.
+    Failed { message: String },
+    /// The command runs, with this process id inside.
+    Started { id: u64, pid: i32 },
+    /// The command could not be started, or the file not be written.
+    NotDone { id: u64, message: String },
+    /// The command has ended.
+    Exited { id: u64, exit: crate::instance::Exit },
+    /// The file is written.
+    Written { id: u64 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subnet_gives_every_instance_its_own_address_until_it_is_full() {
+        let subnet = Subnet::default();
+        assert_eq!(subnet.bridge(), Ipv4Addr::new(10, 244, 0, 1));
+        assert_eq!(subnet.instance(0), Some(Ipv4Addr::new(10, 244, 0, 2)));
+        assert_eq!(subnet.instance(254), Some(Ipv4Addr::new(10, 244, 1, 0)));
+        assert_eq!(subnet.instance(65_532), Some(Ipv4Addr::new(10, 244, 255, 254)));
+        assert_eq!(subnet.instance(65_533), None);
+    }
+}

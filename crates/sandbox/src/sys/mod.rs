@@ -1,0 +1,45 @@
+//! The kernel calls that neither `std` nor `nix` offers in a safe form; the only `unsafe` of this crate.
+#![allow(unsafe_code)]
+
+pub(crate) mod channel;
+pub(crate) mod netlink;
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Adds attributes (`libc::MOUNT_ATTR_*`) to a mount and everything mounted below it.
+///
+/// A remount of one mount would have to repeat the flags that are locked in a user namespace, and would miss the mounts
+/// below it; this call only adds. Linux 5.12.
+pub(crate) fn restrict_mounts(at: &Path, attributes: u64) -> io::Result<()> {
+    let path = CString::new(at.as_os_str().as_bytes())?;
+    let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: `path` is a C string and `attr` a structure of the size given; both outlive the call, which only reads.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_RECURSIVE as libc::c_uint,
+            std::ptr::from_ref(&attr),
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Takes a capability from the bounding set, so that no program executed later can have it.
+pub(crate) fn drop_from_bounding_set(capability: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: the call takes plain numbers and touches no memory of ours.
+    let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Owns a descriptor that the kernel has just made for us.
+fn own(fd: RawFd) -> OwnedFd {
+    // SAFETY: the kernel has just installed this descriptor, received or accepted; nobody else knows its number.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}

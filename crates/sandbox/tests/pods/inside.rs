@@ -1,0 +1,81 @@
+//! The programs that run inside the sandboxes, chosen by the first argument.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::process::ExitCode;
+
+pub(crate) fn run() -> Option<ExitCode> {
+    let mut args = std::env::args().skip(1);
+    let (first, second) = (args.next()?, args.next());
+    let code = match (first.as_str(), second) {
+        ("serve", Some(text)) => serve(&text),
+        ("ask", Some(host)) => ask(&host),
+        ("look", None) => look(),
+        ("exit", Some(code)) => code.parse().unwrap(),
+        ("orphan", None) => orphan(),
+        ("linger", None) => linger(),
+        _ => return None,
+    };
+    Some(ExitCode::from(code))
+}
+
+/// Answers every connection to port 4222 of any address with a text.
+fn serve(text: &str) -> u8 {
+    let listener = TcpListener::bind("0.0.0.0:4222").unwrap();
+    println!("listening");
+    for connection in listener.incoming() {
+        connection.unwrap().write_all(text.as_bytes()).unwrap();
+    }
+    0
+}
+
+/// Prints what a host's port 4222 answers.
+fn ask(host: &str) -> u8 {
+    let mut answer = String::new();
+    TcpStream::connect((host, 4222)).unwrap().read_to_string(&mut answer).unwrap();
+    println!("{answer}");
+    0
+}
+
+/// Prints what the sandbox looks like.
+fn look() -> u8 {
+    println!("hostname {}", nix::unistd::gethostname().unwrap().to_string_lossy());
+    println!("vcap {}", nix::unistd::User::from_name("vcap").unwrap().unwrap().uid);
+    println!("pids {}", numbers("/proc"));
+    println!("interfaces {:?}", names("/proc/sys/net/ipv4/conf"));
+    println!("mode {:o}", fs::metadata("/var/vcap/secret").unwrap().mode() & 0o777);
+    println!("secret {}", fs::read_to_string("/var/vcap/secret/key").unwrap());
+    println!("usr {}", fs::write("/usr/written", "").unwrap_err().raw_os_error().unwrap());
+    println!("sysctl {}", fs::write("/proc/sys/vm/swappiness", "60").unwrap_err().raw_os_error().unwrap());
+    fs::write("/var/vcap/written", "by the sandbox").unwrap();
+    fs::write("/tmp/written", "").unwrap();
+    0
+}
+
+fn names(directory: &str) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn numbers(directory: &str) -> usize {
+    names(directory).iter().filter(|name| name.parse::<u32>().is_ok()).count()
+}
+
+/// Leaves a child behind, and ends.
+#[allow(clippy::zombie_processes, reason = "that is what it is for")]
+fn orphan() -> u8 {
+    std::process::Command::new("/proc/self/exe").args(["exit", "0"]).spawn().unwrap();
+    7
+}
+
+/// Says that it is there, and stays.
+fn linger() -> u8 {
+    println!("here");
+    loop {
+        std::thread::park();
+    }
+}
