@@ -25,11 +25,15 @@ use walkdir::WalkDir;
 fn main() {
     // Built before the tests start, so that none of them waits.
     let _ = executable("plan");
-    let mut directories: Vec<PathBuf> =
-        fs::read_dir(here().join("scenarios")).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
+    let mut directories: Vec<PathBuf> = fs::read_dir(here().join("scenarios"))
+        .expect("e2e/scenarios")
+        .filter_map(Result::ok)
+        .map(|e| e.path())
+        .filter(|p| p.is_dir())
+        .collect();
     directories.sort();
     let trials = directories.into_iter().map(|directory| {
-        let name = directory.file_name().unwrap().to_string_lossy().into_owned();
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Trial::test(name, move || scenario(&directory).map_err(Failed::from))
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
