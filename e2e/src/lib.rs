@@ -1,1 +1,19 @@
 //! Scenarios: manifest and releases in, rendered tree and processes out; see `tests/`.
+//!
+//! This library is what the scenarios share: the real executables, a place to work in, and comparing with what is
+//! committed.
+
+mod executables;
+mod snapshot;
+mod tree;
+
+pub use executables::{Outcome, executable, run};
+pub use snapshot::{UPDATE, check};
+pub use tree::{copy, listing};
+
+use std::path::PathBuf;
+
+/// The directory of this crate: `releases/`, `deployments/`, `scenarios/`.
+pub fn here() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}

@@ -5,7 +5,7 @@ use deployment::Value;
 use dialect_erb::report::{Entry, report};
 use dialect_erb::{Renderer, Unit};
 use instance_group::{Resolved, ResolvedJob};
-use problem::{Note, Place, Problem, Problems, Result};
+use problem::{Class, Note, Place, Problem, Problems, Result};
 use template::Source;
 
 use crate::input::{Input, job_ref, template_for};
@@ -150,6 +150,8 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
 
 fn in_group(mut problems: Problems, group: &Resolved, job: &ResolvedJob) -> Problems {
     for problem in problems.iter_mut() {
+        // The file was rendered: whoever wrote the template has to act.
+        problem.class = Class::Template;
         problem.causes.push(format!("job '{}' of instance group '{}'", job.name, group.name));
     }
     problems

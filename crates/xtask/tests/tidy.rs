@@ -58,6 +58,10 @@ fn text_files_end_with_one_newline_and_no_trailing_blanks() {
         if !file.text.ends_with('\n') || file.text.ends_with("\n\n") {
             wrong.push(format!("{}: end", file.path));
         }
+        if file.path.ends_with(".rs") {
+            // rustfmt sees to the code, and a string literal may need them.
+            continue;
+        }
         wrong.extend(
             (1..)
                 .zip(file.text.lines())

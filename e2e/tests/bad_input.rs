@@ -1,0 +1,231 @@
+//! What is wrong with the input is said once, clearly and with the right exit code, and leaves the disk as it was.
+//!
+//! Each case starts from the nats deployment, which is fine, and spoils something. What was said is compared with
+//! `e2e/bad-input/<case>.txt`, which shows what an operator gets to see.
+
+use std::fs;
+use std::path::Path;
+
+use e2e::{check, copy, executable, here, listing, run};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The manifest's passwords; no message may contain them.
+const SECRETS: [&str; 2] = ["only-for-this-demo", "the same @ all"];
+
+const PLAN: &[&str] = &["plan", "--output-dir", "output"];
+const RENDER: &[&str] = &["render-jobs"];
+
+/// A spoiled input.
+struct Case {
+    name: &'static str,
+    /// In these files (below the work directory), the first text becomes the second.
+    edits: &'static [(&'static str, &'static str, &'static str)],
+    /// What to run.
+    arguments: &'static [&'static str],
+    /// Variables that differ from those of a good run; an empty value takes the variable away.
+    environment: &'static [(&'static str, &'static str)],
+    code: i32,
+}
+
+impl Case {
+    const fn plan(name: &'static str, code: i32) -> Case {
+        Case { name, edits: &[], arguments: PLAN, environment: &[], code }
+    }
+
+    const fn render(name: &'static str, code: i32) -> Case {
+        Case { name, edits: &[], arguments: RENDER, environment: &[], code }
+    }
+
+    const fn edit(mut self, edits: &'static [(&'static str, &'static str, &'static str)]) -> Case {
+        self.edits = edits;
+        self
+    }
+
+    const fn environment(mut self, environment: &'static [(&'static str, &'static str)]) -> Case {
+        self.environment = environment;
+        self
+    }
+
+    const fn arguments(mut self, arguments: &'static [&'static str]) -> Case {
+        self.arguments = arguments;
+        self
+    }
+}
+
+const SPEC: &str = "base/jobs-src/nats/nats/spec";
+const BPM: &str = "base/jobs-src/nats/nats/templates/bpm.yml.erb";
+const CONF: &str = "base/jobs-src/nats/nats/templates/nats.conf.erb";
+const PRE_START: &str = "base/jobs-src/nats/nats/templates/pre-start.erb";
+const SMOKE_SPEC: &str = "base/jobs-src/nats/smoke-tests/spec";
+
+const CASES: &[Case] = &[
+    Case::plan("manifest-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yml")]),
+    Case::plan("manifest-malformed", 65).edit(&[("manifest.yml", "releases:\n", "releases: [\n")]),
+    Case::plan("manifest-no-mapping", 65).edit(&[("manifest.yml", "---\n", "just words\n---\n")]),
+    Case::plan("release-unknown", 65).edit(&[(
+        "manifest.yml",
+        "    release: nats\n    properties:\n      nats:",
+        "    release: gnats\n    properties:\n      nats:",
+    )]),
+    Case::plan("job-unknown", 65).edit(&[(
+        "manifest.yml",
+        "  - name: smoke-tests\n    release",
+        "  - name: smoke-test\n    release",
+    )]),
+    Case::plan("link-unresolvable", 65).edit(&[(
+        SMOKE_SPEC,
+        "- name: nats\n  type: nats\n",
+        "- name: nats\n  type: gnats\n- name: metrics\n  type: metrics\n",
+    )]),
+    Case::plan("link-ambiguous", 65).edit(&[(SPEC, "provides:\n", "provides:\n- name: spare\n  type: nats\n")]),
+    Case::plan("link-from-nobody", 65).edit(&[(
+        "manifest.yml",
+        "    release: nats\n    properties:\n      smoke",
+        "    release: nats\n    consumes: {nats: {from: queue}}\n    properties:\n      smoke",
+    )]),
+    Case::plan("variables-unresolved", 65).edit(&[
+        ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
+        ("manifest.yml", "messages: 250", "messages: ((smoke_messages))"),
+    ]),
+    Case::plan("bpm-template-raises", 66).edit(&[(
+        BPM,
+        "environment = ",
+        "raise ArgumentError, 'not like this'\n  environment = ",
+    )]),
+    Case::plan("bpm-template-wants-missing-property", 66).edit(&[(
+        BPM,
+        "p('nats.limits.max_connections')",
+        "p('nats.limits.connections')",
+    )]),
+    Case::plan("bpm-invalid", 66).edit(&[(BPM, "'name' => 'nats',", "'name' => '',")]),
+    Case::plan("several-at-once", 65).edit(&[
+        ("manifest.yml", "  - name: smoke-tests\n    release", "  - name: smoke-test\n    release"),
+        (
+            "manifest.yml",
+            "    release: nats\n    properties:\n      nats:",
+            "    release: gnats\n    properties:\n      nats:",
+        ),
+        ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
+    ]),
+    Case::plan("group-unknown", 65).arguments(&[
+        "plan",
+        "ig-resolved",
+        "--instance-group-name",
+        "gnats",
+        "--output",
+        "output.json",
+    ]),
+    Case::plan("output-unwritable", 70).arguments(&["plan", "--output-dir", "manifest.yml/output"]),
+    Case::render("render-group-unknown", 65).environment(&[("INSTANCE_GROUP_NAME", "gnats")]),
+    Case::render("render-document-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yaml")]),
+    Case::render("render-property-missing", 66).edit(&[
+        (CONF, "p('nats.password')", "p('nats.pass_word')"),
+        (PRE_START, "set -eu", "<%= p(['nats.one', 'nats.two']) %>\nset -eu"),
+    ]),
+    Case::render("render-template-raises", 66).edit(&[(
+        CONF,
+        "listen = p('nats.listen')",
+        "listen = Integer(p('nats.password'))",
+    )]),
+    Case::render("render-syntax-error", 66).edit(&[(CONF, "peers.each do |peer| -%>", "peers.each do |peer -%>")]),
+    Case::render("render-link-unknown", 66).edit(&[(
+        CONF,
+        "link('nats').instances.reject",
+        "link('gnats').instances.reject",
+    )]),
+    Case::render("render-template-missing", 65).edit(&[(
+        SPEC,
+        "  pre-start.erb: bin/pre-start\n",
+        "  pre-start.erb: bin/pre-start\n  post-start.erb: bin/post-start\n",
+    )]),
+    Case::render("render-az-index-out-of-range", 65).environment(&[("AZ_INDEX", "3")]),
+    Case::render("render-az-index-missing", 2).environment(&[("AZ_INDEX", "")]),
+    Case::render("render-az-index-no-number", 2).environment(&[("AZ_INDEX", "z1")]),
+    Case::render("render-replicas-no-number", 2).environment(&[("REPLICAS", "many")]),
+    Case::render("render-replicas-zero", 65).environment(&[("REPLICAS", "0")]),
+    Case::render("render-ordinal-out-of-range", 65).environment(&[("POD_ORDINAL", "2")]),
+    Case::render("render-ordinal-no-number", 2).environment(&[("POD_ORDINAL", "-1")]),
+    Case::render("render-output-unwritable", 70).environment(&[("OUTPUT_DIR", "manifest.yml/jobs")]),
+];
+
+fn main() {
+    let _ = executable("plan");
+    let trials = CASES.iter().map(|case| Trial::test(case.name, move || try_case(case).map_err(Failed::from)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+fn try_case(case: &Case) -> Result<(), String> {
+    let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let work = directory.path();
+    prepare(work, case).map_err(|e| e.to_string())?;
+    for (file, from, to) in case.edits {
+        let path = work.join(file);
+        let text = fs::read_to_string(&path).map_err(|e| format!("{file}: {e}"))?;
+        if !text.contains(from) {
+            return Err(format!("{file}: there is no {from:?} to spoil"));
+        }
+        fs::write(&path, text.replacen(from, to, 1)).map_err(|e| e.to_string())?;
+    }
+    let before = listing(work).map_err(|e| e.to_string())?;
+    let outcome = run(case.arguments, &environment(case), work);
+    let after = listing(work).map_err(|e| e.to_string())?;
+
+    let mut said = String::new();
+    for (name, value) in case.environment {
+        said.push_str(&if value.is_empty() {
+            format!("$ unset {name}\n")
+        } else {
+            format!("$ export {name}={value}\n")
+        });
+    }
+    said.push_str(&format!("$ {}\n{}{}", case.arguments.join(" "), outcome.stdout, outcome.stderr));
+    said.push_str(&format!("$ echo $?\n{}\n", outcome.code.map_or("signal".to_owned(), |c| c.to_string())));
+
+    let mut wrong = Vec::new();
+    if outcome.code != Some(case.code) {
+        wrong.push(format!("exit code {:?}, not {}", outcome.code, case.code));
+    }
+    if before != after {
+        wrong.push("the disk is not as it was".to_owned());
+    }
+    wrong.extend(SECRETS.iter().filter(|s| said.contains(*s)).map(|_| "a password was printed".to_owned()));
+    wrong.extend(check(&here().join("bad-input").join(format!("{}.txt", case.name)), &said).err());
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{said}", wrong.join("\n"))) }
+}
+
+/// The nats deployment, its release where copy-jobs puts it, and, for render-jobs, what plan made of it.
+fn prepare(work: &Path, case: &Case) -> Result<(), Box<dyn std::error::Error>> {
+    fs::copy(here().join("deployments/nats.yml"), work.join("manifest.yml"))?;
+    copy(&here().join("releases/nats/jobs"), &work.join("base/jobs-src/nats"))?;
+    if case.arguments == RENDER {
+        let outcome = run(PLAN, &[("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "base")], work);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+        let path = "output/nats/ig-resolved/output.json";
+        let json = fs::read_to_string(work.join(path))?;
+        let resolved = handoff::output::decode(&json, handoff::output::PROPERTIES_YAML, path)?;
+        fs::write(work.join("properties.yaml"), resolved)?;
+        fs::create_dir(work.join("jobs"))?;
+    }
+    Ok(())
+}
+
+fn environment(case: &Case) -> Vec<(&'static str, &'static str)> {
+    let good: &[(&str, &str)] = if case.arguments == RENDER {
+        &[
+            ("BOSH_MANIFEST_PATH", "properties.yaml"),
+            ("JOBS_DIR", "base"),
+            ("OUTPUT_DIR", "jobs"),
+            ("INSTANCE_GROUP_NAME", "nats"),
+            ("AZ_INDEX", "1"),
+            ("REPLICAS", "2"),
+            ("POD_ORDINAL", "0"),
+            ("POD_IP", "10.0.1.10"),
+        ]
+    } else {
+        &[("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "base")]
+    };
+    let mut environment: Vec<_> = good.to_vec();
+    environment.retain(|(name, _)| !case.environment.iter().any(|(other, _)| other == name));
+    environment.extend(case.environment.iter().filter(|(_, value)| !value.is_empty()));
+    environment
+}

@@ -1,0 +1,201 @@
+//! Every directory of `e2e/scenarios` is a test: it goes through the real stages, and what comes out of each is compared
+//! with the numbered files.
+//!
+//! ```text
+//! 1-manifest.yml                      in:  the deployment
+//! 2-releases/<release>/               in:  its releases, as source directories
+//! 3-output/<group>/ig-resolved.yaml   out: what `plan` resolved
+//! 3-output/<group>/bpm.yaml           out: what `plan` says is to run
+//! 4-rendered/<group>-<index>/<job>/   out: what `render-jobs` made of the templates, for each instance
+//! 5-processes.txt                     out: what `run-process` would run
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use e2e::{UPDATE, check, executable, here, run};
+use handoff::bpm_info::{BpmInfo, Instance, Run};
+use handoff::output::{BPM_YAML, PROPERTIES_YAML, decode};
+use libtest_mimic::{Arguments, Failed, Trial};
+use walkdir::WalkDir;
+
+fn main() {
+    // Built before the tests start, so that none of them waits.
+    let _ = executable("plan");
+    let mut directories: Vec<PathBuf> = fs::read_dir(here().join("scenarios"))
+        .expect("e2e/scenarios")
+        .filter_map(Result::ok)
+        .map(|e| e.path())
+        .filter(|p| p.is_dir())
+        .collect();
+    directories.sort();
+    let trials = directories.into_iter().map(|directory| {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Trial::test(name, move || scenario(&directory).map_err(Failed::from))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+/// What came out: the file's path in the scenario, and its content.
+type Files = BTreeMap<String, String>;
+
+fn scenario(directory: &Path) -> Result<(), String> {
+    let work = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let work = work.path();
+    let base = work.join("all-releases");
+    copy_jobs(&directory.join("2-releases"), &base)?;
+    plan(&directory.join("1-manifest.yml"), &base, &work.join("output"))?;
+
+    let mut files = Files::new();
+    let mut processes = String::new();
+    for group in children(&work.join("output"))? {
+        let resolved = document(&group.join("ig-resolved"), PROPERTIES_YAML)?;
+        let bpm = document(&group.join("bpm"), BPM_YAML)?;
+        let info = BpmInfo::parse(&bpm, "bpm.yaml").map_err(|e| e.to_string())?;
+        let name = info.group().name.clone();
+        fs::write(work.join("properties.yaml"), &resolved).map_err(|e| e.to_string())?;
+        for instance in &info.group().properties.quarks.instances {
+            let jobs = work.join("jobs").join(format!("{name}-{}", instance.index));
+            render_jobs(work, &base, &jobs, &info, instance)?;
+            rendered(&jobs, &info, &format!("4-rendered/{name}-{}", instance.index), &mut files)?;
+            list_processes(&jobs, &info, instance, &mut processes)?;
+        }
+        files.insert(format!("3-output/{name}/ig-resolved.yaml"), resolved);
+        files.insert(format!("3-output/{name}/bpm.yaml"), bpm);
+    }
+    files.insert("5-processes.txt".to_owned(), processes);
+    compare(directory, &files)
+}
+
+fn copy_jobs(releases: &Path, base: &Path) -> Result<(), String> {
+    for release in children(releases)? {
+        let name = release.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let from = text(&release.join("jobs"));
+        let to = text(&base.join("jobs-src").join(name));
+        succeed(&["copy-jobs", "--from", &from, "--to", &to], &[])?;
+    }
+    Ok(())
+}
+
+fn plan(manifest: &Path, base: &Path, output: &Path) -> Result<(), String> {
+    let (manifest, base, output) = (text(manifest), text(base), text(output));
+    succeed(&["plan", "--output-dir", &output], &[("BOSH_MANIFEST_PATH", &manifest), ("BASE_DIR", &base)])
+}
+
+fn render_jobs(work: &Path, base: &Path, jobs: &Path, info: &BpmInfo, instance: &Instance) -> Result<(), String> {
+    let group = info.group();
+    let environment = [
+        ("BOSH_MANIFEST_PATH", text(&work.join("properties.yaml"))),
+        ("JOBS_DIR", text(base)),
+        ("OUTPUT_DIR", text(jobs)),
+        ("INSTANCE_GROUP_NAME", group.name.clone()),
+        ("AZ_INDEX", instance.az_index.to_string()),
+        ("REPLICAS", group.properties.quarks.replicas.to_string()),
+        ("POD_ORDINAL", instance.ordinal.to_string()),
+        ("POD_IP", format!("10.0.{}.{}", instance.az_index, 10 + instance.ordinal)),
+    ];
+    let environment: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    fs::create_dir_all(jobs).map_err(|e| e.to_string())?;
+    succeed(&["render-jobs"], &environment)
+}
+
+/// Adds the rendered files of an instance, below `prefix`, and one that lists their modes.
+fn rendered(jobs: &Path, info: &BpmInfo, prefix: &str, files: &mut Files) -> Result<(), String> {
+    let mut modes = String::new();
+    for job in &info.group().jobs {
+        let directory = jobs.join(&job.name);
+        let root = fs::canonicalize(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+        for entry in WalkDir::new(&root).sort_by_file_name() {
+            let entry = entry.map_err(|e| e.to_string())?;
+            if !entry.file_type().is_file() {
+                continue;
+            }
+            let path = format!("{}/{}", job.name, entry.path().strip_prefix(&root).unwrap_or(&root).display());
+            let mode = entry.metadata().map_err(|e| e.to_string())?.permissions().mode() & 0o7777;
+            let _ = writeln!(modes, "{mode:04o} {path}");
+            let content = fs::read_to_string(entry.path()).map_err(|e| format!("{path}: {e}"))?;
+            files.insert(format!("{prefix}/{path}"), content);
+        }
+    }
+    files.insert(format!("{prefix}/modes.txt"), modes);
+    Ok(())
+}
+
+/// Adds what runs in an instance: the processes of every `bpm.yml` that was rendered for it, errands, and jobs that
+/// have hooks only.
+fn list_processes(jobs: &Path, info: &BpmInfo, instance: &Instance, list: &mut String) -> Result<(), String> {
+    let group = info.group();
+    let _ = writeln!(list, "{}/{} ({})", group.name, instance.index, group.lifecycle);
+    for job in &group.jobs {
+        match job.properties.quarks.run {
+            Run::Errand => {
+                let _ = writeln!(list, "  {}: /var/vcap/jobs/{}/bin/run", job.name, job.name);
+            }
+            Run::Hooks => {
+                let _ = writeln!(list, "  {}: hooks only", job.name);
+            }
+            Run::Bpm => {
+                let path = jobs.join(&job.name).join("config/bpm.yml");
+                let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+                for process in bpm::parse(&text, &job.name).map_err(|e| e.to_string())?.processes {
+                    let _ = writeln!(
+                        list,
+                        "  {} {}: {} {}",
+                        job.name,
+                        process.name,
+                        process.executable,
+                        process.args.join(" ")
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares what came with what is committed, in both directions.
+fn compare(directory: &Path, files: &Files) -> Result<(), String> {
+    let mut committed = Vec::new();
+    for part in ["3-output", "4-rendered"] {
+        let root = directory.join(part);
+        if std::env::var_os(UPDATE).is_some() && root.exists() {
+            fs::remove_dir_all(&root).map_err(|e| e.to_string())?;
+        }
+        for entry in WalkDir::new(&root).into_iter().filter_map(Result::ok).filter(|e| e.file_type().is_file()) {
+            committed.push(entry.path().strip_prefix(directory).unwrap_or(entry.path()).display().to_string());
+        }
+    }
+    let mut wrong: Vec<String> =
+        files.iter().filter_map(|(path, text)| check(&directory.join(path), text).err()).collect();
+    let gone = committed.iter().filter(|path| !files.contains_key(*path));
+    wrong.extend(gone.map(|path| format!("{}: does not come any more", directory.join(path).display())));
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+fn document(directory: &Path, key: &str) -> Result<String, String> {
+    let path = directory.join("output.json");
+    let json = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    decode(&json, key, &text(&path)).map_err(|e| e.to_string())
+}
+
+fn succeed(arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
+    let outcome = run(arguments, environment, &here());
+    if outcome.code == Some(0) && outcome.stderr.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} ended with {:?}\n{}{}", arguments.join(" "), outcome.code, outcome.stdout, outcome.stderr))
+}
+
+fn children(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|e| e.path()).filter(|p| p.is_dir()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
