@@ -32,7 +32,7 @@ pub struct Options {
     /// Directory with the job sources: one directory per job [default: /var/vcap/jobs-src]
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
-    /// The whole destination; what is there is replaced [default: /var/vcap/all-releases/jobs-src/<release>]
+    /// The whole destination; what is there is replaced [default: /var/vcap/all-releases/jobs-src/RELEASE]
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
     /// Name of the release; required without --to
