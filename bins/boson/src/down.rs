@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use nix::sys::signal::Signal;
 use problem::{Problem, Result};
-use sandbox::ProcessId;
+use sandbox::{Channel, ProcessId};
 use startup::Common;
 
 use crate::control::{Reply, Request};
@@ -39,14 +39,11 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let dir = options.which.find()?;
     let record = dir.record();
     let (boson, network) = record.map_or((None, None), |r| (r.boson, r.network));
-    if let Some(channel) = client::connect(&dir) {
-        // It may end before it has said everything.
-        let _ = client::ask(&channel, &Request::Stop, &[]);
-        while let Ok(Some(reply)) = client::next(&channel) {
-            if let Reply::Line(text) = reply {
-                output::line(&text);
-            }
-        }
+    match (client::connect(&dir), boson) {
+        (Some(channel), _) => ask_to_stop(&channel),
+        // It does not listen yet: a signal says the same.
+        (None, Some(boson)) => boson.signal(Signal::SIGTERM),
+        (None, None) => {}
     }
     if let Some(boson) = boson
         && !ends_within(boson, STOP_LIMIT + SLACK)
@@ -62,6 +59,17 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     }
     remove(&dir)?;
     Ok(0)
+}
+
+/// Shows what it tells until it has ended.
+fn ask_to_stop(channel: &Channel) {
+    // It may end before it has said everything.
+    let _ = client::ask(channel, &Request::Stop, &[]);
+    while let Ok(Some(reply)) = client::next(channel) {
+        if let Reply::Line(text) = reply {
+            output::line(&text);
+        }
+    }
 }
 
 /// Removes the directory, unless boson has done so as its last act.

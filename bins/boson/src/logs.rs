@@ -11,8 +11,9 @@ use clap::Args;
 use problem::{IoContext, Problem, Result};
 use startup::Common;
 
-use crate::output;
+use crate::control::Request;
 use crate::state::{StateDir, Which};
+use crate::{client, output};
 
 /// What `logs` is told.
 #[derive(Debug, Args)]
@@ -31,6 +32,9 @@ pub(crate) struct Options {
     /// Go on printing what is logged from now on
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// This is run inside the instance of this name
+    #[arg(long, hide = true, value_name = "GROUP/INDEX")]
+    pub(crate) inside: Option<String>,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -41,49 +45,108 @@ pub(crate) const ABOUT: &str = "Prints what the jobs have logged";
 /// How often files are looked at that grow.
 const INTERVAL: Duration = Duration::from_millis(200);
 
+/// Where the instance itself has its logs.
+const LOGS: &str = "/var/vcap/sys/log";
+
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    if let Some(name) = &options.inside {
+        let own = Source { instance: name.clone(), logs: PathBuf::from(LOGS) };
+        return print(|| Ok(vec![own.clone()]), &options);
+    }
     let dir = options.which.find()?;
+    let sources = sources(&dir, options.instance.as_deref())?;
+    // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
+    if sources.iter().any(|source| is_closed(&source.logs)) && client::connect(&dir).is_some() {
+        return print_inside(&dir, &sources, &options);
+    }
+    // While following, instances come and go: an errand's, for one.
+    print(
+        || if dir.record().is_some() { self::sources(&dir, options.instance.as_deref()) } else { Ok(Vec::new()) },
+        &options,
+    )
+}
+
+/// The logs of one instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Source {
+    /// `group/index`.
+    instance: String,
+    /// The directory that has one directory for each job.
+    logs: PathBuf,
+}
+
+/// The instances that are wanted.
+fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
+    let mut all = Vec::new();
+    for name in names(&dir.instances())? {
+        // The directory of `group/index` is `group-index`.
+        if let Some((group, index)) = name.rsplit_once('-') {
+            all.push(Source {
+                instance: format!("{group}/{index}"),
+                logs: dir.instances().join(&name).join("vcap/sys/log"),
+            });
+        }
+    }
+    let Some(wanted) = wanted else { return Ok(all) };
+    let is_wanted = |source: &Source| {
+        source.instance == wanted || source.instance.rsplit_once('/').is_some_and(|(group, _)| group == wanted)
+    };
+    if all.iter().any(is_wanted) {
+        return Ok(all.into_iter().filter(is_wanted).collect());
+    }
+    let known: Vec<&str> = all.iter().map(|source| source.instance.as_str()).collect();
+    let problem = Problem::input(format!("there is no instance {wanted}"));
+    Err(problem.hint(format!("there are: {}", known.join(", "))).into())
+}
+
+/// Prints what there is, and with `--follow` what comes, until there are no sources any more.
+fn print(sources: impl Fn() -> Result<Vec<Source>>, options: &Options) -> Result<u8> {
     let mut reader = Reader { seen: HashMap::new() };
     loop {
-        let files = files(&dir, options.instance.as_deref(), options.job.as_deref())?;
-        for (label, path) in &files {
-            reader.print(label, path)?;
+        let sources = sources()?;
+        for source in &sources {
+            for job in
+                names(&source.logs)?.iter().filter(|job| options.job.as_ref().is_none_or(|wanted| wanted == *job))
+            {
+                for file in names(&source.logs.join(job))? {
+                    let label = format!("{} {job}/{file}", source.instance);
+                    reader.print(&label, &source.logs.join(job).join(&file))?;
+                }
+            }
         }
-        if !options.follow || dir.record().is_none() {
+        if !options.follow || sources.is_empty() {
             return Ok(0);
         }
         std::thread::sleep(INTERVAL);
     }
 }
 
-/// What there is to read, with the label of each file, in order.
-fn files(dir: &StateDir, instance: Option<&str>, job: Option<&str>) -> Result<Vec<(String, PathBuf)>> {
-    let mut found = Vec::new();
-    let mut known = Vec::new();
-    for name in names(&dir.instances())? {
-        // The directory of `group/index` is `group-index`.
-        let Some((group, index)) = name.rsplit_once('-') else { continue };
-        let shown = format!("{group}/{index}");
-        let wanted = instance.is_none_or(|wanted| wanted == shown || wanted == group);
-        known.push(shown.clone());
-        if !wanted {
-            continue;
-        }
-        let logs = dir.instances().join(&name).join("vcap/sys/log");
-        for of in names(&logs)?.into_iter().filter(|of| job.is_none_or(|job| job == of)) {
-            for file in names(&logs.join(&of))? {
-                found.push((format!("{shown} {of}/{file}"), logs.join(&of).join(&file)));
-            }
-        }
+/// Whether there is a file in one of the directories that this user may not read.
+fn is_closed(logs: &Path) -> bool {
+    let denied = |path: &Path| File::open(path).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied);
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().filter_map(|e| Some(e.ok()?.path()));
+    entries(logs).any(|job| denied(&job) || entries(&job).any(|file| file.is_file() && denied(&file)))
+}
+
+/// Has each instance print its own, all at once when they are followed.
+fn print_inside(dir: &StateDir, sources: &[Source], options: &Options) -> Result<u8> {
+    let one = |source: &Source| {
+        let mut argv = ["boson", "logs", "--inside", &source.instance].map(str::to_owned).to_vec();
+        argv.extend(options.job.iter().flat_map(|job| ["--job".to_owned(), job.clone()]));
+        argv.extend(options.follow.then(|| "--follow".to_owned()));
+        let channel = client::expect(dir)?;
+        let request = Request::Exec { instance: source.instance.clone(), argv };
+        client::ask(&channel, &request, &output::standard_streams())?;
+        client::follow(&channel)
+    };
+    if !options.follow {
+        return sources.iter().try_fold(0, |code, source| Ok(code.max(one(source)?)));
     }
-    if let Some(instance) = instance
-        && !known.iter().any(|k| k == instance || k.rsplit_once('/').is_some_and(|(group, _)| group == instance))
-    {
-        let message = format!("there is no instance {instance}");
-        return Err(Problem::input(message).hint(format!("there are: {}", known.join(", "))).into());
-    }
-    Ok(found)
+    std::thread::scope(|scope| {
+        let running: Vec<_> = sources.iter().map(|source| scope.spawn(|| one(source))).collect();
+        running.into_iter().try_fold(0, |code, thread| Ok(code.max(thread.join().unwrap_or(Ok(70))?)))
+    })
 }
 
 fn names(directory: &Path) -> Result<Vec<String>> {

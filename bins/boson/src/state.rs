@@ -10,8 +10,8 @@ use sandbox::ProcessId;
 use serde::{Deserialize, Serialize};
 
 /// Everything that boson itself puts into the directory.
-const CONTENT: [&str; 8] =
-    ["instances", "all-releases", "plan", "hosts", "control.sock", "sandbox.log", "boson.log", "state.json"];
+const CONTENT: [&str; 7] =
+    ["instances", "all-releases", "hosts", "control.sock", "sandbox.log", "boson.log", "state.json"];
 
 /// The directory of one deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -60,6 +60,6 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     } else if options.detach {
         background::start(signals)
     } else {
-        engine::up(&options, signals, &mut || Ok(()))
+        engine::up(&options, signals, &mut |_, _| Ok(()))
     }
 }

@@ -29,7 +29,7 @@ const SETTLE: Duration = Duration::from_millis(1000);
 /// How often processes are looked at that are starting.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Everything before the first instance: job sources, plan, packages, network.
+/// Everything before the first instance: job sources, plan, network, packages.
 pub(super) fn prepare(
     input: &Input,
     progress: Progress,
@@ -37,9 +37,9 @@ pub(super) fn prepare(
     events: Sender<Event>,
 ) -> Result<Engine, Failure> {
     let dir = &input.dir;
-    let plan_dir = stages::plan_dir(dir);
-    let mut record =
-        Record { deployment: input.name.clone(), boson: ProcessId::own(), network: None, plan: plan_dir.clone() };
+    let plan_dir = stages::plan_dir(dir)?;
+    let plan = plan_dir.path().to_path_buf();
+    let mut record = Record { deployment: input.name.clone(), boson: ProcessId::own(), network: None, plan };
     dir.write(&record)?;
     dir.populate()?;
 
@@ -48,9 +48,8 @@ pub(super) fn prepare(
     let sources = Sources::new(&dir.all_releases(), releases.iter().zip(given));
     stages::copy_jobs(input, &releases, &progress, &interrupt)?;
     // Before the packages: what is wrong with the manifest is known at once, and only what jobs need is compiled.
-    let deployment = stages::plan(input, &plan_dir, &sources, &progress, &interrupt)?;
+    let deployment = stages::plan(input, plan_dir, &sources, &progress, &interrupt)?;
     check_publish(input, &deployment)?;
-    let packages = stages::compile(&releases, &deployment, &progress, &interrupt)?;
     fs::write(dir.hosts(), deployment.hosts()).io("write", &dir.hosts())?;
 
     let log = dir.sandbox_log();
@@ -63,6 +62,7 @@ pub(super) fn prepare(
             "note: every process runs as one user: this user has no subordinate ids (see newuidmap(1) and subuid(5))",
         );
     }
+    let packages = stages::compile(&releases, &deployment, &progress, &interrupt)?;
     let board = Board::default();
     for group in deployment.groups.iter().filter(|group| !group.is_errand()) {
         for member in &group.members {
