@@ -37,8 +37,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let dir = options.which.find()?;
-    let record = dir.record();
-    let (boson, network) = record.map_or((None, None), |r| (r.boson, r.network));
+    let boson = dir.record().and_then(|record| record.boson);
     match (client::connect(&dir), boson) {
         (Some(channel), _) => ask_to_stop(&channel),
         // It does not listen yet: a signal says the same.
@@ -50,12 +49,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     {
         output::complain("boson does not end; it is killed");
         boson.signal(Signal::SIGKILL);
-    }
-    for process in [boson, network].into_iter().flatten() {
-        if !ends_within(process, SLACK) {
-            process.signal(Signal::SIGKILL);
-            ends_within(process, SLACK);
-        }
+        ends_within(boson, SLACK);
     }
     remove(&dir)?;
     Ok(0)

@@ -157,8 +157,11 @@ fn wait_until_running(engine: &Engine, group: &Group, events: &Receiver<Event>) 
             return Err(Failure::Interrupted);
         }
         let pods: Vec<_> = group.members.iter().filter_map(|m| engine.pods().get(&m.name).cloned()).collect();
-        let ended: Vec<Problem> = pods.iter().flat_map(|pod| pod.ended_early(engine)).collect();
-        Problems::check(ended)?;
+        if pods.iter().any(|pod| !pod.ended_early(engine).is_empty()) {
+            // What is wrong with one instance is mostly wrong with all of them: they are told together.
+            std::thread::sleep(SETTLE);
+            Problems::check(pods.iter().flat_map(|pod| pod.ended_early(engine)).collect())?;
+        }
         let waiting: Vec<String> = pods.iter().flat_map(|pod| pod.not_yet_running(engine)).collect();
         if waiting.is_empty() {
             let since = *running_since.get_or_insert_with(Instant::now);
