@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use clap::Args;
 use problem::{IoContext, Problem, Result};
+use sandbox::{Command, InstanceSpec, Stdio};
 use startup::Common;
 
-use crate::control::Request;
-use crate::state::{StateDir, Which};
-use crate::{client, output};
+use crate::output;
+use crate::state::{InstanceDir, StateDir, Which};
 
 /// What `logs` is told.
 #[derive(Debug, Args)]
@@ -51,29 +51,38 @@ const LOGS: &str = "/var/vcap/sys/log";
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     if let Some(name) = &options.inside {
-        let own = Source { instance: name.clone(), logs: PathBuf::from(LOGS) };
-        return print(|| Ok(vec![own.clone()]), &options);
+        return print(|| Ok(vec![(name.clone(), PathBuf::from(LOGS))]), &options);
     }
     let dir = options.which.find()?;
     let sources = sources(&dir, options.instance.as_deref())?;
     // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
-    if sources.iter().any(|source| is_closed(&source.logs)) && client::connect(&dir).is_some() {
-        return print_inside(&dir, &sources, &options);
+    if sources.iter().any(|source| is_closed(&source.logs())) {
+        return print_inside(&sources, &options);
     }
     // While following, instances come and go: an errand's, for one.
-    print(
-        || if dir.record().is_some() { self::sources(&dir, options.instance.as_deref()) } else { Ok(Vec::new()) },
-        &options,
-    )
+    let now = || -> Result<Vec<(String, PathBuf)>> {
+        if dir.record().is_none() {
+            return Ok(Vec::new());
+        }
+        let sources = self::sources(&dir, options.instance.as_deref())?;
+        Ok(sources.into_iter().map(|source| (source.instance.clone(), source.logs())).collect())
+    };
+    print(now, &options)
 }
 
 /// The logs of one instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Source {
     /// `group/index`.
     instance: String,
+    dir: InstanceDir,
+}
+
+impl Source {
     /// The directory that has one directory for each job.
-    logs: PathBuf,
+    fn logs(&self) -> PathBuf {
+        self.dir.vcap().join("sys/log")
+    }
 }
 
 /// The instances that are wanted.
@@ -82,10 +91,7 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     for name in names(&dir.instances())? {
         // The directory of `group/index` is `group-index`.
         if let Some((group, index)) = name.rsplit_once('-') {
-            all.push(Source {
-                instance: format!("{group}/{index}"),
-                logs: dir.instances().join(&name).join("vcap/sys/log"),
-            });
+            all.push(Source { instance: format!("{group}/{index}"), dir: dir.instance(&name) });
         }
     }
     let Some(wanted) = wanted else { return Ok(all) };
@@ -101,17 +107,15 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
 }
 
 /// Prints what there is, and with `--follow` what comes, until there are no sources any more.
-fn print(sources: impl Fn() -> Result<Vec<Source>>, options: &Options) -> Result<u8> {
+fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options) -> Result<u8> {
     let mut reader = Reader { seen: HashMap::new() };
     loop {
         let sources = sources()?;
-        for source in &sources {
-            for job in
-                names(&source.logs)?.iter().filter(|job| options.job.as_ref().is_none_or(|wanted| wanted == *job))
-            {
-                for file in names(&source.logs.join(job))? {
-                    let label = format!("{} {job}/{file}", source.instance);
-                    reader.print(&label, &source.logs.join(job).join(&file))?;
+        for (instance, logs) in &sources {
+            let wanted = |job: &String| options.job.as_ref().is_none_or(|wanted| wanted == job);
+            for job in names(logs)?.into_iter().filter(wanted) {
+                for file in names(&logs.join(&job))? {
+                    reader.print(&format!("{instance} {job}/{file}"), &logs.join(&job).join(&file))?;
                 }
             }
         }
@@ -129,24 +133,38 @@ fn is_closed(logs: &Path) -> bool {
     entries(logs).any(|job| denied(&job) || entries(&job).any(|file| file.is_file() && denied(&file)))
 }
 
-/// Has each instance print its own, all at once when they are followed.
-fn print_inside(dir: &StateDir, sources: &[Source], options: &Options) -> Result<u8> {
-    let one = |source: &Source| {
-        let mut argv = ["boson", "logs", "--inside", &source.instance].map(str::to_owned).to_vec();
-        argv.extend(options.job.iter().flat_map(|job| ["--job".to_owned(), job.clone()]));
-        argv.extend(options.follow.then(|| "--follow".to_owned()));
-        let channel = client::expect(dir)?;
-        let request = Request::Exec { instance: source.instance.clone(), argv };
-        client::ask(&channel, &request, &output::standard_streams())?;
-        client::follow(&channel)
-    };
+/// Has each instance's logs printed by a sandbox that has its ids, all at once when they are followed.
+fn print_inside(sources: &[Source], options: &Options) -> Result<u8> {
     if !options.follow {
-        return sources.iter().try_fold(0, |code, source| Ok(code.max(one(source)?)));
+        return sources.iter().try_fold(0, |code, source| Ok(code.max(print_one_inside(source, options)?)));
     }
     std::thread::scope(|scope| {
-        let running: Vec<_> = sources.iter().map(|source| scope.spawn(|| one(source))).collect();
+        let running: Vec<_> = sources.iter().map(|s| scope.spawn(|| print_one_inside(s, options))).collect();
         running.into_iter().try_fold(0, |code, thread| Ok(code.max(thread.join().unwrap_or(Ok(70))?)))
     })
+}
+
+fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
+    let mut argv = [sandbox::EXECUTABLE, "logs", "--inside", &source.instance].map(str::to_owned).to_vec();
+    argv.extend(options.job.iter().flat_map(|job| ["--job".to_owned(), job.clone()]));
+    argv.extend(options.follow.then(|| "--follow".to_owned()));
+    let cannot =
+        |e: std::io::Error| Problem::internal(format!("cannot read the logs of {}", source.instance)).because(e);
+    let [input, output, error] = output::standard_streams().map(|stream| stream.try_clone_to_owned());
+    let stdio = Stdio { input: input.map_err(cannot)?, output: output.map_err(cannot)?, error: error.map_err(cannot)? };
+    let spec = InstanceSpec {
+        name: source.instance.clone(),
+        hostname: "logs".to_owned(),
+        address: None,
+        mount_point: source.dir.root(),
+        vcap: source.dir.vcap(),
+        hosts: None,
+        memory: Vec::new(),
+        binds: Vec::new(),
+        executable_names: Vec::new(),
+    };
+    let command = Command { argv, env: Vec::new(), directory: "/".into(), stdio };
+    Ok(sandbox::once(spec, command).map_err(cannot)?.code())
 }
 
 fn names(directory: &Path) -> Result<Vec<String>> {

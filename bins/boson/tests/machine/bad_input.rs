@@ -95,7 +95,7 @@ fn a_failed_pre_start_shows_what_it_logged() {
     machine.edit("manifest.yml", "greeting: hello", "greeting: hello\n      pre_start: 5");
     let up = machine.up(&[]);
     assert_ne!(up.code, Some(0));
-    assert!(up.stderr.contains("the end of web/pre-start.stderr.log:\n  complaint\n"), "{}", up.stderr);
+    assert!(up.stderr.contains("[web/0 web/pre-start.stderr.log] complaint\n"), "{}", up.stderr);
     assert!(up.stderr.contains("prepared 1"), "{}", up.stderr);
     machine.boson(&["status"]).ends_with(65);
     // What was logged stays until somebody has seen it.
