@@ -16,6 +16,7 @@ mod start;
 mod stop;
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,6 +50,7 @@ pub(crate) struct Engine {
     progress: Progress,
     interrupt: Interrupt,
     events: Sender<Event>,
+    published: Vec<(Publish, TcpListener)>,
     pods: Mutex<BTreeMap<String, Arc<Pod>>>,
 }
 
@@ -112,7 +114,7 @@ pub(crate) fn up(options: &Options, signals: Signals, ready: Ready) -> Result<u8
 fn hold(input: &Input, engine: &Arc<Engine>, events: &Receiver<Event>, lock: Lock, ready: Ready) -> Result<u8> {
     let result = server::listen(engine)
         .map_err(Failure::from)
-        .and_then(|()| start::start(engine, input, events))
+        .and_then(|()| start::start(engine, events))
         .and_then(|()| Ok(ready(&engine.dir, &engine.progress)?))
         .map(|()| watch(engine, events));
     let (text, code) = match &result {

@@ -37,6 +37,8 @@ pub(super) fn prepare(
     events: Sender<Event>,
 ) -> Result<Engine, Failure> {
     let dir = &input.dir;
+    // First of all: that a port is taken is better known before the work than after it.
+    let published = input.publish.iter().map(|p| Ok((p.clone(), p.listen()?))).collect::<Result<Vec<_>, Problems>>()?;
     let plan_dir = stages::plan_dir(dir)?;
     let plan = plan_dir.path().to_path_buf();
     let mut record = Record { deployment: input.name.clone(), boson: ProcessId::own(), network: None, plan };
@@ -70,7 +72,19 @@ pub(super) fn prepare(
         }
     }
     let pods = Mutex::default();
-    Ok(Engine { dir: dir.clone(), network, deployment, packages, sources, board, progress, interrupt, events, pods })
+    Ok(Engine {
+        dir: dir.clone(),
+        network,
+        deployment,
+        packages,
+        sources,
+        board,
+        progress,
+        interrupt,
+        events,
+        published,
+        pods,
+    })
 }
 
 fn cannot_sandbox(e: &std::io::Error) -> Problem {
@@ -91,18 +105,16 @@ fn check_publish(input: &Input, deployment: &Deployment) -> Result<(), Problems>
 }
 
 /// All groups in the manifest's order, the instances of each at the same time.
-pub(super) fn start(engine: &Arc<Engine>, input: &Input, events: &Receiver<Event>) -> Result<(), Failure> {
-    // Before the work: a port that is taken is better known at once.
-    let listeners = input.publish.iter().map(|p| Ok((p, p.listen()?))).collect::<Result<Vec<_>, Problems>>()?;
+pub(super) fn start(engine: &Arc<Engine>, events: &Receiver<Event>) -> Result<(), Failure> {
     for group in engine.deployment.groups.iter().filter(|group| !group.is_errand()) {
         start_group(engine, group)?;
         wait_until_running(engine, group, events)?;
     }
-    for (publish, listener) in listeners {
+    for (publish, listener) in &engine.published {
         let Some(member) = engine.deployment.member(&publish.instance) else { continue };
         engine
             .network
-            .forward(&listener, SocketAddrV4::new(member.ip, publish.port))
+            .forward(listener, SocketAddrV4::new(member.ip, publish.port))
             .map_err(|e| Problem::internal(format!("cannot publish port {}", publish.port)).because(e))?;
         let target = format!("{}:{}", publish.instance, publish.port);
         engine.progress.line(&format!("published {target} on 127.0.0.1:{}", publish.host_port));
