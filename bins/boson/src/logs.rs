@@ -18,7 +18,7 @@ use crate::state::{InstanceDir, StateDir, Which};
 /// What `logs` is told.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
+    after_long_help = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
                   instance and the file that it is from.\n\n\
                   Example:\n  boson logs nats/0 --job nats -f"
 )]

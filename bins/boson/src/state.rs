@@ -274,7 +274,7 @@ pub(crate) struct Which {
     /// Name of the deployment [default: the only one on this machine]
     #[arg(long, short, env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/<name>]
+    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
     #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 }
