@@ -12,19 +12,9 @@ use vcap::own_dir::ensure_dir;
 /// One line for `--help`.
 pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for every job";
 
-const HELP: &str = "\
-For every job in /var/vcap/jobs: /var/vcap/data/JOB, /var/vcap/sys/log/JOB and /var/vcap/sys/run/JOB, 0770 root:vcap.
-Besides /var/vcap/data/packages, /var/vcap/data/tmp and /var/vcap/store. Where nothing is mounted at /var/vcap/sys it is a
-link to data/sys, as on a BOSH VM. Run again, it sets modes and owners again and removes nothing; without root it leaves
-owners as they are.
-
-Example:
-  create-dirs
-  create-dirs --root /tmp/instance";
-
 /// What `create-dirs` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = include_str!("help.txt"))]
 pub struct Options {}
 
 /// BOSH's agent: root's, and vcap may write.

@@ -15,21 +15,9 @@ use vcap::own_dir::ensure_dir;
 /// One line for `--help`.
 pub const ABOUT: &str = "Runs the pre-start scripts of all jobs, in parallel";
 
-const HELP: &str = "\
-Runs /var/vcap/jobs/JOB/bin/pre-start of every job that has one, all at once, as the user that runs this program (root in
-a pod), with PATH=/usr/sbin:/usr/bin:/sbin:/bin and nothing else in the environment. What a script prints is appended to
-/var/vcap/sys/log/JOB/pre-start.stdout.log and pre-start.stderr.log, and passed on with the job's name before each line.
-TERM stops the scripts.
-
-Example:
-  pre-start
-  pre-start --root /tmp/instance
-
-Exit status: 0 if every script succeeded; 70 if one failed: nothing may be started then.";
-
 /// What `pre-start` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = include_str!("help.txt"))]
 pub struct Options {
     /// How long the scripts have to stop before they get QUIT, in milliseconds
     #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]

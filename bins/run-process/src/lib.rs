@@ -20,25 +20,9 @@ use vcap::Vcap;
 /// One line for `--help`.
 pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it did";
 
-const HELP: &str = "\
-Reads /var/vcap/jobs/JOB/config/bpm.yml, makes the directories that BPM makes, runs the pre_start hook and then the
-process: as user vcap if started as root, with the environment that bpm.yml gives and no other. What the process prints
-goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and PROCESS.stderr.log, and to stdout and stderr.
-
-TERM and INT ask the process to stop with its shutdown_signal; QUIT and KILL follow if it does not. Other signals are
-passed on to it. Orphans are adopted, and what the process leaves behind is terminated.
-
-Example:
-  run-process --job nats
-  run-process --job cloud_controller_ng --process nginx
-  run-process --errand --job smoke-tests
-
-Exit status: that of the process, 128 + n if signal n ended it; 126 if it cannot be executed, 127 if it does not exist,
-65 if bpm.yml is missing or wrong, 70 if the environment does not let it run or its pre_start hook failed.";
-
 /// What `run-process` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = include_str!("help.txt"))]
 pub struct Options {
     /// The job, as its directory in /var/vcap/jobs is called
     #[arg(long, value_name = "JOB", value_parser = plain_name)]

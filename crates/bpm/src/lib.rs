@@ -4,6 +4,9 @@
 //! yaml.v3 into typed structs, so unknown keys are ignored, duplicate keys are errors, and arguments and environment
 //! values are a scalar's raw text: `0755`, `yes` and `1.10` stay what they are. Unlike BPM, all problems of a file are
 //! reported together, with their places.
+//!
+//! The grammar is YAML 1.2's, so a few documents are read that yaml.v3 refuses (`"\/"`, a tab before a value), and within
+//! `[...]` and `{...}` a plain `key:` is a mapping where yaml.v3 sees a text that ends in a colon.
 
 mod bytes;
 mod config;

@@ -153,6 +153,8 @@ fn what_bpm_refuses_is_refused_in_its_words() {
         ("args: x", "args: cannot unmarshal !!str into []string"),
         ("args: [{a: 1}]", "args: cannot unmarshal !!map into string"),
         ("env: {A: [1]}", "env.A: cannot unmarshal !!seq into string"),
+        ("env: {[a]: b}", "key: cannot unmarshal !!seq into string"),
+        ("args: [!!binary aGk=]", "args: cannot unmarshal !!binary into string"),
         ("ephemeral_disk: 1", "ephemeral_disk: cannot unmarshal !!str into bool"),
         ("ephemeral_disk: 'true'", "ephemeral_disk: cannot unmarshal !!str into bool"),
         ("env: {<<: 5}", "map merge requires map or sequence of maps as the value"),

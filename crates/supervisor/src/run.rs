@@ -178,21 +178,15 @@ impl Running<'_> {
             match action {
                 Action::Send(Target::Process(number), signal) => {
                     if let Some(pid) = self.pids[number] {
-                        sent(sys::send(pid, signal), pid, signal);
+                        sent(sys::send(pid, signal), signal);
                     }
                 }
-                Action::Send(Target::Everything, signal) => self.send_everything(signal),
+                Action::Send(Target::Everything, signal) => {
+                    sent(sys::send_everything(self.pids.iter().flatten().copied(), signal), signal);
+                }
                 Action::Arm(after) => self.deadline = Some(Instant::now() + after),
                 Action::Finish => self.deadline = None,
             }
-        }
-    }
-
-    fn send_everything(&self, signal: i32) {
-        match sys::descendants() {
-            Some(pids) => pids.into_iter().for_each(|pid| sent(sys::send(pid, signal), pid, signal)),
-            // Their groups are as much as can be reached without /proc.
-            None => self.pids.iter().flatten().for_each(|pid| sent(sys::send_group(*pid, signal), *pid, signal)),
         }
     }
 
@@ -212,9 +206,9 @@ impl Running<'_> {
 }
 
 /// A process that cannot be signalled (it changed its user) is worth a word, no more.
-fn sent(result: io::Result<()>, pid: Pid, signal: i32) {
+fn sent(result: io::Result<()>, signal: i32) {
     if let Err(error) = result {
-        tracing::warn!(%pid, signal, %error, "cannot signal a process");
+        tracing::warn!(signal, %error, "cannot signal a process");
     }
 }
 

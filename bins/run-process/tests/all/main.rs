@@ -4,6 +4,7 @@
 
 mod errands;
 mod files;
+mod namespaces;
 mod pre_start;
 mod problems;
 mod status;

@@ -2,7 +2,7 @@
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Job, is_root, text};
+use crate::support::{Job, can_become_vcap, text};
 
 fn job(hook: &str) -> Job {
     let job = Job::script("echo process", "  hooks: {pre_start: ROOT/hook}\n  env: {A: b}\n");
@@ -15,7 +15,7 @@ fn the_hook_runs_first_with_the_process_environment_and_logs_but_not_as_vcap() {
     let job = job("echo hook $A $#; id -u; echo oops >&2");
     let output = job.run();
     let uid = nix::unistd::Uid::effective();
-    assert!(!is_root() || uid.is_root());
+    assert!(!can_become_vcap() || uid.is_root());
     assert_eq!(text(&output.stdout), format!("hook b 0\n{uid}\nprocess\n"));
     assert_eq!(job.read("var/vcap/sys/log/web/web.stdout.log"), format!("hook b 0\n{uid}\nprocess\n"));
     assert_eq!(job.read("var/vcap/sys/log/web/web.stderr.log"), "oops\n");

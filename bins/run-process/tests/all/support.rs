@@ -15,8 +15,10 @@ use nix::unistd::Pid;
 /// Far more than anything takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-pub(crate) fn is_root() -> bool {
-    nix::unistd::Uid::effective().is_root()
+/// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
+pub(crate) fn can_become_vcap() -> bool {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::os::unix::fs::chown(file.path(), Some(1000), Some(1000)).is_ok()
 }
 
 /// A root directory with the job `web`.
@@ -67,8 +69,13 @@ impl Job {
     }
 
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_run-process"));
-        command.args(["--job", "web", "--root"]).arg(self.dir.path());
+        self.command_below(&[env!("CARGO_BIN_EXE_run-process")])
+    }
+
+    /// `run-process` started by another program.
+    pub(crate) fn command_below(&self, program: &[&str]) -> Command {
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]).args(["--job", "web", "--root"]).arg(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -47,9 +47,24 @@ pub fn send(pid: Pid, signal: i32) -> io::Result<()> {
 }
 
 /// Sends a signal to a process group; one that is gone is no failure.
-pub fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
+fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: kill touches no memory of this process.
     tolerate(unsafe { libc::kill(-leader.as_raw(), signal) })
+}
+
+/// Sends a signal to everything that descends from this process, adopted ones included.
+///
+/// Where /proc does not tell who that is, PID 1 of a namespace reaches everybody in it, and anybody else the groups of
+/// `leaders` only.
+pub fn send_everything(leaders: impl Iterator<Item = Pid>, signal: i32) -> io::Result<()> {
+    if let Some(pids) = descendants() {
+        return pids.into_iter().map(|pid| send(pid, signal)).fold(Ok(()), io::Result::and);
+    }
+    if getpid().as_raw() == 1 {
+        // SAFETY: kill touches no memory of this process, and -1 does not mean PID 1 itself.
+        return tolerate(unsafe { libc::kill(-1, signal) });
+    }
+    leaders.map(|leader| send_group(leader, signal)).fold(Ok(()), io::Result::and)
 }
 
 fn tolerate(result: libc::c_int) -> io::Result<()> {
@@ -60,7 +75,7 @@ fn tolerate(result: libc::c_int) -> io::Result<()> {
 }
 
 /// All processes that descend from this one; `None` where /proc does not tell (absent, or another namespace's).
-pub fn descendants() -> Option<Vec<Pid>> {
+fn descendants() -> Option<Vec<Pid>> {
     let me = getpid();
     if fs::read_link("/proc/self").ok()?.to_str()? != me.to_string() {
         return None;

@@ -7,6 +7,6 @@ mod children;
 mod signals;
 mod spawn;
 
-pub use children::{Reaped, adopt_orphans, descendants, reap, send, send_group};
+pub use children::{Reaped, adopt_orphans, reap, send, send_everything};
 pub use signals::Signals;
 pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, spawn};

@@ -1,0 +1,62 @@
+//! `install`: the executable copies itself to where the containers of a pod find it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use problem::{IoContext, Result};
+use startup::Common;
+use vcap::Vcap;
+
+/// One line for `--help`.
+pub(crate) const ABOUT: &str = "Copies this program into a shared volume, under all its names";
+
+/// What `install` is told.
+#[derive(Debug, Args)]
+#[command(after_long_help = include_str!("install.txt"))]
+pub(crate) struct Options {
+    /// The directory that gets the program and its names [default: /var/vcap/all-releases/.boson/bin]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
+}
+
+/// Runs the verb; gives the exit code.
+pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
+    let default = Vcap::under(&common.root).all_releases().join(".boson/bin");
+    let dir = options.to.unwrap_or(default);
+    fs::create_dir_all(&dir).io("create", &dir)?;
+    let program = dir.join(crate::NAME);
+    copy_itself(&dir, &program)?;
+    for name in crate::links() {
+        link(&program, &dir, &dir.join(name)).io("create", &dir.join(name))?;
+    }
+    Ok(0)
+}
+
+/// Renamed into place when complete: a program that runs keeps the file that it was started from.
+fn copy_itself(dir: &Path, program: &Path) -> Result<()> {
+    let source = Path::new("/proc/self/exe");
+    let mut from = File::open(source).io("read", source)?;
+    let mut to = tempfile::Builder::new().prefix(".boson-pod.").tempfile_in(dir).io("write", program)?;
+    io::copy(&mut from, to.as_file_mut()).io("write", program)?;
+    to.as_file().set_permissions(Permissions::from_mode(0o755)).io("write", program)?;
+    to.as_file().sync_all().io("write", program)?;
+    to.persist(program).map_err(|e| e.error).io("write", program)?;
+    Ok(())
+}
+
+/// Another name for the program: a hard link, or a symbolic one on a file system that has none.
+fn link(program: &Path, dir: &Path, name: &Path) -> io::Result<()> {
+    let builder = || {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".link.");
+        builder
+    };
+    let made = builder().make_in(dir, |path| fs::hard_link(program, path));
+    let made = made.or_else(|_| builder().make_in(dir, |path| std::os::unix::fs::symlink(crate::NAME, path)))?;
+    // Where `name` is the same file already, the rename does nothing and dropping the path removes the second name.
+    let temporary = made.into_temp_path();
+    fs::rename(&temporary, name)
+}

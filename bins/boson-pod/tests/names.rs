@@ -1,0 +1,88 @@
+//! One program under several names.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const NAMES: [&str; 4] = ["copy-jobs", "create-dirs", "pre-start", "run-process"];
+
+fn boson_pod(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_boson-pod")).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Installs without anything in the environment, as in an image that holds nothing else.
+fn install(dir: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_boson-pod"));
+    command.env_clear().args(["install", "--to"]).arg(dir).output().unwrap()
+}
+
+#[test]
+fn an_installed_name_does_what_it_says() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("deep/bin");
+    for _ in 0..2 {
+        let output = install(&dir);
+        assert!(output.status.success(), "{output:?}");
+        let mut names: Vec<_> =
+            fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(
+            names,
+            ["boson-pod", "copy-jobs", "create-dirs", "pre-start", "run-process"],
+            "nothing is left over"
+        );
+    }
+    let file = dir.join("boson-pod").metadata().unwrap();
+    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 5));
+    for name in NAMES {
+        assert_eq!(dir.join(name).metadata().unwrap().ino(), file.ino());
+        let help = text(&Command::new(dir.join(name)).arg("--help").output().unwrap().stdout);
+        assert!(help.contains(&format!("Usage: {name} [OPTIONS]")), "{help}");
+        assert!(help.contains("Example"), "{help}");
+    }
+}
+
+#[test]
+fn the_default_destination_lies_under_the_root() {
+    let root = tempfile::tempdir().unwrap();
+    let output = boson_pod(&["install", "--root", root.path().to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(root.path().join("var/vcap/all-releases/.boson/bin/run-process").is_file());
+}
+
+#[test]
+fn the_first_argument_is_as_good_as_the_name() {
+    let root = tempfile::tempdir().unwrap();
+    let jobs = root.path().join("var/vcap/jobs/web/config");
+    fs::create_dir_all(&jobs).unwrap();
+    fs::write(jobs.join("bpm.yml"), "processes: [{name: web, executable: sh, args: [-c, exit 7]}]").unwrap();
+    let output = boson_pod(&["run-process", "--job", "web", "--root", root.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+}
+
+#[test]
+fn help_names_everything_and_nonsense_is_a_usage_error() {
+    let help = text(&boson_pod(&["--help"]).stdout);
+    for name in NAMES.iter().chain(&["install"]) {
+        assert!(help.contains(name), "{help}");
+    }
+    assert!(text(&boson_pod(&["help", "run-process"]).stdout).contains("--stop-timeout-ms"));
+    assert!(boson_pod(&["--version"]).status.success());
+    for args in [&[][..], &["fly"], &["run-process"], &["--root", "/", "run-process"]] {
+        assert_eq!(boson_pod(args).status.code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn a_destination_that_cannot_be_written_is_one_problem() {
+    let output = boson_pod(&["install", "--to", "/proc/none"]);
+    assert_eq!(output.status.code(), Some(70));
+    assert!(text(&output.stderr).starts_with("error: cannot create /proc/none\n"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,46 @@
+//! In namespaces, as in a container: as PID 1, and as a root that is the only user there is.
+
+use std::process::Command;
+
+use crate::support::{Job, output, text};
+
+const RUN_PROCESS: &str = env!("CARGO_BIN_EXE_run-process");
+
+/// Whether this machine lets the tests make such namespaces.
+fn can_unshare(flags: &str) -> bool {
+    Command::new("unshare").args([flags, "true"]).output().is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn root_of_a_namespace_with_one_id_skips_what_it_cannot_do() {
+    if !can_unshare("-Ur") {
+        return;
+    }
+    let job = Job::script("id -u; exit 3", "  ephemeral_disk: true\n  capabilities: [NET_BIND_SERVICE]\n");
+    let output = output(&mut job.command_below(&["unshare", "-Ur", RUN_PROCESS]));
+    assert_eq!(
+        (output.status.code(), text(&output.stdout), text(&output.stderr)),
+        (Some(3), "0\n".into(), String::new())
+    );
+}
+
+#[test]
+fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
+    if !can_unshare("-Urpf") {
+        return;
+    }
+    for mount_proc in [true, false] {
+        let script = "
+            [ $PPID = 1 ] || exit 99
+            (trap '' TERM; setsid sh -c 'echo $$; exec sleep 1000') &
+            until [ -s \"$HOME/../../sys/log/web/web.stdout.log\" ]; do sleep 0.01; done
+            exit 5";
+        let job = Job::script(script, "");
+        let mut unshare = vec!["unshare", "-Urpf"];
+        // Without it /proc tells about the wrong processes.
+        unshare.extend(mount_proc.then_some("--mount-proc"));
+        unshare.push(RUN_PROCESS);
+        let output = output(job.command_below(&unshare).args(["--quit-timeout-ms", "50"]));
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+    }
+}
