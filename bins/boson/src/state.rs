@@ -282,6 +282,8 @@ pub(crate) struct Which {
 impl Which {
     /// Its directory, which must be there.
     pub(crate) fn find(&self) -> Result<StateDir> {
-        StateDir::find(self.state_dir.as_deref(), self.name.as_deref())
+        // A variable that is set to nothing names nothing.
+        let given = self.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty());
+        StateDir::find(given, self.name.as_deref().filter(|name| !name.is_empty()))
     }
 }

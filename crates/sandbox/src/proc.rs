@@ -48,11 +48,27 @@ impl ProcessId {
 /// The host's number of the process that has number `inner` in the pid namespace whose PID 1 is `init` on the host.
 pub fn pid_of(init: i32, inner: i32) -> Option<i32> {
     let depth = namespace_pids(init)?.len();
-    let numbers = fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    numbers.into_iter().find(|&pid| {
-        namespace_pids(pid).is_some_and(|pids| pids.len() == depth && pids.last() == Some(&inner))
-            && is_below(pid, init)
-    })
+    let is_wanted =
+        |pid: &i32| namespace_pids(*pid).is_some_and(|pids| pids.len() == depth && pids.last() == Some(&inner));
+    // The way down is short; where the kernel does not show it (CONFIG_PROC_CHILDREN), every process is looked at.
+    let mut level = vec![init];
+    while !level.is_empty() {
+        if let Some(found) = level.iter().copied().find(is_wanted) {
+            return Some(found);
+        }
+        level = level.into_iter().flat_map(children).collect();
+    }
+    let all = fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    all.filter(is_wanted).find(|pid| is_below(*pid, init))
+}
+
+/// The children of all threads of a process.
+fn children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let of_thread =
+        |thread: std::io::Result<fs::DirEntry>| fs::read_to_string(thread.ok()?.path().join("children")).ok();
+    let texts: Vec<String> = threads.filter_map(of_thread).collect();
+    texts.iter().flat_map(|text| text.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// Its numbers from this program's pid namespace inwards.

@@ -49,7 +49,7 @@ impl Input {
         Ok(Input {
             manifest: absolute(&options.manifest)?,
             releases: options.releases.clone(),
-            dir: StateDir::of(options.state_dir.as_deref(), &name)?,
+            dir: StateDir::of(options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty()), &name)?,
             name,
             given_name,
             groups: outline.groups,

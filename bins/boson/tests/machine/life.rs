@@ -71,6 +71,23 @@ fn an_ordinary_user_can_do_the_same() {
 }
 
 #[test]
+fn an_errand_of_a_group_that_runs_is_run_in_its_instances() {
+    let machine = Machine::new();
+    machine.edit(
+        "manifest.yml",
+        "      greeting: hello\n",
+        "      greeting: hello\n  - name: check\n    release: small\n",
+    );
+    machine.edit("release/jobs/check/templates/run.erb", "exit 42", "exit <%= spec.index %>");
+    machine.up(&[]).ends_with(0);
+    let errand = machine.boson(&["run-errand", "check"]).ends_with(1);
+    // In web/0, which is content, then in web/1, which is not; so checks/0 is not asked any more.
+    assert_eq!(errand.stdout, "hello from 0\nhello from 1\n".repeat(2));
+    let status = machine.boson(&["status"]).ends_with(0).stdout;
+    assert!(!status.contains("checks/0"), "{status}");
+}
+
+#[test]
 fn logs_of_all_instances_or_of_one_are_shown() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
