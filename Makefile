@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test lint fmt
+.PHONY: help deps build demo test bench lint fmt
 
 # Where rustup puts cargo, for shells that have not been told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -22,6 +22,9 @@ demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release,
 
 test: deps ## Run all tests that need no Kubernetes cluster
 	@cargo test --workspace --locked --no-fail-fast
+
+bench: deps ## Measure plan, render-jobs and copy-jobs against plain Ruby and cp (docs/benchmarks.md)
+	@cargo bench --locked -p e2e
 
 lint: deps ## Check format, lints, documentation and dependencies
 	@cargo fmt --all --check

@@ -10,9 +10,10 @@ mod measure;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use generate::one_group;
 use measure::{Executables, Result, median, median_of, ms, peak_of, table, timed};
@@ -136,11 +137,37 @@ impl<'a> Case<'a> {
         command
     }
 
-    fn warm(&self, output: &Path, passes: usize) -> Command {
+    fn warm(&self, output: &Path) -> Command {
         let mut command = ruby("warm.rb");
         command.arg(&self.resolved).arg(GROUP).arg(self.directory.join("templates.list")).arg(output).arg(IP);
-        command.arg(passes.to_string());
         command
+    }
+}
+
+/// The warm Ruby process; it makes a pass when it is told to.
+struct Warm {
+    process: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Warm {
+    fn start(mut command: Command) -> Result<Warm> {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let answers = BufReader::new(process.stdout.take().ok_or("no output")?);
+        Ok(Warm { process, answers })
+    }
+
+    /// Milliseconds.
+    fn pass(&mut self) -> Result<f64> {
+        writeln!(self.process.stdin.as_mut().ok_or("no input")?)?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        Ok(line.trim().parse()?)
+    }
+
+    fn end(mut self) -> Result<()> {
+        drop(self.process.stdin.take());
+        if self.process.wait()?.success() { Ok(()) } else { Err("the warm Ruby process failed".into()) }
     }
 }
 
@@ -151,32 +178,37 @@ fn ruby(script: &str) -> Command {
     command
 }
 
+/// By turns, so that whatever else the machine does meets all of them.
 fn against_ruby(case: &Case, size: usize) -> Result<Vec<String>> {
     let runs = if size > 200 { 7 } else { 21 };
-    let boson = ms(case.rendered(runs)?);
     let jobs = case.directory.join("jobs-0");
-    let step = case.templates.len().div_ceil(MOST_PROCESSES);
-    let chosen: Vec<(usize, &Template)> = case.templates.iter().enumerate().step_by(step).collect();
+    let warm_output = case.directory.join("warm");
     let each = case.directory.join("each");
     fs::create_dir_all(&each)?;
-    let started = std::time::Instant::now();
-    for (i, template) in &chosen {
-        timed(&mut case.one_process(template, &each.join(i.to_string())))?;
+    let step = case.templates.len().div_ceil(MOST_PROCESSES);
+    let chosen: Vec<(usize, &Template)> = case.templates.iter().enumerate().step_by(step).collect();
+    let mut warm = Warm::start(case.warm(&warm_output))?;
+    let (mut boson, mut passes) = (Vec::new(), Vec::new());
+    let (mut sequential, mut parallel) = (Duration::ZERO, Duration::ZERO);
+    for run in 0..runs {
+        boson.push(ms(timed(&mut case.render_jobs(&case.directory.join(format!("jobs-{run}"))))?));
+        passes.push(warm.pass()?);
+        let share = &chosen[run * chosen.len() / runs..(run + 1) * chosen.len() / runs];
+        for (i, template) in share {
+            sequential += timed(&mut case.one_process(template, &each.join(i.to_string())))?;
+        }
+        parallel += two_at_a_time(case, share, &each)?;
     }
-    let sequential = ms(started.elapsed()) * step as f64;
-    let parallel = two_at_a_time(case, &chosen, &each)? * step as f64;
+    warm.end()?;
     for (i, template) in &chosen {
         same(&each.join(i.to_string()), &jobs.join(&template.job).join(&template.destination))?;
     }
-    let warm_output = case.directory.join("warm");
-    let output = case.warm(&warm_output, runs).output()?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let warm = median(printed.lines().filter_map(|line| line.parse::<f64>().ok()).collect())
-        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
     for template in &case.templates {
         let path = Path::new(&template.job).join(&template.destination);
         same(&warm_output.join(&path), &jobs.join(&path))?;
     }
+    let (boson, warm) = (median(boson)?, median(passes)?);
+    let (sequential, parallel) = (ms(sequential) * step as f64, ms(parallel) * step as f64);
     let approximate = if step > 1 { "~" } else { "" };
     Ok(vec![
         size.to_string(),
@@ -188,19 +220,19 @@ fn against_ruby(case: &Case, size: usize) -> Result<Vec<String>> {
         format!("{warm:.1}"),
         format!("{:.2}x", warm / boson),
         peak_of(&case.render_jobs(&case.directory.join("jobs-peak")))?.to_string(),
-        peak_of(&case.warm(&warm_output, 1))?.to_string(),
+        peak_of(&case.warm(&warm_output))?.to_string(),
     ])
 }
 
-fn two_at_a_time(case: &Case, chosen: &[(usize, &Template)], each: &Path) -> Result<f64> {
-    let started = std::time::Instant::now();
+fn two_at_a_time(case: &Case, chosen: &[(usize, &Template)], each: &Path) -> Result<Duration> {
+    let started = Instant::now();
     for pair in chosen.chunks(2) {
         let children = pair.iter().map(|(i, template)| case.one_process(template, &each.join(i.to_string())).spawn());
         for child in children.collect::<std::io::Result<Vec<_>>>()? {
             child.wait_with_output()?;
         }
     }
-    Ok(ms(started.elapsed()))
+    Ok(started.elapsed())
 }
 
 /// A fast renderer that renders something else has not won.
@@ -213,7 +245,7 @@ fn same(ruby: &Path, boson: &Path) -> Result<()> {
 
 /// The same on a disk, where the commit has to be flushed.
 fn on_disk(executables: &Executables) -> Result<()> {
-    let scratch = tempfile::Builder::new().prefix("boson-bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let scratch = measure::disk()?;
     let case = Case::new(executables, scratch.path(), 100, 1)?;
     println!("100 templates on a disk, flushed: {:.1} ms\n", ms(case.rendered(11)?));
     Ok(())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use nix::sys::signal::Signal;
 use problem::{Problem, Result};
-use sandbox::ProcessId;
+use sandbox::{Channel, ProcessId};
 use startup::Common;
 
 use crate::control::{Reply, Request};
@@ -16,7 +16,7 @@ use crate::{client, output};
 /// What `down` is told.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
+    after_long_help = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
                   packages compiled to stays in the cache.\n\n\
                   Works as well after boson itself was killed: its processes have died with it; this removes the files.\n\n\
                   Example:\n  boson down"
@@ -37,31 +37,33 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let dir = options.which.find()?;
-    let record = dir.record();
-    let (boson, network) = record.map_or((None, None), |r| (r.boson, r.network));
-    if let Some(channel) = client::connect(&dir) {
-        // It may end before it has said everything.
-        let _ = client::ask(&channel, &Request::Stop, &[]);
-        while let Ok(Some(reply)) = client::next(&channel) {
-            if let Reply::Line(text) = reply {
-                output::line(&text);
-            }
-        }
+    let boson = dir.record().and_then(|record| record.boson);
+    match (client::connect(&dir), boson) {
+        (Some(channel), _) => ask_to_stop(&channel),
+        // It does not listen yet: a signal says the same.
+        (None, Some(boson)) => boson.signal(Signal::SIGTERM),
+        (None, None) => {}
     }
     if let Some(boson) = boson
         && !ends_within(boson, STOP_LIMIT + SLACK)
     {
         output::complain("boson does not end; it is killed");
         boson.signal(Signal::SIGKILL);
-    }
-    for process in [boson, network].into_iter().flatten() {
-        if !ends_within(process, SLACK) {
-            process.signal(Signal::SIGKILL);
-            ends_within(process, SLACK);
-        }
+        ends_within(boson, SLACK);
     }
     remove(&dir)?;
     Ok(0)
+}
+
+/// Shows what it tells until it has ended.
+fn ask_to_stop(channel: &Channel) {
+    // It may end before it has said everything.
+    let _ = client::ask(channel, &Request::Stop, &[]);
+    while let Ok(Some(reply)) = client::next(channel) {
+        if let Reply::Line(text) = reply {
+            output::line(&text);
+        }
+    }
 }
 
 /// Removes the directory, unless boson has done so as its last act.

@@ -16,6 +16,7 @@ mod start;
 mod stop;
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,6 +50,7 @@ pub(crate) struct Engine {
     progress: Progress,
     interrupt: Interrupt,
     events: Sender<Event>,
+    published: Vec<(Publish, TcpListener)>,
     pods: Mutex<BTreeMap<String, Arc<Pod>>>,
 }
 
@@ -74,13 +76,11 @@ impl Engine {
     }
 }
 
-/// The directory of the deployment that `up` is asked for.
-pub(crate) fn state_dir(options: &Options) -> Result<StateDir> {
-    Ok(Input::read(options)?.dir)
-}
+/// What is done when everything runs.
+pub(crate) type Ready<'a> = &'a mut dyn FnMut(&StateDir, &Progress) -> Result<()>;
 
 /// Brings the deployment up, calls `ready` when everything runs, and stays until it is to end; gives the exit code.
-pub(crate) fn up(options: &Options, signals: Signals, ready: &mut dyn FnMut() -> Result<()>) -> Result<u8> {
+pub(crate) fn up(options: &Options, signals: Signals, ready: Ready) -> Result<u8> {
     let input = Input::read(options)?;
     let Some(lock) = input.dir.lock()? else {
         let message = format!("the deployment {} is up already", input.name);
@@ -111,17 +111,11 @@ pub(crate) fn up(options: &Options, signals: Signals, ready: &mut dyn FnMut() ->
 }
 
 /// Starts everything, keeps it until it is to end, ends it.
-fn hold(
-    input: &Input,
-    engine: &Arc<Engine>,
-    events: &Receiver<Event>,
-    lock: Lock,
-    ready: &mut dyn FnMut() -> Result<()>,
-) -> Result<u8> {
+fn hold(input: &Input, engine: &Arc<Engine>, events: &Receiver<Event>, lock: Lock, ready: Ready) -> Result<u8> {
     let result = server::listen(engine)
         .map_err(Failure::from)
-        .and_then(|()| start::start(engine, input, events))
-        .and_then(|()| Ok(ready()?))
+        .and_then(|()| start::start(engine, events))
+        .and_then(|()| Ok(ready(&engine.dir, &engine.progress)?))
         .map(|()| watch(engine, events));
     let (text, code) = match &result {
         Ok(()) => (String::new(), 0),

@@ -11,7 +11,7 @@ use crate::{client, output};
 /// What `exec` is told.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.\n\n\
+    after_long_help = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.\n\n\
                   Example:\n  boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf"
 )]
 pub(crate) struct Options {

@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use clap::Args;
 use problem::{IoContext, Problem, Result};
+use sandbox::{Command, InstanceSpec, Stdio};
 use startup::Common;
 
 use crate::output;
-use crate::state::{StateDir, Which};
+use crate::state::{InstanceDir, StateDir, Which};
 
 /// What `logs` is told.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
+    after_long_help = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
                   instance and the file that it is from.\n\n\
                   Example:\n  boson logs nats/0 --job nats -f"
 )]
@@ -31,6 +32,9 @@ pub(crate) struct Options {
     /// Go on printing what is logged from now on
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// This is run inside the instance of this name
+    #[arg(long, hide = true, value_name = "GROUP/INDEX")]
+    pub(crate) inside: Option<String>,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -41,49 +45,126 @@ pub(crate) const ABOUT: &str = "Prints what the jobs have logged";
 /// How often files are looked at that grow.
 const INTERVAL: Duration = Duration::from_millis(200);
 
+/// Where the instance itself has its logs.
+const LOGS: &str = "/var/vcap/sys/log";
+
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    if let Some(name) = &options.inside {
+        return print(|| Ok(vec![(name.clone(), PathBuf::from(LOGS))]), &options);
+    }
     let dir = options.which.find()?;
+    let sources = sources(&dir, options.instance.as_deref())?;
+    // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
+    if sources.iter().any(|source| is_closed(&source.logs())) {
+        return print_inside(&sources, &options);
+    }
+    // While following, instances come and go: an errand's, for one.
+    let now = || -> Result<Vec<(String, PathBuf)>> {
+        if dir.record().is_none() {
+            return Ok(Vec::new());
+        }
+        let sources = self::sources(&dir, options.instance.as_deref())?;
+        Ok(sources.into_iter().map(|source| (source.instance.clone(), source.logs())).collect())
+    };
+    print(now, &options)
+}
+
+/// The logs of one instance.
+#[derive(Debug, Clone)]
+struct Source {
+    /// `group/index`.
+    instance: String,
+    dir: InstanceDir,
+}
+
+impl Source {
+    /// The directory that has one directory for each job.
+    fn logs(&self) -> PathBuf {
+        self.dir.vcap().join("sys/log")
+    }
+}
+
+/// The instances that are wanted.
+fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
+    let mut all = Vec::new();
+    for name in names(&dir.instances())? {
+        // The directory of `group/index` is `group-index`.
+        if let Some((group, index)) = name.rsplit_once('-') {
+            all.push(Source { instance: format!("{group}/{index}"), dir: dir.instance(&name) });
+        }
+    }
+    let Some(wanted) = wanted else { return Ok(all) };
+    let is_wanted = |source: &Source| {
+        source.instance == wanted || source.instance.rsplit_once('/').is_some_and(|(group, _)| group == wanted)
+    };
+    if all.iter().any(is_wanted) {
+        return Ok(all.into_iter().filter(is_wanted).collect());
+    }
+    let known: Vec<&str> = all.iter().map(|source| source.instance.as_str()).collect();
+    let problem = Problem::input(format!("there is no instance {wanted}"));
+    Err(problem.hint(format!("there are: {}", known.join(", "))).into())
+}
+
+/// Prints what there is, and with `--follow` what comes, until there are no sources any more.
+fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options) -> Result<u8> {
     let mut reader = Reader { seen: HashMap::new() };
     loop {
-        let files = files(&dir, options.instance.as_deref(), options.job.as_deref())?;
-        for (label, path) in &files {
-            reader.print(label, path)?;
+        let sources = sources()?;
+        for (instance, logs) in &sources {
+            let wanted = |job: &String| options.job.as_ref().is_none_or(|wanted| wanted == job);
+            for job in names(logs)?.into_iter().filter(wanted) {
+                for file in names(&logs.join(&job))? {
+                    reader.print(&format!("{instance} {job}/{file}"), &logs.join(&job).join(&file))?;
+                }
+            }
         }
-        if !options.follow || dir.record().is_none() {
+        if !options.follow || sources.is_empty() {
             return Ok(0);
         }
         std::thread::sleep(INTERVAL);
     }
 }
 
-/// What there is to read, with the label of each file, in order.
-fn files(dir: &StateDir, instance: Option<&str>, job: Option<&str>) -> Result<Vec<(String, PathBuf)>> {
-    let mut found = Vec::new();
-    let mut known = Vec::new();
-    for name in names(&dir.instances())? {
-        // The directory of `group/index` is `group-index`.
-        let Some((group, index)) = name.rsplit_once('-') else { continue };
-        let shown = format!("{group}/{index}");
-        let wanted = instance.is_none_or(|wanted| wanted == shown || wanted == group);
-        known.push(shown.clone());
-        if !wanted {
-            continue;
-        }
-        let logs = dir.instances().join(&name).join("vcap/sys/log");
-        for of in names(&logs)?.into_iter().filter(|of| job.is_none_or(|job| job == of)) {
-            for file in names(&logs.join(&of))? {
-                found.push((format!("{shown} {of}/{file}"), logs.join(&of).join(&file)));
-            }
-        }
+/// Whether there is a file in one of the directories that this user may not read.
+fn is_closed(logs: &Path) -> bool {
+    let denied = |path: &Path| File::open(path).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied);
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().filter_map(|e| Some(e.ok()?.path()));
+    entries(logs).any(|job| denied(&job) || entries(&job).any(|file| file.is_file() && denied(&file)))
+}
+
+/// Has each instance's logs printed by a sandbox that has its ids, all at once when they are followed.
+fn print_inside(sources: &[Source], options: &Options) -> Result<u8> {
+    if !options.follow {
+        return sources.iter().try_fold(0, |code, source| Ok(code.max(print_one_inside(source, options)?)));
     }
-    if let Some(instance) = instance
-        && !known.iter().any(|k| k == instance || k.rsplit_once('/').is_some_and(|(group, _)| group == instance))
-    {
-        let message = format!("there is no instance {instance}");
-        return Err(Problem::input(message).hint(format!("there are: {}", known.join(", "))).into());
-    }
-    Ok(found)
+    std::thread::scope(|scope| {
+        let running: Vec<_> = sources.iter().map(|s| scope.spawn(|| print_one_inside(s, options))).collect();
+        running.into_iter().try_fold(0, |code, thread| Ok(code.max(thread.join().unwrap_or(Ok(70))?)))
+    })
+}
+
+fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
+    let mut argv = [sandbox::EXECUTABLE, "logs", "--inside", &source.instance].map(str::to_owned).to_vec();
+    argv.extend(options.job.iter().flat_map(|job| ["--job".to_owned(), job.clone()]));
+    argv.extend(options.follow.then(|| "--follow".to_owned()));
+    let cannot =
+        |e: std::io::Error| Problem::internal(format!("cannot read the logs of {}", source.instance)).because(e);
+    let [input, output, error] = output::standard_streams().map(|stream| stream.try_clone_to_owned());
+    let stdio = Stdio { input: input.map_err(cannot)?, output: output.map_err(cannot)?, error: error.map_err(cannot)? };
+    let spec = InstanceSpec {
+        name: source.instance.clone(),
+        hostname: "logs".to_owned(),
+        address: None,
+        mount_point: source.dir.root(),
+        vcap: source.dir.vcap(),
+        hosts: None,
+        memory: Vec::new(),
+        binds: Vec::new(),
+        executable_names: Vec::new(),
+    };
+    let command = Command { argv, env: Vec::new(), directory: "/".into(), stdio };
+    Ok(sandbox::once(spec, command).map_err(cannot)?.code())
 }
 
 fn names(directory: &Path) -> Result<Vec<String>> {

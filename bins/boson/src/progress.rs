@@ -1,6 +1,7 @@
 //! Steps as they are made: a spinner on a terminal, else one line for each step that is done.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +12,7 @@ use crate::output;
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
+    plain: AtomicBool,
 }
 
 impl Progress {
@@ -23,22 +25,31 @@ impl Progress {
             }
             bar
         });
-        Progress { bar }
+        Progress { bar, plain: AtomicBool::new(false) }
     }
 
     /// Starts a step.
     pub(crate) fn step(&self, doing: impl Into<String>) -> Step<'_> {
         let doing = doing.into();
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = self.bar() {
             bar.set_message(doing);
             bar.enable_steady_tick(Duration::from_millis(100));
         }
         Step { progress: self, started: Instant::now() }
     }
 
+    /// From now on the output goes elsewhere.
+    pub(crate) fn leave_the_terminal(&self) {
+        self.plain.store(true, Ordering::SeqCst);
+    }
+
+    fn bar(&self) -> Option<&ProgressBar> {
+        self.bar.as_ref().filter(|_| !self.plain.load(Ordering::SeqCst))
+    }
+
     /// A line that stays.
     pub(crate) fn line(&self, text: &str) {
-        match &self.bar {
+        match self.bar() {
             Some(bar) => bar.suspend(|| output::line(text)),
             None => output::line(text),
         }
@@ -55,7 +66,7 @@ pub(crate) struct Step<'a> {
 impl Step<'_> {
     /// Tells what of the step is being made.
     pub(crate) fn at(&self, doing: impl Into<String>) {
-        if let Some(bar) = &self.progress.bar {
+        if let Some(bar) = self.progress.bar() {
             bar.set_message(doing.into());
         }
     }
@@ -69,7 +80,7 @@ impl Step<'_> {
 
 impl Drop for Step<'_> {
     fn drop(&mut self) {
-        if let Some(bar) = &self.progress.bar {
+        if let Some(bar) = self.progress.bar() {
             bar.disable_steady_tick();
             bar.finish_and_clear();
         }

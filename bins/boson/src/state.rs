@@ -3,15 +3,22 @@
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result};
 use sandbox::ProcessId;
 use serde::{Deserialize, Serialize};
 
 /// Everything that boson itself puts into the directory.
-const CONTENT: [&str; 8] =
-    ["instances", "all-releases", "plan", "hosts", "control.sock", "sandbox.log", "boson.log", "state.json"];
+const CONTENT: [&str; 7] =
+    ["instances", "all-releases", "hosts", "control.sock", "sandbox.log", "boson.log", "state.json"];
+
+/// How long the kernel may take to end killed processes.
+const END_LIMIT: Duration = Duration::from_secs(30);
+/// How often they are looked at: they are nobody's children here.
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// The directory of one deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +143,7 @@ impl StateDir {
     /// Removes all that boson has put there, the record last, and the directory if nothing else is in it.
     pub(crate) fn clean(&self) -> Result<()> {
         if let Some(record) = self.record() {
+            end(record.network)?;
             sandbox::remove_tree(&record.plan).io("remove", &record.plan)?;
         }
         for name in CONTENT {
@@ -158,6 +166,21 @@ impl StateDir {
         drop(lock);
         Ok(())
     }
+}
+
+/// Waits for the end of a network whose boson has ended: what still runs in it still writes. Who holds the lock knows
+/// that the boson has.
+fn end(network: Option<ProcessId>) -> Result<()> {
+    let Some(network) = network else { return Ok(()) };
+    network.signal(Signal::SIGKILL);
+    let start = Instant::now();
+    while network.is_alive() {
+        if start.elapsed() > END_LIMIT {
+            return Err(Problem::internal(format!("process {} does not end", network.pid)).into());
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Ok(())
 }
 
 /// What one instance has on the host.
@@ -251,7 +274,7 @@ pub(crate) struct Which {
     /// Name of the deployment [default: the only one on this machine]
     #[arg(long, short, env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/<name>]
+    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
     #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 }

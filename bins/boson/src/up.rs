@@ -13,7 +13,7 @@ use crate::engine::{self, Publish};
 /// What `up` is told.
 #[derive(Debug, Clone, Args)]
 #[command(
-    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles the \
+    after_long_help = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles the \
                   packages, resolves properties and links, and makes a sandbox for every instance, in which it renders \
                   the templates and runs the processes as a pod does.\n\n\
                   Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C kills \
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Name of the deployment [default: the manifest's]
     #[arg(long, short, env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/<name>]
+    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
     #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Makes a port of an instance a port of 127.0.0.1
@@ -60,6 +60,6 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     } else if options.detach {
         background::start(signals)
     } else {
-        engine::up(&options, signals, &mut || Ok(()))
+        engine::up(&options, signals, &mut |_, _| Ok(()))
     }
 }

@@ -48,8 +48,15 @@ pub(crate) fn pod_names() -> Vec<String> {
     ["render-jobs", "create-dirs", "pre-start", "run-process"].map(str::to_owned).into()
 }
 
+/// Set for a stage that ends when the boson that started it ends.
+pub(crate) const DIES_WITH_PARENT: &str = "BOSON_DIES_WITH_PARENT";
+
 /// Runs the verb that the command line names.
 pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    if std::env::var_os(DIES_WITH_PARENT).is_some() {
+        // It cannot fail with a valid signal.
+        let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
+    }
     let mut args: Vec<OsString> = args.into_iter().collect();
     let name_of = |arg: Option<&OsString>| {
         let name = Path::new(arg.map_or(OsStr::new(""), OsString::as_os_str)).file_name()?.to_str()?.to_owned();

@@ -27,6 +27,8 @@ pub(crate) fn bring_up(subnet: Subnet) -> io::Result<()> {
 
 /// Serves the program until it goes.
 pub(crate) fn run(program: &Channel) -> io::Result<()> {
+    // Its sender's number is how the program knows this process.
+    program.send(&Step::Done, &[])?;
     while let Some((request, fds)) = program.receive::<ToHolder>()? {
         reap();
         let answer = match request {

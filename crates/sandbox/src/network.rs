@@ -19,6 +19,7 @@ use crate::sys::channel::Channel;
 #[derive(Debug)]
 pub struct Network {
     shim: Mutex<Child>,
+    holder_pid: i32,
     // One request at a time.
     holder: Mutex<Option<Channel>>,
     ids: Ids,
@@ -33,8 +34,17 @@ impl Network {
     pub fn start(subnet: Subnet, log: Option<&File>) -> io::Result<Network> {
         let user_namespace = !ids::privileged();
         let (shim, channel, ids) = start_shim(&Setup::Network { user_namespace, subnet }, log)?;
-        done(&channel)?;
-        Ok(Network { shim: Mutex::new(shim), holder: Mutex::new(Some(channel)), ids, subnet, ports: AtomicU32::new(0) })
+        channel.learn_sender()?;
+        let (step, holder_pid) = channel.expect_from::<Step>()?;
+        step.done()?;
+        Ok(Network {
+            shim: Mutex::new(shim),
+            holder_pid,
+            holder: Mutex::new(Some(channel)),
+            ids,
+            subnet,
+            ports: AtomicU32::new(0),
+        })
     }
 
     /// Which user ids its sandboxes have.
@@ -42,10 +52,9 @@ impl Network {
         self.ids
     }
 
-    /// The process on the host whose end is the network's end.
+    /// The network's PID 1 as the host counts: it has ended when every process of the network has.
     pub fn process(&self) -> Option<ProcessId> {
-        let shim = self.shim.lock().ok()?;
-        ProcessId::of(i32::try_from(shim.id()).ok()?)
+        ProcessId::of(self.holder_pid)
     }
 
     /// Makes a sandbox in the network.
@@ -113,9 +122,5 @@ pub(crate) fn start_shim(setup: &Setup, log: Option<&File>) -> io::Result<(Child
 
 /// Waits until the other side has done what it was asked for.
 pub(crate) fn done(channel: &Channel) -> io::Result<()> {
-    match channel.expect::<Step>()?.0 {
-        Step::Done => Ok(()),
-        Step::Failed { message } => Err(io::Error::other(message)),
-        other => Err(io::Error::other(format!("unexpected step {other:?}"))),
-    }
+    channel.expect::<Step>()?.0.done()
 }

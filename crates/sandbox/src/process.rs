@@ -66,10 +66,8 @@ fn shim() -> io::Result<()> {
     let (setup, fds): (Setup, Vec<OwnedFd>) = channel.expect()?;
     let result = match setup {
         Setup::Network { user_namespace, subnet } => {
-            enter(user_namespace, &channel).and_then(|()| crate::holder::bring_up(subnet)).and_then(|()| {
-                channel.send(&Step::Done, &[])?;
-                become_parent("holder", &channel)
-            })
+            let entered = enter(user_namespace, &channel).and_then(|()| crate::holder::bring_up(subnet));
+            entered.and_then(|()| become_parent("holder", &channel))
         }
         Setup::Once { user_namespace } => {
             enter(user_namespace, &channel).and_then(|()| bring_up_loopback()).and_then(|()| {

@@ -14,10 +14,7 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
             let (mut shim, channel, _) = start_shim(&Setup::Remove { path }, None)?;
             let end = channel.expect::<Step>();
             shim.wait()?;
-            match end?.0 {
-                Step::Failed { message } => Err(io::Error::other(message)),
-                _ => Ok(()),
-            }
+            end?.0.done()
         }
         other => other,
     }

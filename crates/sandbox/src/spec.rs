@@ -101,6 +101,17 @@ pub(crate) enum Step {
     Failed { message: String },
 }
 
+impl Step {
+    /// An error unless it is done.
+    pub(crate) fn done(self) -> std::io::Result<()> {
+        match self {
+            Step::Done => Ok(()),
+            Step::Failed { message } => Err(std::io::Error::other(message)),
+            other => Err(std::io::Error::other(format!("unexpected step {other:?}"))),
+        }
+    }
+}
+
 /// What the program asks a network's holder for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToHolder {

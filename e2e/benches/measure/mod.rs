@@ -65,6 +65,11 @@ pub(crate) fn scratch() -> Result<tempfile::TempDir> {
     Ok(tempfile::Builder::new().prefix("boson-bench-").tempdir_in(directory)?)
 }
 
+/// A directory that is certainly on a disk.
+pub(crate) fn disk() -> Result<tempfile::TempDir> {
+    Ok(tempfile::Builder::new().prefix("boson-bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?)
+}
+
 /// Runs a command to its end; from before its start to after its end.
 pub(crate) fn timed(command: &mut Command) -> Result<Duration> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -90,7 +95,7 @@ pub(crate) fn peak_of(command: &Command) -> Result<u64> {
     // In a small process of its own: a child counts the memory of who started it, until it executes its own program.
     let mut helper = Command::new(std::env::current_exe()?);
     helper.arg(PEAK).arg(command.get_program()).args(command.get_args());
-    let output = helper.stderr(Stdio::piped()).output()?;
+    let output = helper.stdin(Stdio::null()).stderr(Stdio::piped()).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.trim().parse().map_err(|_| failure(command, &[text.as_bytes(), &output.stderr].concat()))
 }

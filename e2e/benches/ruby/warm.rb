@@ -1,7 +1,8 @@
 # Evaluates all templates of an instance group in one warm process, the way BOSH's director does. Only evaluation is
 # timed: its start, reading and writing are not, and one pass before the timed ones warms everything.
 # Arguments: properties.yaml, instance group, list of templates (job, destination, path; tabs between), output directory,
-# the pod's address, passes. Prints the milliseconds of each pass.
+# the pod's address. For each line on its standard input it makes a pass and prints the milliseconds; at the end it
+# writes what it rendered.
 require 'erb'
 require 'json'
 require 'yaml'
@@ -11,7 +12,7 @@ require_relative 'context'
 
 Template = Struct.new(:name, :destination, :text)
 
-resolved, group_name, list, output, ip, passes = ARGV
+resolved, group_name, list, output, ip = ARGV
 $VERBOSE = nil
 document = YAML.safe_load(File.read(resolved), permitted_classes: [Symbol], aliases: true)
 group = document['instance_groups'].find { |g| g['name'] == group_name }
@@ -47,7 +48,8 @@ def milliseconds
 end
 
 rendered = render(group, templates)
-passes.to_i.times { puts milliseconds { render(group, templates) } }
+$stdout.sync = true
+$stdin.each_line { puts milliseconds { render(group, templates) } }
 rendered.each do |job, destination, text|
   path = File.join(output, job, destination)
   FileUtils.mkdir_p(File.dirname(path))

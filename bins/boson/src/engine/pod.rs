@@ -4,7 +4,7 @@ use std::fs;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use handoff::process_state::{ProcessState, State as Doing};
@@ -94,27 +94,20 @@ impl Pod {
         }
         let mut said = engine.sources.name_in(&fs::read_to_string(&path).unwrap_or_default());
         if verb == "pre-start" {
-            said.push_str(&self.logged("pre-start"));
+            said.push_str(&self.logged(verb));
         }
         Err(Stage { instance: Some(self.name.clone()), verb: verb.to_owned(), said, code: exit.code() }.into())
     }
 
-    /// The last lines that scripts of this name have logged.
+    /// The last lines that scripts of this name have logged; read inside, where every file can be.
     fn logged(&self, script: &str) -> String {
-        let mut text = String::new();
-        let logs = self.dir.vcap().join("sys/log");
-        let jobs = fs::read_dir(&logs).map(|jobs| jobs.filter_map(|job| Some(job.ok()?.path())).collect());
-        for job in jobs.unwrap_or_else(|_| Vec::<PathBuf>::new()) {
-            for stream in ["stdout", "stderr"] {
-                let path = job.join(format!("{script}.{stream}.log"));
-                let last = last_lines(&path);
-                if !last.is_empty() {
-                    let name = path.strip_prefix(&logs).unwrap_or(&path).display().to_string();
-                    text.push_str(&format!("{}: the end of {name}:\n{last}", self.name));
-                }
-            }
-        }
-        text
+        let path = self.dir.log("logs");
+        let argv = ["boson", "logs", "--inside", &self.name];
+        let stdio = create(&path).and_then(|file| Stdio::to_file(file).io("write", &path));
+        let Ok(process) = stdio.and_then(|stdio| self.run(&argv, stdio)) else { return String::new() };
+        process.wait();
+        let all = fs::read_to_string(&path).unwrap_or_default();
+        ["stdout", "stderr"].map(|stream| last_of(&all, &format!("/{script}.{stream}.log] "))).concat()
     }
 
     /// Starts a command inside, with a pod's environment.
@@ -292,7 +285,7 @@ fn describe(exit: Exit) -> String {
     }
 }
 
-/// The end of a file, indented; nothing if it cannot be read.
+/// The end of a file; nothing if it cannot be read.
 fn last_lines(path: &Path) -> String {
     let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
     let Ok(mut file) = File::options().read(true).custom_flags(flags).open(path) else { return String::new() };
@@ -300,7 +293,11 @@ fn last_lines(path: &Path) -> String {
     if file.read_to_end(&mut bytes).is_err() {
         return String::new();
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("  {line}\n")).collect()
+    last_of(&String::from_utf8_lossy(&bytes), "")
+}
+
+/// The last of the lines that contain a text.
+fn last_of(all: &str, text: &str) -> String {
+    let lines: Vec<&str> = all.lines().filter(|line| line.contains(text)).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("{line}\n")).collect()
 }

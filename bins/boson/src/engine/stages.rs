@@ -5,13 +5,14 @@ mod sources;
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Problems};
 use release::SourceRelease;
 use sandbox::ProcessId;
+use tempfile::TempDir;
 
 pub(super) use compile::{Packages, compile};
 pub(super) use sources::Sources;
@@ -22,6 +23,7 @@ use super::input::Input;
 use super::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state::{self, StateDir};
+use crate::verbs;
 
 /// Opens the releases; reports what is wrong with any of them.
 pub(super) fn open_releases(input: &Input) -> Result<Vec<SourceRelease>, Problems> {
@@ -68,35 +70,32 @@ pub(super) fn copy_jobs(
     Ok(())
 }
 
-/// Where `plan` writes: in memory where possible, because it holds secrets.
-pub(super) fn plan_dir(dir: &StateDir) -> PathBuf {
-    match state::in_memory() {
-        Some(memory) => memory.join(format!("boson-plan-{}", nix::unistd::getpid())),
-        None => dir.path().join("plan"),
-    }
+/// Where `plan` writes: a new directory for this user alone, in memory where possible, because it holds secrets.
+pub(super) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
+    let parent = state::in_memory().unwrap_or_else(|| dir.path().to_path_buf());
+    tempfile::Builder::new().prefix("boson-plan-").tempdir_in(&parent).io("make a directory in", &parent)
 }
 
 /// Resolves everything, in a process of its own: Ruby stays out of this one.
 pub(super) fn plan(
     input: &Input,
-    plan_dir: &Path,
+    plan_dir: TempDir,
     sources: &Sources,
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<Deployment, Failure> {
     let step = progress.step("planning");
-    sandbox::remove_tree(plan_dir).io("remove", plan_dir)?;
-    state::make_private(plan_dir)?;
     let planned = run("plan", interrupt, sources, |command| {
         command.arg("--bosh-manifest-path").arg(&input.manifest);
         command.arg("--base-dir").arg(input.dir.all_releases());
-        command.arg("--output-dir").arg(plan_dir);
+        command.arg("--output-dir").arg(plan_dir.path());
         if let Some(name) = &input.given_name {
             command.arg("--deployment-name").arg(name);
         }
     });
-    let deployment = planned.and_then(|()| Ok(Deployment::read(plan_dir, &input.groups)?));
-    sandbox::remove_tree(plan_dir).io("remove", plan_dir)?;
+    let deployment = planned.and_then(|()| Ok(Deployment::read(plan_dir.path(), &input.groups)?));
+    let path = plan_dir.path().to_path_buf();
+    plan_dir.close().io("remove", &path)?;
     let deployment = deployment?;
     let groups: Vec<String> =
         deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
@@ -127,6 +126,8 @@ fn run(
     let cannot = |e: std::io::Error| Problem::internal(format!("cannot run {verb}")).because(e);
     let mut command = Command::new("/proc/self/exe");
     command.arg(verb).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // A group of its own: Ctrl-C on the terminal is for this process, which then ends the stage.
+    command.process_group(0).env(verbs::DIES_WITH_PARENT, "1");
     arguments(&mut command);
     for name in NOT_FOR_STAGES {
         command.env_remove(name);

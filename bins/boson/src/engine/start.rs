@@ -29,7 +29,7 @@ const SETTLE: Duration = Duration::from_millis(1000);
 /// How often processes are looked at that are starting.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Everything before the first instance: job sources, plan, packages, network.
+/// Everything before the first instance: job sources, plan, network, packages.
 pub(super) fn prepare(
     input: &Input,
     progress: Progress,
@@ -37,9 +37,11 @@ pub(super) fn prepare(
     events: Sender<Event>,
 ) -> Result<Engine, Failure> {
     let dir = &input.dir;
-    let plan_dir = stages::plan_dir(dir);
-    let mut record =
-        Record { deployment: input.name.clone(), boson: ProcessId::own(), network: None, plan: plan_dir.clone() };
+    // First of all: that a port is taken is better known before the work than after it.
+    let published = input.publish.iter().map(|p| Ok((p.clone(), p.listen()?))).collect::<Result<Vec<_>, Problems>>()?;
+    let plan_dir = stages::plan_dir(dir)?;
+    let plan = plan_dir.path().to_path_buf();
+    let mut record = Record { deployment: input.name.clone(), boson: ProcessId::own(), network: None, plan };
     dir.write(&record)?;
     dir.populate()?;
 
@@ -48,9 +50,8 @@ pub(super) fn prepare(
     let sources = Sources::new(&dir.all_releases(), releases.iter().zip(given));
     stages::copy_jobs(input, &releases, &progress, &interrupt)?;
     // Before the packages: what is wrong with the manifest is known at once, and only what jobs need is compiled.
-    let deployment = stages::plan(input, &plan_dir, &sources, &progress, &interrupt)?;
+    let deployment = stages::plan(input, plan_dir, &sources, &progress, &interrupt)?;
     check_publish(input, &deployment)?;
-    let packages = stages::compile(&releases, &deployment, &progress, &interrupt)?;
     fs::write(dir.hosts(), deployment.hosts()).io("write", &dir.hosts())?;
 
     let log = dir.sandbox_log();
@@ -63,6 +64,7 @@ pub(super) fn prepare(
             "note: every process runs as one user: this user has no subordinate ids (see newuidmap(1) and subuid(5))",
         );
     }
+    let packages = stages::compile(&releases, &deployment, &progress, &interrupt)?;
     let board = Board::default();
     for group in deployment.groups.iter().filter(|group| !group.is_errand()) {
         for member in &group.members {
@@ -70,7 +72,19 @@ pub(super) fn prepare(
         }
     }
     let pods = Mutex::default();
-    Ok(Engine { dir: dir.clone(), network, deployment, packages, sources, board, progress, interrupt, events, pods })
+    Ok(Engine {
+        dir: dir.clone(),
+        network,
+        deployment,
+        packages,
+        sources,
+        board,
+        progress,
+        interrupt,
+        events,
+        published,
+        pods,
+    })
 }
 
 fn cannot_sandbox(e: &std::io::Error) -> Problem {
@@ -91,18 +105,16 @@ fn check_publish(input: &Input, deployment: &Deployment) -> Result<(), Problems>
 }
 
 /// All groups in the manifest's order, the instances of each at the same time.
-pub(super) fn start(engine: &Arc<Engine>, input: &Input, events: &Receiver<Event>) -> Result<(), Failure> {
-    // Before the work: a port that is taken is better known at once.
-    let listeners = input.publish.iter().map(|p| Ok((p, p.listen()?))).collect::<Result<Vec<_>, Problems>>()?;
+pub(super) fn start(engine: &Arc<Engine>, events: &Receiver<Event>) -> Result<(), Failure> {
     for group in engine.deployment.groups.iter().filter(|group| !group.is_errand()) {
         start_group(engine, group)?;
         wait_until_running(engine, group, events)?;
     }
-    for (publish, listener) in listeners {
+    for (publish, listener) in &engine.published {
         let Some(member) = engine.deployment.member(&publish.instance) else { continue };
         engine
             .network
-            .forward(&listener, SocketAddrV4::new(member.ip, publish.port))
+            .forward(listener, SocketAddrV4::new(member.ip, publish.port))
             .map_err(|e| Problem::internal(format!("cannot publish port {}", publish.port)).because(e))?;
         let target = format!("{}:{}", publish.instance, publish.port);
         engine.progress.line(&format!("published {target} on 127.0.0.1:{}", publish.host_port));
@@ -157,8 +169,11 @@ fn wait_until_running(engine: &Engine, group: &Group, events: &Receiver<Event>) 
             return Err(Failure::Interrupted);
         }
         let pods: Vec<_> = group.members.iter().filter_map(|m| engine.pods().get(&m.name).cloned()).collect();
-        let ended: Vec<Problem> = pods.iter().flat_map(|pod| pod.ended_early(engine)).collect();
-        Problems::check(ended)?;
+        if pods.iter().any(|pod| !pod.ended_early(engine).is_empty()) {
+            // What is wrong with one instance is mostly wrong with all of them: they are told together.
+            std::thread::sleep(SETTLE);
+            Problems::check(pods.iter().flat_map(|pod| pod.ended_early(engine)).collect())?;
+        }
         let waiting: Vec<String> = pods.iter().flat_map(|pod| pod.not_yet_running(engine)).collect();
         if waiting.is_empty() {
             let since = *running_since.get_or_insert_with(Instant::now);

@@ -59,8 +59,9 @@ pub(super) fn stay(options: &Options, signals: Signals) -> Result<u8> {
             stop();
         }
     });
-    engine::up(options, signals, &mut || {
-        let log = engine::state_dir(options)?.own_log();
+    engine::up(options, signals, &mut |dir, progress| {
+        progress.leave_the_terminal();
+        let log = dir.own_log();
         let file = File::options().create(true).append(true).open(&log).io("write", &log)?;
         let null = File::open("/dev/null").io("open", std::path::Path::new("/dev/null"))?;
         nix::unistd::dup2_stdin(&null)

@@ -39,6 +39,17 @@ fn a_command_line_that_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_port_that_is_taken_is_told_before_anything_is_done() {
+    let machine = Machine::new();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let up = machine.up(&["--publish", &format!("{port}:web/0:8080")]).ends_with(70);
+    assert!(up.stderr.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", up.stderr);
+    assert_eq!(up.stdout, "");
+    machine.assert_gone();
+}
+
+#[test]
 fn without_a_deployment_the_verbs_say_so() {
     let machine = Machine::new();
     for verb in [&["status"][..], &["down"], &["logs"], &["run-errand", "check"], &["exec", "web/0", "true"]] {
@@ -95,7 +106,7 @@ fn a_failed_pre_start_shows_what_it_logged() {
     machine.edit("manifest.yml", "greeting: hello", "greeting: hello\n      pre_start: 5");
     let up = machine.up(&[]);
     assert_ne!(up.code, Some(0));
-    assert!(up.stderr.contains("the end of web/pre-start.stderr.log:\n  complaint\n"), "{}", up.stderr);
+    assert!(up.stderr.contains("[web/0 web/pre-start.stderr.log] complaint\n"), "{}", up.stderr);
     assert!(up.stderr.contains("prepared 1"), "{}", up.stderr);
     machine.boson(&["status"]).ends_with(65);
     // What was logged stays until somebody has seen it.

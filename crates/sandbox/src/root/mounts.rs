@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::statvfs::FsFlags;
 
 use crate::process::context;
 use crate::sys;
@@ -63,7 +64,34 @@ pub(super) fn bind(source: &Path, target: &Path, access: Access) -> io::Result<(
     }
     mount(Some(source), target, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
         .map_err(|e| as_io(e.into()))?;
-    sys::restrict_mounts(target, access.attributes()).map_err(as_io)
+    match sys::restrict_mounts(target, access.attributes()) {
+        Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => remount(target, access).map_err(as_io),
+        other => other.map_err(as_io),
+    }
+}
+
+/// Before Linux 5.12: only the mount itself, and with the flags repeated that it has from its source.
+fn remount(target: &Path, access: Access) -> io::Result<()> {
+    let held = nix::sys::statvfs::statvfs(target)?.flags();
+    let inherited = [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_RDONLY, MsFlags::MS_RDONLY),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let wanted = [
+        (libc::MOUNT_ATTR_NOSUID, MsFlags::MS_NOSUID),
+        (libc::MOUNT_ATTR_NODEV, MsFlags::MS_NODEV),
+        (libc::MOUNT_ATTR_NOEXEC, MsFlags::MS_NOEXEC),
+        (libc::MOUNT_ATTR_RDONLY, MsFlags::MS_RDONLY),
+    ];
+    let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
+    flags.extend(inherited.iter().filter(|(flag, _)| held.contains(*flag)).map(|(_, flag)| *flag));
+    flags.extend(wanted.iter().filter(|(flag, _)| access.attributes() & flag != 0).map(|(_, flag)| *flag));
+    Ok(mount(None::<&str>, target, None::<&str>, flags, None::<&str>)?)
 }
 
 /// An empty file system in memory.
