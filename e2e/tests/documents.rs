@@ -1,0 +1,64 @@
+//! The reference pages say what the executables say.
+
+use std::collections::BTreeSet;
+
+use e2e::{check, here, run};
+
+/// Executables and their verbs, as `--help` lists them.
+fn commands() -> Vec<(&'static str, Vec<String>)> {
+    ["boson", "boson-pod"].map(|name| (name, verbs(&help(name, None)))).into()
+}
+
+fn help(name: &str, verb: Option<&str>) -> String {
+    let arguments: Vec<&str> = std::iter::once(name).chain(verb).chain(["--help"]).collect();
+    // The width of help texts follows the terminal's, or this.
+    let outcome = run(&arguments, &[("COLUMNS", "120")], &here());
+    assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
+    outcome.stdout
+}
+
+/// The words in the first column below `Commands:`.
+fn verbs(help: &str) -> Vec<String> {
+    let list = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
+    let names = list.filter(|l| l.starts_with("  ") && !l.starts_with("   "));
+    names.filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn cli_md_is_what_help_prints() {
+    let mut text = "# Command line\n\nWhat `--help` prints, of each executable and each verb; what both have is shown once. A test compares this\npage with it.\n".to_owned();
+    let mut page = |title: &str, help: &str| {
+        text.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
+    };
+    let mut shown = BTreeSet::new();
+    for (name, verbs) in commands() {
+        page(name, &help(name, None));
+        for verb in verbs {
+            // Verbs that both executables have are the same in both.
+            if shown.insert(verb.clone()) {
+                page(&format!("{name} {verb}"), &help(name, Some(&verb)));
+            }
+        }
+    }
+    let text: String = text.lines().map(|l| format!("{}\n", l.trim_end())).collect();
+    check(&here().join("../docs/cli.md"), &text).unwrap();
+}
+
+#[test]
+fn env_md_lists_every_variable() {
+    let mut known = BTreeSet::new();
+    for (name, verbs) in commands() {
+        let texts = verbs.iter().map(|verb| help(name, Some(verb))).chain([help(name, None)]);
+        known.extend(texts.flat_map(|text| variables(&text)));
+    }
+    let page = std::fs::read_to_string(here().join("../docs/env.md")).unwrap();
+    let listed: BTreeSet<String> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect();
+    assert_eq!(listed, known, "left: docs/env.md, right: --help");
+}
+
+/// The variables in `[env: NAME=]`.
+fn variables(help: &str) -> Vec<String> {
+    let parts = help.split("[env: ").skip(1);
+    parts.filter_map(|part| part.split(['=', ']']).next()).map(str::to_owned).collect()
+}
