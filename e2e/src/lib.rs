@@ -3,6 +3,7 @@
 //! This library is what the scenarios share: the real executables, a place to work in, and comparing with what is
 //! committed.
 
+pub mod corpus;
 mod executables;
 mod snapshot;
 mod tree;

@@ -3,266 +3,279 @@
 require 'ostruct'
 
 module Bosh
-  module Common
-    module Template
-      class UnknownProperty < StandardError
-        attr_reader :name
+  module Common; end
+end
 
-        def initialize(names)
-          @name = names
-          super("Can't find property '#{names.inspect}'")
-        end
-      end
-
-      class UnknownLink < StandardError
-        attr_reader :name
-
-        def initialize(name)
-          @name = name
-          super("Can't find link '#{name}'")
-        end
-      end
-
-      # Dotted names in nested Hashes.
-      module PropertyHelper
-        # No check of what lies on the way: a String answers `[]` with a substring, and templates may rely on it.
-        def lookup_property(collection, name)
-          return nil if collection.nil?
-
-          name.split('.').each do |key|
-            collection = collection[key]
-            return nil if collection.nil?
-          end
-          collection
-        end
-
-        def copy_property(destination, source, name, default = nil)
-          value = lookup_property(source, name)
-          set_property(destination, name, value.nil? ? default : value)
-        end
-
-        def set_property(destination, name, value)
-          *parents, last = name.split('.')
-          parents.each { |key| destination = (destination[key] ||= {}) }
-          destination[last] = value
-        end
-
-        def sort_property(property)
-          return property unless property.is_a?(Hash)
-
-          property.each { |key, value| property[key] = sort_property(value) }.sort.to_h
-        end
-
-        def validate_properties_format(properties, name)
-          parents = name.split('.')[0...-1]
-          parents.each do |key|
-            properties = properties[key]
-            return if properties.nil?
-            next if properties.is_a?(Hash)
-
-            raise "Property '#{name}' expects a hash, but received '#{properties.class}'"
-          end
-        end
-      end
-
-      # What `p` and `if_p` need: a Hash of properties.
-      module Lookup
-        include PropertyHelper
-
+module Boson
+  # `p` and `if_p` over a Hash of properties: methods of each class that has them, as in BOSH, because a template may
+  # replace them.
+  module Lookup
+    def self.define(owner, properties)
+      owner.class_eval(<<~RUBY, '<boson>/lookup.rb', 1)
         def p(*args)
           names = Array(args[0])
           names.each do |name|
-            value = lookup_property(boson_properties, name)
+            value = lookup_property(#{properties}, name)
             return value unless value.nil?
           end
           return args[1] if args.length == 2
 
-          raise UnknownProperty.new(names)
+          raise Bosh::Common::Template::UnknownProperty.new(names)
         end
 
         def if_p(*names)
           values = names.map do |name|
-            value = lookup_property(boson_properties, name)
-            return EvaluationContext::ActiveElseBlock.new(self) if value.nil?
+            value = lookup_property(#{properties}, name)
+            return Bosh::Common::Template::EvaluationContext::ActiveElseBlock.new(self) if value.nil?
 
             value
           end
           yield(*values)
-          EvaluationContext::InactiveElseBlock.new
+          Bosh::Common::Template::EvaluationContext::InactiveElseBlock.new
+        end
+      RUBY
+    end
+  end
+
+  # Stands for a BackCompatOpenStruct and builds of it only what is asked for: `spec.index` must not pay for the
+  # properties and links of a job.
+  class LazySpec < BasicObject
+    %i[== != ! equal? instance_eval instance_exec].each { |name| undef_method(name) }
+
+    def initialize(raw, build)
+      @raw = raw
+      @build = build
+      @built = {}
+      @whole = nil
+    end
+
+    def method_missing(name, *args, **options, &block)
+      if @whole.nil? && args.empty? && options.empty? && block.nil? && @raw.key?(key = name.name)
+        return @built.fetch(key) { @built[key] = @build.call(@raw[key]) }
+      end
+      whole.public_send(name, *args, **options, &block)
+    end
+
+    def respond_to_missing?(name, all = false)
+      whole.respond_to?(name, all)
+    end
+
+    def whole
+      @whole ||= ::Bosh::Common::Template::EvaluationContext::BackCompatOpenStruct.new(
+        @raw.to_h { |key, value| [key, @built.fetch(key) { @build.call(value) }] }
+      )
+    end
+  end
+end
+
+module Bosh::Common
+  module Template
+    class UnknownProperty < StandardError
+      attr_reader :name
+
+      def initialize(names)
+        @name = names
+        super("Can't find property '#{names.inspect}'")
+      end
+    end
+
+    class UnknownLink < StandardError
+      attr_reader :name
+
+      def initialize(name)
+        @name = name
+        super("Can't find link '#{name}'")
+      end
+    end
+
+    class InvalidPropertyType < StandardError; end
+
+    # Dotted names in nested Hashes.
+    module PropertyHelper
+      # No check of what lies on the way: a String answers `[]` with a substring, and templates may rely on it.
+      def lookup_property(collection, name)
+        return nil if collection.nil?
+
+        name.split('.').each do |key|
+          collection = collection[key]
+          return nil if collection.nil?
+        end
+        collection
+      end
+
+      def copy_property(destination, source, name, default = nil)
+        validate_properties_format(source, name)
+        value = lookup_property(source, name)
+        set_property(destination, name, value.nil? ? default : value)
+      end
+
+      def set_property(destination, name, value)
+        *parents, last = name.split('.')
+        parents.each { |key| destination = (destination[key] ||= {}) }
+        destination[last] = value
+      end
+
+      def sort_property(property)
+        return property unless property.is_a?(Hash)
+
+        property.each { |key, value| property[key] = sort_property(value) }.sort.to_h
+      end
+
+      def validate_properties_format(properties, name)
+        name.split('.').each do |key|
+          unless properties.is_a?(Hash)
+            raise InvalidPropertyType, "Property '#{name}' expects a hash, but received '#{properties.class}'"
+          end
+
+          properties = properties[key]
+          break if properties.nil?
+        end
+      end
+    end
+
+    # An instance of a link's provider.
+    class EvaluationLinkInstance
+      include PropertyHelper
+      Boson::Lookup.define(self, :@properties)
+      attr_reader :name, :index, :id, :az, :address, :properties, :bootstrap
+
+      def initialize(facts)
+        @name, @index, @id, @az, @address, @properties, @bootstrap =
+          facts.values_at('name', 'index', 'id', 'az', 'address', 'properties', 'bootstrap')
+      end
+    end
+
+    # What `link(name)` gives.
+    class EvaluationLink
+      include PropertyHelper
+      Boson::Lookup.define(self, :@properties)
+      attr_reader :instances, :properties
+
+      def initialize(instances, properties, address)
+        @instances = instances
+        @properties = properties
+        @address = address
+      end
+
+      # In a pod a group has one address, the same for every criterion (BOSH: a query by DNS).
+      def address(criteria = {})
+        criteria.merge({})
+        @address
+      end
+    end
+
+    class EvaluationContext
+      include PropertyHelper
+      Boson::Lookup.define(self, :@raw_properties)
+
+      # `if_p` that found nothing.
+      class ActiveElseBlock
+        def initialize(context)
+          @context = context
+        end
+
+        def else
+          yield
+        end
+
+        def else_if_p(*names, &block)
+          @context.if_p(*names, &block)
+        end
+
+        def else_if_link(name, &block)
+          @context.if_link(name, &block)
         end
       end
 
-      # An instance of a link's provider.
-      class EvaluationLinkInstance
-        include Lookup
-        attr_reader :name, :index, :id, :az, :address, :properties, :bootstrap
+      # `if_p` that found everything.
+      class InactiveElseBlock
+        def else; end
 
-        def initialize(facts)
-          @name, @index, @id, @az, @address, @properties, @bootstrap =
-            facts.values_at('name', 'index', 'id', 'az', 'address', 'properties', 'bootstrap')
-        end
-
-        def boson_properties = @properties
-        private :boson_properties
-      end
-
-      # What `link(name)` gives.
-      class EvaluationLink
-        include Lookup
-        attr_reader :instances, :properties
-
-        def initialize(instances, properties, address)
-          @instances = instances
-          @properties = properties
-          @address = address
-        end
-
-        # In a pod a group has one address, the same for every criterion (BOSH: a query by DNS).
-        def address(_criteria = {})
-          @address
-        end
-
-        def boson_properties = @properties
-        private :boson_properties
-      end
-
-      class EvaluationContext
-        include Lookup
-
-        # `if_p` that found nothing.
-        class ActiveElseBlock
-          def initialize(context)
-            @context = context
-          end
-
-          def else
-            yield
-          end
-
-          def else_if_p(*names, &block)
-            @context.if_p(*names, &block)
-          end
-
-          def else_if_link(name, &block)
-            @context.if_link(name, &block)
-          end
-        end
-
-        # `if_p` that found everything.
-        class InactiveElseBlock
-          def else; end
-
-          def else_if_p(*_names)
-            InactiveElseBlock.new
-          end
-
-          def else_if_link(_name)
-            InactiveElseBlock.new
-          end
-        end
-
-        # Templates find a network by `spec.networks.methods(false).first`.
-        class BackCompatOpenStruct < OpenStruct
-          def methods(regular = true)
-            regular ? super(regular) : marshal_dump.keys.map(&:to_sym)
-          end
-        end
-
-        # Stands for a BackCompatOpenStruct and builds of it only what is asked for: `spec.index` must not pay for the
-        # properties and links of a job.
-        class LazySpec < BasicObject
-          %i[== != ! equal? instance_eval instance_exec].each { |name| undef_method(name) }
-
-          def initialize(raw, build)
-            @raw = raw
-            @build = build
-            @built = {}
-            @whole = nil
-          end
-
-          def method_missing(name, *args, **options, &block)
-            if @whole.nil? && args.empty? && options.empty? && block.nil? && @raw.key?(key = name.name)
-              return @built.fetch(key) { @built[key] = @build.call(@raw[key]) }
-            end
-            whole.public_send(name, *args, **options, &block)
-          end
-
-          def respond_to_missing?(name, all = false)
-            whole.respond_to?(name, all)
-          end
-
-          def whole
-            @whole ||= BackCompatOpenStruct.new(
-              @raw.to_h { |key, value| [key, @built.fetch(key) { @build.call(value) }] }
-            )
-          end
-        end
-
-        attr_reader :name, :index, :raw_properties
-
-        # `eager` builds the structs at once, where the template could tell the difference.
-        def initialize(spec, eager = false)
-          @name = spec['name']
-          @index = spec['index']
-          @raw_properties = spec['properties'] || {}
-          @links = spec['links'] || {}
-          @boson_spec = spec
-          @dns_encoder = nil
-          return unless eager
-
-          @properties = openstruct(@raw_properties)
-          @spec = openstruct(spec, BackCompatOpenStruct)
-        end
-
-        def properties
-          @properties ||= openstruct(@raw_properties)
-        end
-
-        def spec
-          @spec ||= LazySpec.new(@boson_spec, ->(value) { openstruct(value, BackCompatOpenStruct) })
-        end
-
-        def get_binding
-          binding
-        end
-
-        def link(name)
-          found = lookup_property(@links, name)
-          raise UnknownLink.new(name) if found.nil? || !found.has_key?('instances')
-
-          create_evaluation_link(found)
-        end
-
-        def if_link(name)
-          found = lookup_property(@links, name)
-          return ActiveElseBlock.new(self) if found.nil? || !found.has_key?('instances')
-
-          yield(create_evaluation_link(found))
+        def else_if_p(*_names)
           InactiveElseBlock.new
         end
 
-        # Messages of NameError show their receiver on older Rubies; a context holds every secret of its job.
-        def inspect
-          '#<Bosh::Common::Template::EvaluationContext>'
+        def else_if_link(_name)
+          InactiveElseBlock.new
         end
+      end
 
-        private
-
-        def boson_properties = @raw_properties
-
-        def create_evaluation_link(found)
-          instances = found['instances'].map { |facts| EvaluationLinkInstance.new(facts) }
-          EvaluationLink.new(instances, found['properties'], found['address'])
+      # Templates find a network by `spec.networks.methods(false).first`.
+      class BackCompatOpenStruct < OpenStruct
+        def methods(regular = true)
+          regular ? super(regular) : marshal_dump.keys.map(&:to_sym)
         end
+      end
 
-        def openstruct(object, struct = OpenStruct)
-          case object
-          when Hash then struct.new(object.transform_values { |value| openstruct(value, struct) })
-          when Array then object.map { |item| openstruct(item, struct) }
-          else object
-          end
+      attr_reader :name, :index, :raw_properties
+
+      # `eager` builds the structs at once, where the template could tell the difference.
+      def initialize(spec, eager = false)
+        @name = spec['name']
+        @index = spec['index']
+        @spec = openstruct(spec, BackCompatOpenStruct) if eager
+        @raw_properties = spec['properties'] || {}
+        @properties = openstruct(@raw_properties) if eager
+        @dns_encoder = nil
+        @links = spec['links'] || {}
+        @boson_spec = spec unless eager
+      end
+
+      def ==(other)
+        equal?(other) || %i[spec raw_properties name index properties].all? do |member|
+          other.respond_to?(member) && send(member) == other.send(member)
+        end
+      end
+
+      def properties
+        @properties ||= openstruct(@raw_properties)
+      end
+
+      def spec
+        @spec ||= Boson::LazySpec.new(@boson_spec, ->(value) { openstruct(value, BackCompatOpenStruct) })
+      end
+
+      def get_binding
+        binding
+      end
+
+      def link(name)
+        found = lookup_property(@links, name)
+        raise UnknownLink.new(name) if found.nil? || !found.has_key?('instances')
+
+        create_evaluation_link(found)
+      end
+
+      def if_link(name)
+        found = lookup_property(@links, name)
+        return ActiveElseBlock.new(self) if found.nil? || !found.has_key?('instances')
+
+        yield(create_evaluation_link(found))
+        InactiveElseBlock.new
+      end
+
+      # Messages of NameError show their receiver on older Rubies; a context holds every secret of its job.
+      def inspect
+        '#<Bosh::Common::Template::EvaluationContext>'
+      end
+
+      private
+
+      def create_evaluation_link(found)
+        instances = found['instances'].map { |facts| EvaluationLinkInstance.new(facts) }
+        EvaluationLink.new(instances, found['properties'], found['address'])
+      end
+
+      def openstruct(object, struct = OpenStruct)
+        case object
+        when Hash then struct.new(object.transform_values { |value| openstruct(value, struct) })
+        when Array then object.map { |item| openstruct(item, struct) }
+        else object
         end
       end
     end
   end
 end
+
+# The name that releases older than today's director know.
+Bosh::Template = Bosh::Common::Template

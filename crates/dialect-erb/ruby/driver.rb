@@ -48,8 +48,6 @@ module Boson
       rescue ArgumentError
         return error.to_s
       end
-      return error.to_s if [nil, true, false].include?(receiver)
-
       text = error.to_s
       head = text[/\A(undefined (?:local variable or )?method .|private method .|protected method .)/]
       return text unless head
@@ -59,6 +57,7 @@ module Boson
 
     def kind_of(object)
       case object
+      when nil, true, false then object.inspect
       when Class then "class #{object}"
       when Module then object.equal?(TOPLEVEL_BINDING.receiver) ? 'main' : "module #{object}"
       else "an instance of #{Kernel.instance_method(:class).bind_call(object)}"

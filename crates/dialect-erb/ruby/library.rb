@@ -24,7 +24,8 @@ module Boson
     STAND_INS = [
       ['json', Object, %i[to_json]], ['yaml', Object, %i[to_yaml]],
       ['shellwords', String, %i[shellescape shellsplit]], ['shellwords', Array, %i[shelljoin]],
-      ['set', Enumerable, %i[to_set]], ['uri', Kernel, %i[URI]], ['bigdecimal', Kernel, %i[BigDecimal]],
+      ['set', Enumerable, %i[to_set]], ['uri', Kernel, %i[URI]], ['pp', Kernel, %i[pretty_inspect]],
+      ['bigdecimal', Kernel, %i[BigDecimal]],
       ['time', Time, %i[iso8601 xmlschema httpdate rfc2822 rfc822]],
       ['date', Time, %i[to_date to_datetime]], ['tmpdir', Dir.singleton_class, %i[mktmpdir tmpdir]],
       ['time', Time.singleton_class, %i[parse strptime iso8601 xmlschema httpdate rfc2822]],

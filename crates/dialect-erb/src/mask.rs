@@ -30,7 +30,8 @@ impl Mask {
             author.push('\n');
             author.push_str(&name);
         }
-        let mut secrets: Vec<String> = secrets.into_iter().filter(|s| s.chars().count() >= SHORTEST).collect();
+        let telling = |s: &String| s.chars().count() >= SHORTEST && !COMMON.contains(&s.as_str());
+        let mut secrets: Vec<String> = secrets.into_iter().filter(telling).collect();
         secrets.sort_by_key(|s| std::cmp::Reverse(s.len()));
         Mask { secrets, author }
     }
@@ -157,6 +158,7 @@ fn collect(value: &Value, secrets: &mut BTreeSet<String>, names: &mut BTreeSet<S
             secrets.extend(text.lines().map(str::to_owned));
             secrets.insert(text);
         }
+        Value::Nil | Value::Bool(_) => {}
         other => secrets.extend(other.scalar_to_s()),
     }
 }

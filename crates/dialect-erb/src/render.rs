@@ -8,7 +8,7 @@ use problem::Problem;
 use ruby::Vm;
 use template::Source;
 
-use crate::{analysis, mask::Mask, scanner};
+use crate::{analysis, eager::needs_whole_structs, mask::Mask, scanner};
 
 /// BOSH's evaluation context on a running VM.
 pub struct Renderer<'vm> {
@@ -93,6 +93,7 @@ impl<'vm> Renderer<'vm> {
                     preload.push(feature);
                 }
             }
+            let eager = facts.eager || needs_whole_structs(&unit.source.text, facts.leaves_nothing_behind);
             let code = if scanner::has_magic_comment(&unit.source.text) {
                 analysis::delegate(&unit.source.text)
             } else {
@@ -103,7 +104,7 @@ impl<'vm> Renderer<'vm> {
                 ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
                 ("code", utf8(code)),
                 ("fresh", Value::Bool(!facts.leaves_nothing_behind)),
-                ("eager", Value::Bool(facts.eager || eager_contexts[unit.context])),
+                ("eager", Value::Bool(eager || eager_contexts[unit.context])),
             ])
         });
         let encoded = Value::array(encoded.collect::<Vec<_>>());

@@ -14,6 +14,9 @@ pub fn compile(template: &[u8]) -> Vec<u8> {
             None => {
                 let (text_end, token, next) = next_opening(template, at);
                 compiler.content.extend_from_slice(&template[at..text_end]);
+                if &template[at..text_end] == b"\n" {
+                    compiler.flush();
+                }
                 compiler.opening(token, &mut tag);
                 next
             }
@@ -182,6 +185,9 @@ impl Compiler {
         match kind {
             Tag::Code if content.ends_with(b"\n") => {
                 content.pop();
+                if content.ends_with(b"\r") {
+                    content.pop();
+                }
                 self.push(&content);
                 self.new_line();
             }

@@ -45,6 +45,15 @@ pub(crate) fn bind(
                 continue;
             }
         };
+        if let Some(class) = odd_key(value) {
+            let message = format!(
+                "Property '{}' has a key of class {class}, and templates see Hashes as structs: undefined method 'to_sym'",
+                definition.name
+            );
+            let problem = property_problem(manifest, group, job, &definition.name, message);
+            problems.push(problem.hint("BOSH evaluates no template of such a job: put the key in quotes"));
+            continue;
+        }
         match property::sort(value) {
             Ok(sorted) => property::set(&mut bound, &definition.name, sorted),
             Err(why) => {
@@ -54,6 +63,18 @@ pub(crate) fn bind(
         }
     }
     if problems.is_empty() { Ok(Value::Map(Rc::new(bound))) } else { Err(problems) }
+}
+
+/// The class of a key that OpenStruct cannot hold; every evaluation context is full of OpenStructs.
+fn odd_key(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Map(map) => map.iter().find_map(|(key, inner)| match key {
+            Value::Str(_) | Value::Symbol(_) => odd_key(inner),
+            other => Some(other.class_name()),
+        }),
+        Value::Array(items) => items.iter().find_map(odd_key),
+        _ => None,
+    }
 }
 
 fn property_problem(manifest: &Manifest, group: &InstanceGroup, job: &Job, name: &str, message: String) -> Problem {

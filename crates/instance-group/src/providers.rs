@@ -146,7 +146,7 @@ impl Owner<'_> {
                     problems.push(self.problem("provides", message));
                     return None;
                 }
-                Some((entry.get("as").and_then(Value::as_str).unwrap_or(link).to_owned(), true))
+                Some((entry.get("as").and_then(Value::scalar_to_s).unwrap_or_else(|| link.to_owned()), true))
             }
             Some(_) => {
                 let message = format!(
@@ -177,8 +177,9 @@ impl Owner<'_> {
             let definition = self.spec.property(name);
             let value = match (property::lookup(&given, name), definition) {
                 (Found::Value(value), _) => value,
-                (Found::Absent, Some(definition)) => &definition.default,
-                (Found::Absent, None) => {
+                // BOSH: below `false` there is nothing, below other values nothing can be looked for.
+                (Found::Absent | Found::NotAHash("FalseClass"), Some(definition)) => &definition.default,
+                (Found::Absent | Found::NotAHash("FalseClass"), None) => {
                     let message =
                         format!("Link property {name} in template {} is not defined in release spec", self.job.name);
                     problems.push(self.problem("provides", message));

@@ -1,3 +1,4 @@
 //! Helpers for tests; never in a shipped executable.
 
 pub mod files;
+pub mod random;

@@ -1,0 +1,139 @@
+//! Every feature of templates, job specs, properties and links, through the real `plan` and `render-jobs`.
+//!
+//! The expected bytes are those of BOSH's rules; a new case starts with them. All features of a kind share a group, so
+//! that a handful of processes serve them.
+
+use std::fs;
+use std::path::Path;
+
+use e2e::corpus::{self, Feature};
+use e2e::{Outcome, UPDATE, run};
+use libtest_mimic::{Arguments, Failed, Trial};
+use tempfile::TempDir;
+
+fn main() {
+    let mut trials = of_kind("render", rendered);
+    trials.extend(of_kind("fail", failed));
+    trials.extend(features("refuse").into_iter().map(|feature| {
+        let name = format!("refuse/{}", feature.name);
+        Trial::test(name, move || compare(&feature, "errors", refused(&feature).as_bytes()))
+    }));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn features(kind: &str) -> Vec<Feature> {
+    let features = Feature::all(kind).unwrap_or_else(|e| panic!("corpus/{kind}: {e}"));
+    assert!(!features.is_empty(), "corpus/{kind} is empty");
+    features
+}
+
+/// What came of a feature: file by file, or why nothing did.
+type Came = Result<Vec<(String, Vec<u8>)>, String>;
+
+/// One trial for each feature of a kind, all of them from one run.
+fn of_kind(kind: &'static str, run: fn(&[Feature]) -> Vec<Came>) -> Vec<Trial> {
+    let features = features(kind);
+    // Listing the tests runs nothing.
+    let listing = Arguments::from_args().list;
+    let came = if listing { features.iter().map(|_| Ok(Vec::new())).collect() } else { run(&features) };
+    let trials = features.into_iter().zip(came).map(|(feature, came)| {
+        Trial::test(format!("{kind}/{}", feature.name), move || {
+            for (file, bytes) in came? {
+                compare(&feature, &file, &bytes)?;
+            }
+            Ok(())
+        })
+    });
+    trials.collect()
+}
+
+/// Plans the group of the features.
+fn planned(group: &str, features: &[Feature]) -> (TempDir, Outcome) {
+    let work = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+    corpus::write(work.path(), group, features).unwrap_or_else(|e| panic!("{e}"));
+    let environment = [("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "."), ("KUBE_NAMESPACE", "ns")];
+    let outcome = run(&["plan", "--output-dir", "output"], &environment, work.path());
+    (work, outcome)
+}
+
+fn render(work: &Path, group: &str) -> Outcome {
+    let output = fs::read(work.join("output").join(group).join("ig-resolved/output.json")).unwrap_or_default();
+    let output: serde_json::Value = serde_json::from_slice(&output).unwrap_or_default();
+    let properties = output["properties.yaml"].as_str().unwrap_or_default();
+    fs::write(work.join("properties.yaml"), properties).unwrap_or_else(|e| panic!("{e}"));
+    let environment = [
+        ("BOSH_MANIFEST_PATH", "properties.yaml"),
+        ("JOBS_DIR", "."),
+        ("OUTPUT_DIR", "jobs"),
+        ("INSTANCE_GROUP_NAME", group),
+        ("AZ_INDEX", "2"),
+        ("POD_ORDINAL", "0"),
+        ("POD_IP", "10.0.0.7"),
+    ];
+    run(&["render-jobs"], &environment, work)
+}
+
+fn rendered(features: &[Feature]) -> Vec<Came> {
+    let (work, plan) = planned("render", features);
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    let outcome = render(work.path(), "render");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    features
+        .iter()
+        .map(|feature| {
+            feature
+                .templates
+                .iter()
+                .map(|name| {
+                    let path = work.path().join("jobs").join(&feature.name).join(name);
+                    fs::read(&path).map(|bytes| (name.clone(), bytes)).map_err(|e| format!("{}: {e}", path.display()))
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn failed(features: &[Feature]) -> Vec<Came> {
+    let (work, plan) = planned("fail", features);
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    let outcome = render(work.path(), "fail");
+    assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
+    assert!(!work.path().join("jobs").exists(), "something was written");
+    let head = "error: Unable to render instance groups for deployment. Errors are:\n  - Unable to render jobs for instance group 'fail'. Errors are:\n";
+    assert!(outcome.stderr.starts_with(head), "{}", outcome.stderr);
+    let report: Vec<&str> = outcome.stderr.lines().skip(2).take_while(|line| line.starts_with("    ")).collect();
+    features
+        .iter()
+        .map(|feature| {
+            let header = format!("    - Unable to render templates for job '{}'. Errors are:", feature.name);
+            let at = report.iter().position(|line| *line == header).ok_or(format!("nothing of {}", feature.name))?;
+            let own = report[at + 1..].iter().take_while(|line| line.starts_with("      "));
+            let text = own.fold(String::new(), |text, line| {
+                let line = &line[6..];
+                text + line.strip_prefix("- ").unwrap_or(line) + "\n"
+            });
+            Ok(vec![("errors".to_owned(), text.into_bytes())])
+        })
+        .collect()
+}
+
+/// What `plan` says, but for the places: they lie in a manifest that is made for the test.
+fn refused(feature: &Feature) -> String {
+    let (work, outcome) = planned("refuse", std::slice::from_ref(feature));
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(!work.path().join("output").exists(), "something was written");
+    let lines = outcome.stderr.lines().filter(|line| !line.trim_start().starts_with("-->"));
+    lines.fold(String::new(), |text, line| text + line + "\n")
+}
+
+fn compare(feature: &Feature, file: &str, came: &[u8]) -> Result<(), Failed> {
+    let expected = feature.file(file);
+    if expected == came {
+        return Ok(());
+    }
+    if std::env::var_os(UPDATE).is_some() {
+        return fs::write(feature.directory.join(file), came).map_err(Failed::from);
+    }
+    let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!("{file}\n  expected {:?}\n  came     {:?}", show(&expected), show(came)).into())
+}
