@@ -21,7 +21,7 @@ demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release,
 	@e2e/demo
 
 test: deps ## Run all tests that need no Kubernetes cluster
-	@cargo test --workspace --locked --no-fail-fast
+	@.ci/tests
 
 bench: deps ## Measure plan, render-jobs and copy-jobs against plain Ruby and cp (docs/benchmarks.md)
 	@cargo bench --locked -p e2e
