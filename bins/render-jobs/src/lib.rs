@@ -2,20 +2,21 @@
 //!
 //! Everything is rendered in memory and committed at once; a failure changes nothing.
 
+mod failed;
 mod identity;
 mod options;
 mod sources;
 mod tree;
 
 use dialect_erb::render::Settings;
-use dialect_erb::report::{Entry, did_you_mean, report};
-use dialect_erb::{Failure, Renderer, Unit};
+use dialect_erb::{Renderer, Unit};
+use failed::Failed;
 use instance_group::{Instance, Resolved};
 use jobs_src::JobsSrc;
 pub use options::Options;
-use problem::{IoContext, Note, Place, Problem, Result};
+use problem::{IoContext, Place, Problem, Result};
 use ruby::{Document, Vm};
-use sources::JobSources;
+use sources::Template;
 use startup::{Common, Steps};
 use template::RenderedFile;
 
@@ -31,11 +32,13 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let group = read_group(&vm, &request)?;
     let instance = identity::of_this_pod(&group, &request)?;
     steps.done("read the resolved group");
-    let jobs = sources::read(&vm, &group, &JobsSrc::below(&request.jobs_dir))?;
+    let jobs_src = JobsSrc::below(&request.jobs_dir);
+    let jobs = sources::read(&group, &jobs_src)?;
     steps.done("read the job sources");
     let renderer = Renderer::new(&vm, Settings::default())?;
     steps.done("loaded the evaluation context");
-    let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?;
+    let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?
+        .map_err(|failed| failed::report_of(&vm, &jobs_src, &group, &jobs, &failed))?;
     steps.done("rendered");
     tree::commit(&request, &group, &rendered)?;
     steps.done("committed");
@@ -80,31 +83,31 @@ fn render(
     renderer: &Renderer,
     group: &Resolved,
     instance: &Instance,
-    jobs: &[JobSources],
+    jobs: &[Vec<Template>],
     ip: Option<&str>,
-) -> Result<Vec<RenderedJob>> {
+) -> Result<std::result::Result<Vec<RenderedJob>, Vec<Failed>>> {
     let mut contexts = Vec::new();
     let mut units = Vec::new();
-    for (job, sources) in group.jobs.iter().zip(jobs) {
+    for (job, templates) in group.jobs.iter().zip(jobs) {
         let identity = Instance::new(&group.domain, &group.name, &job.name, instance.index, instance.az.clone());
         contexts.push(group.spec(job, &identity, ip));
-        for template in &sources.templates {
+        for template in templates {
             units.push(Unit { context: contexts.len() - 1, job: &job.name, source: &template.source });
         }
     }
     let mut results = renderer.render(&contexts, &units)?.into_iter();
     let mut rendered = Vec::new();
-    let mut entries = Vec::new();
-    for (job, sources) in group.jobs.iter().zip(jobs) {
+    let mut failed = Vec::new();
+    for (j, (job, templates)) in group.jobs.iter().zip(jobs).enumerate() {
         let mut files = Vec::new();
         let mut monit_failed = false;
-        for template in &sources.templates {
+        for (t, template) in templates.iter().enumerate() {
             match results.next() {
                 Some(Ok(content)) => files.push(RenderedFile { destination: template.destination.clone(), content }),
                 // BOSH renders monit first, and where it fails none of the job's templates.
                 Some(Err(failure)) if !monit_failed => {
                     monit_failed = template.is_monit();
-                    entries.push(entry(&job.name, sources, template, &failure));
+                    failed.push(Failed { job: j, template: t, failure });
                 }
                 _ => {}
             }
@@ -112,37 +115,5 @@ fn render(
         files.push(RenderedFile { destination: ".bosh/links.json".into(), content: tree::links_json(&job.provides) });
         rendered.push(RenderedJob { name: job.name.clone(), files });
     }
-    if entries.is_empty() { Ok(rendered) } else { Err(report(&group.name, entries).into()) }
-}
-
-fn entry(job: &str, sources: &JobSources, template: &sources::Template, failure: &Failure) -> Entry {
-    let place = template.source.place(failure.line);
-    Entry {
-        job: job.to_owned(),
-        text: failure.text(&template.source.name),
-        is_monit: template.is_monit(),
-        note: Note { place, hint: hint(job, sources, failure) },
-    }
-}
-
-fn hint(job: &str, sources: &JobSources, failure: &Failure) -> Option<String> {
-    if let Some(link) = &failure.link {
-        let consumed = sources.spec.consumes.iter().map(|c| c.name.as_str());
-        if sources.spec.consumes.iter().any(|c| c.name == *link) {
-            return Some(format!("link '{link}' is optional and was not resolved: use if_link('{link}')"));
-        }
-        return Some(match did_you_mean(link, consumed) {
-            Some(name) => format!("did you mean '{name}'?"),
-            None => format!("job '{job}' does not consume a link '{link}': declare it in its spec"),
-        });
-    }
-    let name = failure.properties.first()?;
-    if sources.spec.property(name).is_some() {
-        return Some(format!("'{name}' has no default: set it in the manifest"));
-    }
-    let declared = sources.spec.properties.iter().map(|p| p.name.as_str());
-    Some(match did_you_mean(name, declared) {
-        Some(meant) => format!("did you mean '{meant}'?"),
-        None => format!("the spec of job '{job}' does not declare '{name}': what is not declared is not there"),
-    })
+    Ok(if failed.is_empty() { Ok(rendered) } else { Err(failed) })
 }

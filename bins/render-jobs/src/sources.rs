@@ -1,19 +1,9 @@
-//! The job specs and templates of a group's releases.
+//! The templates of a group's jobs.
 
-use deployment::JobSpec;
-use instance_group::Resolved;
+use instance_group::{Resolved, ResolvedJob};
 use jobs_src::{JobRef, JobsSrc};
 use problem::{Place, Problem, Problems, Result};
-use ruby::Vm;
 use template::{Source, safe_destination};
-
-/// What a release has for a job.
-pub(crate) struct JobSources {
-    /// The job's spec.
-    pub(crate) spec: JobSpec,
-    /// `monit` first, if there is one, then the templates in the spec's order.
-    pub(crate) templates: Vec<Template>,
-}
 
 /// A template and where it goes.
 pub(crate) struct Template {
@@ -32,30 +22,38 @@ impl Template {
     }
 }
 
-/// Reads the sources of every job of the group; all that is wrong is reported together.
-pub(crate) fn read(vm: &Vm, group: &Resolved, jobs_src: &JobsSrc) -> Result<Vec<JobSources>> {
-    let refs: Vec<JobRef> =
-        group.jobs.iter().map(|j| JobRef { release: j.release.name.clone(), job: j.name.clone() }).collect();
-    let specs = jobs_src.specs(vm, &refs, |_| None)?;
+/// Reads the templates of every job of the group, `monit` first where there is one, then in the order of the job's spec.
+///
+/// # Errors
+/// Everything that is wrong with any of them: missing files, destinations that leave the job or meet.
+pub(crate) fn read(group: &Resolved, jobs_src: &JobsSrc) -> Result<Vec<Vec<Template>>> {
     let mut problems = Vec::new();
-    let mut jobs = Vec::new();
-    for (job, spec) in refs.iter().zip(specs) {
-        let templates = templates(jobs_src, job, &spec, &mut problems);
-        jobs.push(JobSources { spec, templates });
-    }
+    let jobs = group.jobs.iter().map(|job| templates(jobs_src, job, &mut problems)).collect();
     Problems::check(problems)?;
     Ok(jobs)
 }
 
-fn templates(jobs_src: &JobsSrc, job: &JobRef, spec: &JobSpec, problems: &mut Vec<Problem>) -> Vec<Template> {
+/// Where a job's sources are.
+pub(crate) fn job_ref(job: &ResolvedJob) -> JobRef {
+    JobRef { release: job.release.name.clone(), job: job.name.clone() }
+}
+
+fn templates(jobs_src: &JobsSrc, job: &ResolvedJob, problems: &mut Vec<Problem>) -> Vec<Template> {
+    let of = job_ref(job);
     let mut templates: Vec<Template> = Vec::new();
-    match jobs_src.monit(job) {
+    if !jobs_src.job(&of).is_dir() {
+        let message = format!("Job '{}' not found in release '{}'", of.job, of.release);
+        let place = Place::file(jobs_src.job(&of).display().to_string());
+        problems.push(Problem::input(message).at(place).hint("has copy-jobs run in the release's image?"));
+        return templates;
+    }
+    match jobs_src.monit(&of) {
         Ok(monit) => templates.extend(monit.map(|source| Template { source, destination: MONIT.into() })),
         Err(found) => problems.extend(found.into_vec()),
     }
-    for (name, destination) in &spec.templates {
-        let place = || Place::file(jobs_src.job(job).display().to_string());
-        let of_job = format!("job '{}' of release '{}'", job.job, job.release);
+    for (name, destination) in &job.templates {
+        let place = || Place::file(jobs_src.job(&of).display().to_string());
+        let of_job = format!("job '{}' of release '{}'", of.job, of.release);
         let destination = match safe_destination(destination) {
             Ok(destination) => destination,
             Err(found) => {
@@ -69,7 +67,7 @@ fn templates(jobs_src: &JobsSrc, job: &JobRef, spec: &JobSpec, problems: &mut Ve
             problems.push(Problem::input(message).at(place()).because(of_job));
             continue;
         }
-        match jobs_src.template(job, name) {
+        match jobs_src.template(&of, name) {
             Ok(source) => templates.push(Template { source, destination }),
             Err(found) => problems.extend(found.into_vec()),
         }

@@ -1,6 +1,6 @@
 # What BOSH's templates are evaluated in: the binding and everything reachable from it.
 # Names, visibility and messages are BOSH's (bosh-common, Bosh::Common::Template), because templates see them.
-require 'ostruct'
+Boson.feature('ostruct')
 
 module Bosh
   module Common; end

@@ -7,7 +7,7 @@ module Boson
     # `request`: "contexts" (specs), "units" ({"context", "file", "code", "fresh", "eager"}), "preload" (features),
     # "workers", "timeout" (seconds for each unit). Gives for each unit [true, bytes] or [false, facts].
     def render(request)
-      request['preload'].each { |feature| require feature }
+      request['preload'].each { |feature| Boson.feature(feature) }
       pool = Pool.new(request)
       pool.run
     ensure
@@ -74,6 +74,7 @@ module Boson
 
     # Forks workers, hands each a run of units, collects what they send.
     class Pool
+      TEMPLATES_WITHOUT_GC = 60
       Worker = Struct.new(:pid, :pipe, :units, :buffer, :deadline)
 
       def initialize(request)
@@ -125,7 +126,9 @@ module Boson
       def work(units, writer)
         Process.setpgid(0, 0)
         [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
-        units.each do |i|
+        units.each_with_index do |i, done|
+          # A few templates need no collector; many must not grow the process without end.
+          GC.enable if done == TEMPLATES_WITHOUT_GC
           unit = @units[i]
           unit['fresh'] ? apart(unit, writer) : send_result(writer, Templates.evaluate(@contexts, unit))
         end

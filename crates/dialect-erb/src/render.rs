@@ -70,6 +70,7 @@ impl Failure {
 impl<'vm> Renderer<'vm> {
     /// Loads BOSH's evaluation context into the VM; once per VM.
     pub fn new(vm: &'vm Vm, settings: Settings) -> problem::Result<Renderer<'vm>> {
+        vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
         vm.load_source("library", include_str!("../ruby/library.rb"))?;
         vm.load_source("context", include_str!("../ruby/context.rb"))?;
         vm.load_source("driver", include_str!("../ruby/driver.rb"))?;
@@ -81,46 +82,66 @@ impl<'vm> Renderer<'vm> {
     /// # Errors
     /// Only where the VM itself fails; what a template does wrong is in its own result.
     pub fn render(&self, contexts: &[Value], units: &[Unit]) -> problem::Result<Vec<Result<Vec<u8>, Failure>>> {
-        if units.is_empty() {
-            return Ok(Vec::new());
-        }
+        // BOSH fails a job that OpenStruct cannot hold, whatever its templates use.
+        let eager: Vec<bool> = contexts.iter().map(has_odd_keys).collect();
+        let has_code = |unit: &Unit| eager[unit.context] || scanner::has_tags(&unit.source.text);
+        let (encoded, preload) = self.encode(units, has_code, &eager);
+        let mut results = self.evaluate(contexts, encoded, preload)?.into_iter();
+        units
+            .iter()
+            .map(|unit| {
+                if !has_code(unit) {
+                    return Ok(Ok(unit.source.text.clone()));
+                }
+                let result = results.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
+                Ok(outcome(&result, &contexts[unit.context], unit))
+            })
+            .collect()
+    }
+
+    /// The units that hold code, as the driver wants them, and the libraries that they will use.
+    fn encode(
+        &self,
+        units: &[Unit],
+        has_code: impl Fn(&Unit) -> bool,
+        eager: &[bool],
+    ) -> (Vec<Value>, Vec<&'static str>) {
         let mut preload: Vec<&'static str> = Vec::new();
-        let eager_contexts: Vec<bool> = contexts.iter().map(has_odd_keys).collect();
-        let encoded = units.iter().map(|unit| {
-            let facts = analysis::analyse(&unit.source.text);
+        let mut encoded = Vec::new();
+        for unit in units.iter().filter(|unit| has_code(unit)) {
+            let text = &unit.source.text;
+            let facts = analysis::analyse(text);
             for feature in facts.features {
                 if !preload.contains(&feature) {
                     preload.push(feature);
                 }
             }
-            let eager = facts.eager || needs_whole_structs(&unit.source.text, facts.leaves_nothing_behind);
-            let code = if scanner::has_magic_comment(&unit.source.text) {
-                analysis::delegate(&unit.source.text)
-            } else {
-                scanner::compile(&unit.source.text)
-            };
-            Value::map([
+            let eager = eager[unit.context] || facts.eager || needs_whole_structs(text, facts.leaves_nothing_behind);
+            let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
+            encoded.push(Value::map([
                 ("context", Value::Int(unit.context as i64)),
                 ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
                 ("code", utf8(code)),
                 ("fresh", Value::Bool(!facts.leaves_nothing_behind)),
-                ("eager", Value::Bool(eager || eager_contexts[unit.context])),
-            ])
-        });
-        let encoded = Value::array(encoded.collect::<Vec<_>>());
+                ("eager", Value::Bool(eager)),
+            ]));
+        }
+        (encoded, preload)
+    }
+
+    fn evaluate(&self, contexts: &[Value], units: Vec<Value>, preload: Vec<&str>) -> problem::Result<Vec<Value>> {
+        if units.is_empty() {
+            return Ok(Vec::new());
+        }
         let request = Value::map([
             ("contexts", Value::array(contexts.iter().cloned())),
-            ("units", encoded),
+            ("units", Value::array(units)),
             ("preload", Value::array(preload.into_iter().map(Value::str))),
             ("workers", Value::Int(self.settings.workers as i64)),
             ("timeout", Value::Int(i64::from(self.settings.timeout))),
         ]);
         let reply = self.vm.call("render", request).map_err(|e| e.internal("render templates").because(&e.message))?;
-        let results = reply.as_array().unwrap_or_default();
-        if results.len() != units.len() {
-            return Err(Problem::internal("the embedded Ruby lost templates").into());
-        }
-        Ok(units.iter().zip(results).map(|(unit, result)| outcome(result, &contexts[unit.context], unit)).collect())
+        Ok(reply.as_array().unwrap_or_default().to_vec())
     }
 }
 

@@ -43,6 +43,11 @@ pub fn compile(template: &[u8]) -> Vec<u8> {
     compiler.script
 }
 
+/// Whether a template is more than the text that it renders to.
+pub fn has_tags(template: &[u8]) -> bool {
+    find(template, 0, b"<%").is_some()
+}
+
 /// The pieces of Ruby code in a template, in order, without their tags.
 pub fn fragments(template: &str) -> Vec<&str> {
     let bytes = template.as_bytes();

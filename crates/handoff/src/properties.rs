@@ -58,6 +58,9 @@ fn encode_job(job: &ResolvedJob) -> Value {
     quarks.set("consumes_types", Value::Map(Rc::new(types)));
     quarks.set("provides", Value::array(provides));
     quarks.set("instances", Value::array(job.instances.iter().map(Instance::to_value)));
+    let templates =
+        job.templates.iter().map(|(source, destination)| (source.as_str(), Value::str(destination.clone())));
+    quarks.set("templates", Value::map(templates));
     quarks.set("bpm", job.bpm.clone());
     let mut properties = job.properties.as_map().cloned().unwrap_or_default();
     properties.set(QUARKS, Value::Map(Rc::new(quarks)));
@@ -120,6 +123,7 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
             .map(|p| Ok((p.text("name")?, p.text("type")?)))
             .collect::<problem::Result<_>>()?,
         instances: quarks.items("instances")?.iter().map(decode_instance).collect::<problem::Result<_>>()?,
+        templates: quarks.child("templates")?.text_pairs()?,
         bpm: quarks.child("bpm")?.value.clone(),
     })
 }
@@ -189,6 +193,17 @@ impl<'a> Node<'a> {
             .collect())
     }
 
+    /// Keys and values of a Hash of Strings.
+    fn text_pairs(&self) -> problem::Result<Vec<(String, String)>> {
+        let pairs = self.value.as_map().map(Map::iter).into_iter().flatten();
+        pairs
+            .map(|(key, _)| {
+                let key = key.scalar_to_s().unwrap_or_default();
+                Ok((key.clone(), self.text(&key)?))
+            })
+            .collect()
+    }
+
     fn texts(&self, key: &str) -> problem::Result<Vec<String>> {
         let items = self.items(key)?;
         let texts: Option<Vec<String>> = items.iter().map(|n| n.value.as_str().map(str::to_owned)).collect();
@@ -214,6 +229,7 @@ mod tests {
             }],
             provides: vec![("l".into(), "t".into())],
             instances: vec![instance],
+            templates: vec![("a.erb".into(), "config/a".into())],
             bpm: Value::Nil,
         };
         Resolved {

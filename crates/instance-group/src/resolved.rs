@@ -47,6 +47,8 @@ pub struct ResolvedJob {
     pub provides: Vec<(String, String)>,
     /// Every instance of the group as this job sees it.
     pub instances: Vec<Instance>,
+    /// Template source and destination, in the spec's order.
+    pub templates: Vec<(String, String)>,
     /// The `processes` of its rendered `bpm.yml`, once it is rendered.
     pub bpm: Value,
 }
@@ -151,6 +153,7 @@ pub(crate) fn job(
         links,
         provides,
         instances: instances(&deployment.domain, group, &job.name),
+        templates: spec.templates.clone(),
         bpm: Value::Nil,
     }
 }

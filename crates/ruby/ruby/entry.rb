@@ -4,14 +4,54 @@
 # [false, {"class", "message", "line", "column"}]. Only plain values cross.
 Encoding.default_external = Encoding::UTF_8
 Encoding.default_internal = nil
+GC.disable
 
 module Boson
   @operations = {}
+  @sources = {}
+  @files = {}
+  @features = {}
 
   class << self
     # Registers an operation that Rust may call by this name.
     def operation(name, &body)
       @operations[name] = body
+    end
+
+    # Adds an archive of instruction sequences; one that another Ruby made is of no use.
+    def add_archive(archive)
+      archive = Marshal.load(archive)
+      return unless archive['ruby'] == RUBY_DESCRIPTION
+
+      @sources.update(archive['sources'])
+      @files.update(archive['files'])
+      @features.update(archive['features'])
+    end
+
+    # Evaluates a source of ours: what was compiled ahead, else its text.
+    def source(name, text)
+      compiled = @sources.delete(name)
+      return RubyVM::InstructionSequence.load_from_binary(compiled).eval if compiled
+
+      eval(text, TOPLEVEL_BINDING, "<boson>/#{name}.rb", 1)
+    end
+
+    # The compiled form of a library's file, `nil` where it is not in an archive.
+    def compiled(path)
+      binary = @files[path]
+      binary && RubyVM::InstructionSequence.load_from_binary(binary)
+    end
+
+    # Requires a library; where all of it is in an archive, without a look at the disk.
+    def feature(name)
+      paths = @features.delete(name)
+      return require(name) if paths.nil? || paths.any? { |path| path.end_with?('.rb') && !@files.key?(path) }
+
+      paths -= $LOADED_FEATURES
+      ours = paths.select { |path| path.end_with?('.rb') }
+      $LOADED_FEATURES.concat(ours)
+      paths.each { |path| path.end_with?('.rb') ? compiled(path).eval : require(path) }
+      true
     end
 
     def call(request)
@@ -32,5 +72,12 @@ module Boson
       end
       facts
     end
+  end
+end
+
+# Ruby asks this for every file that it loads.
+class << RubyVM::InstructionSequence
+  def load_iseq(path)
+    Boson.compiled(path)
   end
 end

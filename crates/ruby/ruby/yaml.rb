@@ -5,20 +5,17 @@ module Boson
 
     # BOSH: safe load, aliases allowed, no class but Symbol. Other sets of options read other values from the same text.
     def load(text)
-      require 'psych'
-      Psych.safe_load(text.dup.force_encoding(Encoding::UTF_8), permitted_classes: [Symbol], aliases: true)
+      Boson::Loader.load(text)
     end
 
     def dump(value)
-      require 'psych'
       Psych.dump(value)
     end
 
     # The place of a node: [line, column] from 1. Steps are a mapping's keys and a sequence's indexes; where the path
     # leaves the document, the deepest node that exists is the place.
     def locate(text, path)
-      require 'psych'
-      document = Psych.parse(text.dup.force_encoding(Encoding::UTF_8)) or return nil
+      document = Psych.parse(text) or return nil
       anchors = {}
       document.each { |n| anchors[n.anchor] = n if n.respond_to?(:anchor) && n.anchor && !n.is_a?(Psych::Nodes::Alias) }
       node = place = document.root

@@ -59,13 +59,33 @@ impl Vm {
         VM::init();
         VM::init_loadpath();
         let vm = Vm { _on_this_thread: PhantomData, _not_send: PhantomData };
-        vm.load_source("entry", include_str!("../ruby/entry.rb"))?;
+        vm.evaluate("entry", include_str!("../ruby/entry.rb"))?;
+        vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
+        vm.boson("feature", &[RString::new_utf8("psych").to_any_object()])?;
+        vm.load_source("loader", include_str!("../ruby/loader.rb"))?;
         vm.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
         Ok(vm)
     }
 
-    /// Evaluates Ruby code of ours; `name` is what backtraces show.
+    /// Adds an archive that a build script made with `precompile`.
+    pub fn add_archive(&self, archive: &[u8]) -> problem::Result<()> {
+        self.boson("add_archive", &[RString::from_bytes(archive, &Encoding::ascii_8bit()).to_any_object()])
+    }
+
+    /// Runs a source of ours: from an archive, or else from its text. `name` is what backtraces show.
     pub fn load_source(&self, name: &str, source: &str) -> problem::Result<()> {
+        self.boson("source", &[RString::new_utf8(name).to_any_object(), RString::new_utf8(source).to_any_object()])
+    }
+
+    fn boson(&self, method: &str, arguments: &[AnyObject]) -> problem::Result<()> {
+        Module::from_existing("Boson")
+            .protect_send(method, arguments)
+            .map(|_| ())
+            .map_err(|e| Problem::internal(format!("the embedded Ruby cannot start: {}", e.message())).into())
+    }
+
+    /// Evaluates Ruby code of ours; `name` is what backtraces show.
+    fn evaluate(&self, name: &str, source: &str) -> problem::Result<()> {
         let kernel = Module::from_existing("Kernel");
         let arguments: [AnyObject; 3] = [
             RString::new_utf8(source).to_any_object(),

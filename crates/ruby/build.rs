@@ -1,0 +1,40 @@
+//! Compiles the entry and the libraries that templates use ahead of time.
+
+fn main() {
+    precompile::archive(
+        &[("yaml", "ruby/yaml.rb"), ("loader", "ruby/loader.rb")],
+        &[
+            "psych",
+            "ostruct",
+            "json",
+            "date",
+            "erb",
+            "cgi",
+            "strscan",
+            "forwardable",
+            "ipaddr",
+            "uri",
+            "base64",
+            "digest",
+            "digest/sha2",
+            "shellwords",
+            "set",
+            "openssl",
+            "time",
+            "securerandom",
+            "delegate",
+            "tempfile",
+            "tmpdir",
+            "fileutils",
+            "stringio",
+            "pathname",
+            "timeout",
+            "logger",
+            "open3",
+            "zlib",
+            "net/http",
+            "etc",
+            "yaml",
+        ],
+    );
+}
