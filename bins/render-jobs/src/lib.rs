@@ -33,7 +33,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let instance = identity::of_this_pod(&group, &request)?;
     steps.done("read the resolved group");
     let jobs_src = JobsSrc::below(&request.jobs_dir);
-    let jobs = sources::read(&group, &jobs_src)?;
+    let jobs = sources::read(&vm, &group, &jobs_src)?;
     steps.done("read the job sources");
     let renderer = Renderer::new(&vm, Settings::default())?;
     steps.done("loaded the evaluation context");

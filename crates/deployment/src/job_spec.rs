@@ -21,6 +21,8 @@ pub struct JobSpec {
     pub provides: Vec<ProvidedLink>,
     /// Links it consumes.
     pub consumes: Vec<ConsumedLink>,
+    /// Tells this document from others; empty where it was not read from a file.
+    pub digest: String,
 }
 
 /// A declared property.
@@ -81,6 +83,7 @@ impl JobSpec {
             provides: links(&mut reader, &root, job, "provides").into_iter().map(|l| l.provided).collect(),
             consumes: links(&mut reader, &root, job, "consumes").into_iter().map(Link::consumed).collect(),
             name,
+            digest: String::new(),
         };
         Problems::check(reader.problems)?;
         Ok(spec)

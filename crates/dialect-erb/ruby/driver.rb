@@ -4,19 +4,33 @@ module Boson
   module Templates
     module_function
 
-    # `request`: "contexts" (specs), "units" ({"context", "file", "code", "fresh", "eager"}), "preload" (features),
-    # "workers", "timeout" (seconds for each unit). Gives for each unit [true, bytes] or [false, facts].
+    # `request`: "contexts" (specs), "units" ({"context", "file", "code", "isolation", "eager", "features"}), "workers",
+    # "timeout" (seconds for each unit). Gives for each unit [true, bytes] or [false, facts].
     def render(request)
-      request['preload'].each { |feature| Boson.feature(feature) }
       pool = Pool.new(request)
       pool.run
     ensure
       pool&.stop
     end
 
+    # One template with objects of its own; the methods and constants that it defines go with it.
+    def evaluate_apart(copies, unit)
+      evaluate(Marshal.load(copies), unit)
+    ensure
+      owner = Bosh::Common::Template::EvaluationContext
+      defined = owner.instance_methods(false) + owner.private_instance_methods(false) - METHODS
+      defined.each { |name| owner.remove_method(name) }
+      (owner.constants(false) - CONSTANTS).each { |name| owner.__send__(:remove_const, name) }
+    end
+
+    METHODS = Bosh::Common::Template::EvaluationContext.then do |owner|
+      owner.instance_methods(false) + owner.private_instance_methods(false)
+    end
+    CONSTANTS = Bosh::Common::Template::EvaluationContext.constants(false)
+
     # One template in the current process.
-    def evaluate(contexts, unit)
-      context = Bosh::Common::Template::EvaluationContext.new(contexts[unit['context']], unit['eager'])
+    def evaluate(spec, unit)
+      context = Bosh::Common::Template::EvaluationContext.new(spec, unit['eager'])
       output = eval(unit['code'], context.get_binding, unit['file'], 0) # rubocop:disable Security/Eval
       [true, output.to_s.b]
     rescue Exception => e # rubocop:disable Lint/RescueException -- BOSH rescues it too: exit and syntax errors included
@@ -84,6 +98,7 @@ module Boson
         @shares = shares(request['workers'])
         @results = Array.new(@units.size)
         @workers = []
+        @copies = {}
       end
 
       def run
@@ -126,18 +141,29 @@ module Boson
       def work(units, writer)
         Process.setpgid(0, 0)
         [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
+        # Before any template runs: what templates in processes of their own use is loaded once.
+        units.flat_map { |i| @units[i]['features'] }.uniq.each { |feature| Boson.feature(feature) }
         units.each_with_index do |i, done|
           # A few templates need no collector; many must not grow the process without end.
           GC.enable if done == TEMPLATES_WITHOUT_GC
           unit = @units[i]
-          unit['fresh'] ? apart(unit, writer) : send_result(writer, Templates.evaluate(@contexts, unit))
+          case unit['isolation']
+          when 'shared' then send_result(writer, Templates.evaluate(@contexts[unit['context']], unit))
+          when 'copy' then send_result(writer, Templates.evaluate_apart(copies(unit['context']), unit))
+          else in_own_process(unit, writer)
+          end
         end
       end
 
+      # The context's objects, to be loaded again for each template that may change them.
+      def copies(context)
+        @copies[context] ||= Marshal.dump(@contexts[context])
+      end
+
       # A process of its own for a template that may leave something behind.
-      def apart(unit, writer)
+      def in_own_process(unit, writer)
         pid = fork do
-          send_result(writer, Templates.evaluate(@contexts, unit))
+          send_result(writer, Templates.evaluate(@contexts[unit['context']], unit))
           Process.exit!(0)
         ensure
           Process.exit!(9)

@@ -1,22 +1,48 @@
 //! What a template's code may touch, seen without running it.
 //!
-//! Most templates read properties and links and write text. Those may follow one another in one process; every other
-//! template is evaluated in a process of its own. A template counts as harmless only if each of its words is known to
-//! be: whatever is unknown costs a process, never isolation.
+//! Most templates read properties and links and write text. Those may follow one another in one process. Others change
+//! objects that they were given, or define methods: those get objects of their own, and what they define is taken away
+//! again. Every other template is evaluated in a process of its own. Each word of a template has to be known to be
+//! harmless: whatever is unknown costs a process, never isolation.
 
 mod lexer;
+mod locals;
 mod words;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::scanner;
 use lexer::Token;
+use locals::Locals;
+
+/// What a template must not share with others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isolation {
+    /// Nothing: it changes no object but its own.
+    Shared,
+    /// Its properties and links, and the class that its methods and constants become part of.
+    Copy,
+    /// Its process.
+    #[default]
+    Process,
+}
+
+impl Isolation {
+    /// The name that the driver knows it by.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Isolation::Shared => "shared",
+            Isolation::Copy => "copy",
+            Isolation::Process => "process",
+        }
+    }
+}
 
 /// What is known about a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Evaluating it cannot change anything that a later template sees. Where that is not certain, it is false.
-    pub leaves_nothing_behind: bool,
+    /// What it must not share with others. Where that is not certain, the strictest.
+    pub isolation: Isolation,
     /// It could tell a struct built on demand from one built at once.
     pub eager: bool,
     /// Libraries worth loading before processes are forked.
@@ -34,11 +60,18 @@ pub fn analyse(template: &[u8]) -> Facts {
         code.push('\n');
     }
     let Ok(tokens) = lexer::tokens(&code) else { return unknown(template) };
-    let mut reader = Reader { tokens: &tokens, locals: locals(&tokens), facts: Facts::default(), constant: true };
-    let harmless = reader.is_harmless();
+    let mut reader = Reader {
+        tokens: &tokens,
+        locals: Locals::of(&tokens),
+        methods: defined(&tokens, "def"),
+        constants: assigned_constants(&tokens),
+        facts: Facts::default(),
+        constant: true,
+    };
+    let isolation = reader.isolation();
     let mut facts = reader.facts;
-    facts.leaves_nothing_behind = harmless && !scanner::has_magic_comment(template);
-    facts.same_for_all_instances = facts.leaves_nothing_behind && reader.constant;
+    facts.isolation = if scanner::has_magic_comment(template) { Isolation::Process } else { isolation };
+    facts.same_for_all_instances = facts.isolation != Isolation::Process && reader.constant;
     facts
 }
 
@@ -58,168 +91,145 @@ fn remember(features: &mut Vec<&'static str>, word: &str) {
     }
 }
 
-/// A local variable of a template.
-#[derive(Default)]
-struct Local {
-    /// Every value it gets is an object that the template makes on the spot.
-    own: bool,
-}
-
-/// The local variables: what is assigned to, parameters of blocks, variables of loops and rescues.
-fn locals(tokens: &[Token]) -> HashMap<String, Local> {
-    let mut locals: HashMap<String, Local> = HashMap::new();
-    locals.insert("_erbout".to_owned(), Local { own: true });
-    let mut foreign: HashSet<String> = HashSet::new();
-    let mut in_parameters = false;
-    for (i, token) in tokens.iter().enumerate() {
-        let before = i.checked_sub(1).map(|i| &tokens[i]);
-        match token {
-            Token::Sign("|") => {
-                let opens = match before {
-                    Some(Token::Sign("{")) => true,
-                    Some(Token::Word(word)) => word == "do",
-                    _ => false,
-                };
-                in_parameters = opens && !in_parameters;
+/// Names of the methods that the template defines for itself.
+fn defined(tokens: &[Token], keyword: &str) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for window in tokens.windows(4) {
+        match window {
+            [Token::Word(k), Token::Word(this), Token::Sign("."), Token::Word(name)]
+                if k == keyword && this == "self" =>
+            {
+                names.insert(name.clone());
             }
-            Token::Word(name) if in_parameters => {
-                foreign.insert(name.clone());
-            }
-            Token::Word(name) => {
-                let dotted = matches!(before, Some(Token::Sign("." | "&." | "::")));
-                let loops = matches!(before, Some(Token::Word(w)) if w == "for");
-                let rescued = matches!(before, Some(Token::Sign("=>"))) && !dotted;
-                let lambda = matches!(before, Some(Token::Sign("->")));
-                match tokens.get(i + 1) {
-                    Some(Token::Sign("=")) if !dotted => {
-                        if is_made_here(&tokens[i + 2..]) {
-                            locals.entry(name.clone()).or_insert(Local { own: true });
-                        } else {
-                            foreign.insert(name.clone());
-                        }
-                    }
-                    Some(Token::Sign("||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=")) if !dotted => {
-                        foreign.insert(name.clone());
-                    }
-                    // One of several that are assigned at once.
-                    Some(Token::Sign(",")) if !dotted && assigns_several(&tokens[i..]) => {
-                        foreign.insert(name.clone());
-                    }
-                    _ if loops || rescued || lambda => {
-                        foreign.insert(name.clone());
-                    }
-                    _ => {}
-                }
-            }
-            // Parameters of `->(a, b)`.
-            Token::Sign("->") if matches!(tokens.get(i + 1), Some(Token::Sign("("))) => {
-                let parameters = tokens[i + 2..].iter().take_while(|t| **t != Token::Sign(")"));
-                foreign.extend(parameters.filter_map(|t| match t {
-                    Token::Word(name) => Some(name.clone()),
-                    _ => None,
-                }));
+            [Token::Word(k), Token::Word(name), ..] if k == keyword => {
+                names.insert(name.clone());
             }
             _ => {}
         }
     }
-    for name in foreign {
-        locals.insert(name, Local { own: false });
-    }
-    locals
+    names
 }
 
-/// `a, b = ...`: names and commas up to an assignment.
-fn assigns_several(tokens: &[Token]) -> bool {
-    let mut rest = tokens.iter().skip_while(|t| matches!(t, Token::Word(_) | Token::Sign("," | "*")));
-    matches!(rest.next(), Some(Token::Sign("=")))
-}
-
-/// Whether the value that begins here is a new object and nothing else: a literal that ends the statement or is only
-/// called upon.
-fn is_made_here(value: &[Token]) -> bool {
-    match value.first() {
-        Some(Token::Literal(_)) => return matches!(value.get(1), Some(Token::End)),
-        Some(Token::Sign("[" | "{")) => {}
-        _ => return false,
-    }
-    let mut depth = 0usize;
-    for (i, token) in value.iter().enumerate() {
-        match token {
-            Token::Sign("[" | "{" | "(") => depth += 1,
-            Token::Sign("]" | "}" | ")") => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return matches!(value.get(i + 1), Some(Token::End));
-        }
-    }
-    false
+fn assigned_constants(tokens: &[Token]) -> HashSet<String> {
+    let pairs = tokens.windows(2).filter_map(|window| match window {
+        [Token::Constant(name), Token::Sign("=" | "||=")] => Some(name.clone()),
+        _ => None,
+    });
+    pairs.collect()
 }
 
 struct Reader<'a> {
     tokens: &'a [Token],
-    locals: HashMap<String, Local>,
+    locals: Locals,
+    /// Methods that the template defines.
+    methods: HashSet<String>,
+    /// Constants that the template defines.
+    constants: HashSet<String>,
     facts: Facts,
     /// Nothing was seen that differs between instances.
     constant: bool,
 }
 
+/// Unknown words need a process.
+fn known(is_known: bool) -> Isolation {
+    if is_known { Isolation::Shared } else { Isolation::Process }
+}
+
 impl Reader<'_> {
-    fn is_harmless(&mut self) -> bool {
+    fn isolation(&mut self) -> Isolation {
         let tokens = self.tokens;
-        let mut harmless = true;
+        let mut strictest = Isolation::Shared;
         for (i, token) in tokens.iter().enumerate() {
             if let Token::Word(word) | Token::Constant(word) | Token::Symbol(word) = token {
                 remember(&mut self.facts.features, word);
             }
-            harmless &= match token {
+            strictest = strictest.max(match token {
                 Token::Word(word) => self.word(i, word),
                 Token::Constant(word) => self.constant(i, word),
                 Token::Instance(name) => {
                     self.constant = false;
                     self.facts.eager |= matches!(name.as_str(), "spec" | "properties");
-                    true
+                    Isolation::Shared
                 }
                 // `&:name` calls it.
-                Token::Symbol(name) => i == 0 || tokens[i - 1] != Token::Sign("&") || words::is_pure(name),
-                Token::Sign("<<") => self.is_own(i.checked_sub(1)),
+                Token::Symbol(name) if i > 0 && tokens[i - 1] == Token::Sign("&") => known(words::is_pure(name)),
+                Token::Sign("<<") => self.change(i.checked_sub(1)),
                 Token::Sign(
                     "=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=" | "<<=" | "**=" | "%=" | "^=" | ">>=",
                 ) => self.assignment(i),
-                _ => true,
-            };
+                _ => Isolation::Shared,
+            });
         }
-        harmless
+        strictest
     }
 
-    /// Whether the value that ends at a token is a local variable which holds only the template's own objects.
-    fn is_own(&self, at: Option<usize>) -> bool {
-        let Some(i) = at else { return false };
-        let dotted = i > 0 && matches!(self.tokens[i - 1], Token::Sign("." | "&." | "::"));
-        match &self.tokens[i] {
-            Token::Word(name) => !dotted && self.locals.get(name).is_some_and(|l| l.own),
-            Token::Literal(_) => true,
-            _ => false,
+    fn token(&self, i: Option<usize>) -> Option<&Token> {
+        i.and_then(|i| self.tokens.get(i))
+    }
+
+    fn is_dotted(&self, i: usize) -> bool {
+        matches!(self.token(i.checked_sub(1)), Some(Token::Sign("." | "&." | "::")))
+    }
+
+    /// A change of the object that the tokens up to `end` stand for.
+    fn change(&self, end: Option<usize>) -> Isolation {
+        let Some(end) = end else { return Isolation::Process };
+        match &self.tokens[end] {
+            Token::Word(name) if !self.is_dotted(end) && self.locals.is_own(name) => Isolation::Shared,
+            Token::Literal(_) => Isolation::Shared,
+            _ if self.comes_from_the_context(end) => Isolation::Copy,
+            _ => Isolation::Process,
         }
     }
 
-    /// An assignment changes a local variable, or an element of an object that is the template's own.
-    fn assignment(&self, i: usize) -> bool {
-        let Some(before) = i.checked_sub(1) else { return false };
+    /// Whether a chain of calls that ends here begins with a local variable, a method of the context or a literal, and
+    /// not with a constant, whose objects belong to the process.
+    fn comes_from_the_context(&self, mut i: usize) -> bool {
+        loop {
+            match &self.tokens[i] {
+                Token::Sign("]" | ")" | "}") => {
+                    let Some(before) = self.opening(i).and_then(|open| open.checked_sub(1)) else { return false };
+                    match &self.tokens[before] {
+                        Token::Word(word) if words::is_keyword(word) => return false,
+                        Token::Word(_) | Token::Literal(_) | Token::Instance(_) => i = before,
+                        Token::Sign("]" | ")" | "}") => i = before,
+                        _ => return false,
+                    }
+                }
+                // A class belongs to the process.
+                Token::Word(word) if words::is_keyword(word) || word == "class" => return false,
+                Token::Word(_) | Token::Instance(_) | Token::Literal(_) => match self.is_dotted(i) {
+                    true if i >= 2 => i -= 2,
+                    true => return false,
+                    false => return true,
+                },
+                _ => return false,
+            }
+        }
+    }
+
+    /// An assignment changes a local variable, a constant of the template's own, or an object.
+    fn assignment(&self, i: usize) -> Isolation {
+        let Some(before) = i.checked_sub(1) else { return Isolation::Process };
         match &self.tokens[before] {
-            Token::Word(_) => before == 0 || !matches!(self.tokens[before - 1], Token::Sign("." | "&." | "::")),
-            Token::Sign("]") => self.opening(before).is_some_and(|open| self.is_own(open.checked_sub(1))),
-            // Default values of block parameters, `a, (b, c) = ...`.
-            _ => false,
+            Token::Word(_) if !self.is_dotted(before) => Isolation::Shared,
+            // `object.name =`
+            Token::Word(_) if before >= 2 => self.change(Some(before - 2)),
+            Token::Sign("]") => self.change(self.opening(before).and_then(|open| open.checked_sub(1))),
+            // Looked at as a constant; a parameter with a default value.
+            Token::Constant(_) => Isolation::Shared,
+            Token::Instance(_) => Isolation::Shared,
+            _ => Isolation::Process,
         }
     }
 
+    /// The bracket that opens what closes here.
     fn opening(&self, closing: usize) -> Option<usize> {
         let mut depth = 0usize;
         for i in (0..=closing).rev() {
             match self.tokens[i] {
-                Token::Sign("]") => depth += 1,
-                Token::Sign("[") => {
+                Token::Sign("]" | ")" | "}") => depth += 1,
+                Token::Sign("[" | "(" | "{") => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         return Some(i);
@@ -231,31 +241,50 @@ impl Reader<'_> {
         None
     }
 
-    fn word(&mut self, i: usize, word: &str) -> bool {
-        let before = i.checked_sub(1).map(|i| &self.tokens[i]);
-        if matches!(before, Some(Token::Sign("." | "&." | "::"))) {
+    fn word(&mut self, i: usize, word: &str) -> Isolation {
+        if word == "def" {
+            return self.definition(i);
+        }
+        if matches!(self.token(i.checked_sub(1)), Some(Token::Word(k)) if k == "def") {
+            return Isolation::Shared;
+        }
+        if self.is_dotted(i) {
             return self.method(i, word);
         }
         if word == "require" {
             let feature = self.tokens[i + 1..].iter().find(|t| **t != Token::Sign("("));
-            return matches!(feature, Some(Token::Literal(feature)) if words::is_requirable(feature));
+            return known(matches!(feature, Some(Token::Literal(feature)) if words::is_requirable(feature)));
         }
-        if self.locals.contains_key(word) {
-            // A parameter may carry a name of the context's.
-            return true;
+        // A parameter may carry a name of the context's.
+        if self.locals.contains(word) || self.methods.contains(word) {
+            return Isolation::Shared;
         }
         self.constant &= !words::is_of_the_instance(word);
-        words::is_keyword(word) || words::is_function(word)
+        known(words::is_keyword(word) || words::is_function(word))
     }
 
-    fn method(&mut self, i: usize, word: &str) -> bool {
+    /// A method becomes one of the context's class, and is taken away again: it must not replace one that is there.
+    fn definition(&self, i: usize) -> Isolation {
+        let name = match self.tokens.get(i + 1..) {
+            Some([Token::Word(this), Token::Sign("."), Token::Word(name), ..]) if this == "self" => name,
+            Some([Token::Word(name), next, ..]) if !matches!(next, Token::Sign("." | "=" | "::")) => name,
+            _ => return Isolation::Process,
+        };
+        if words::may_be_defined(name) { Isolation::Copy } else { Isolation::Process }
+    }
+
+    fn method(&mut self, i: usize, word: &str) -> Isolation {
         if word == "now" || word == "object_id" {
             self.constant = false;
         }
-        if words::is_changing(word) {
-            return self.is_own(i.checked_sub(2));
+        let receiver = i.checked_sub(2);
+        if matches!(self.token(receiver), Some(Token::Word(this)) if this == "self") && self.methods.contains(word) {
+            return Isolation::Shared;
         }
-        words::is_pure(word) || (self.is_struct_path(i) && !self.takes_arguments(i))
+        if words::is_changing(word) {
+            return self.change(receiver);
+        }
+        known(words::is_pure(word) || (self.is_struct_path(i) && !self.is_written_or_called(i)))
     }
 
     /// `properties.a.b` and `spec.a.b`: a name that is no method of a struct reads a key.
@@ -263,29 +292,30 @@ impl Reader<'_> {
         while i >= 2 && matches!(self.tokens[i - 1], Token::Sign("." | "&.")) {
             i -= 2;
         }
-        matches!(&self.tokens[i], Token::Word(root) if matches!(root.as_str(), "properties" | "spec") && !self.locals.contains_key(root))
+        matches!(&self.tokens[i], Token::Word(root) if matches!(root.as_str(), "properties" | "spec") && !self.locals.contains(root))
     }
 
-    fn takes_arguments(&self, i: usize) -> bool {
-        matches!(
-            self.tokens.get(i + 1),
+    fn is_written_or_called(&self, i: usize) -> bool {
+        match self.tokens.get(i + 1) {
             Some(
-                Token::Sign("(" | "{" | "=" | "->" | "*" | "&")
-                    | Token::Literal(_)
-                    | Token::Symbol(_)
-                    | Token::Constant(_)
-            )
-        ) || matches!(self.tokens.get(i + 1), Some(Token::Word(w)) if !words::is_keyword(w) || w == "do")
+                Token::Sign("(" | "{" | "->" | "*" | "&") | Token::Literal(_) | Token::Symbol(_) | Token::Constant(_),
+            ) => true,
+            Some(Token::Word(word)) => !words::is_keyword(word) || word == "do",
+            _ => false,
+        }
     }
 
-    fn constant(&mut self, i: usize, word: &str) -> bool {
+    fn constant(&mut self, i: usize, word: &str) -> Isolation {
         self.constant &= !words::is_of_the_instance(word);
-        let called = matches!(self.tokens.get(i + 1), Some(Token::Sign("(")));
-        if called && words::is_function(word) {
-            return true;
+        if matches!(self.tokens.get(i + 1), Some(Token::Sign("("))) && words::is_function(word) {
+            return Isolation::Shared;
         }
-        let reopened = matches!(self.tokens.get(i + 1), Some(Token::Sign("=" | "||=")));
-        words::is_known_constant(word) && !reopened
+        let own = self.constants.contains(word) && !self.is_dotted(i) && !words::is_known_constant(word);
+        match (own, words::is_known_constant(word) && !self.constants.contains(word)) {
+            (true, _) if words::may_be_defined(word) => Isolation::Copy,
+            (_, true) => Isolation::Shared,
+            _ => Isolation::Process,
+        }
     }
 }
 
@@ -304,8 +334,8 @@ pub fn delegate(template: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn harmless(template: &str) -> bool {
-        analyse(template.as_bytes()).leaves_nothing_behind
+    fn isolation(template: &str) -> Isolation {
+        analyse(template.as_bytes()).isolation
     }
 
     #[test]
@@ -326,18 +356,15 @@ mod tests {
             "<%= Integer(p('n')) / 2 %>",
             "<% raise ArgumentError, 'no' unless p('x') =~ /^a+$/ %>",
         ] {
-            assert!(harmless(template), "{template}");
+            assert_eq!(isolation(template), Isolation::Shared, "{template}");
         }
     }
 
     #[test]
-    fn everything_else_gets_a_process_of_its_own() {
+    fn changing_and_defining_needs_objects_of_its_own() {
         for template in [
             "<% def x; end %>",
             "<% X = 1 %>",
-            "<% $x = 1 %>",
-            "<% class String; end %>",
-            "<% ::String.class_eval { } %>",
             "<% p('x') << 'y' %>",
             "<% x = p('x'); x << 'y' %>",
             "<% x = []; x = p('x'); x << 'y' %>",
@@ -349,6 +376,23 @@ mod tests {
             "<% properties.a.list.pop %>",
             "<% properties.a = 1 %>",
             "<% properties.x.merge! %>",
+            "<% a, b = p('x'), p('y'); a << 'z' %>",
+            "<% @x ||= p('x'); @x << 'y' %>",
+            "<% def f(a, b: 1)\n  a.to_s + b.to_s\nend %><%= f(p('x'), b: 2) %>",
+            "<% c = {'a' => [{}]}; c['a'][0]['b'] = p('x') %><%= YAML.dump(c) %>",
+            "<% LIST = %w[a b] %><%= LIST.join %>",
+            "<% def self.f; 1; end %><%= self.f %>",
+        ] {
+            assert_eq!(isolation(template), Isolation::Copy, "{template}");
+        }
+    }
+
+    #[test]
+    fn everything_else_gets_a_process_of_its_own() {
+        for template in [
+            "<% $x = 1 %>",
+            "<% class String; end %>",
+            "<% ::String.class_eval { } %>",
             "<% ENV['A'] = 'b' %>",
             "<% exit! %>",
             "<% at_exit { } %>",
@@ -360,13 +404,23 @@ mod tests {
             "<% include ERB::Util %>",
             "<% extend Comparable %>",
             "<% Object.const_set(:X, 1) %>",
-            "<% a, b = p('x'), p('y'); a << 'z' %>",
             "<% x = %w(a b); y = <<~E\nE\n %>",
-            "<% @x ||= p('x'); @x << 'y' %>",
             "<% spec.networks.foo('x') %>",
             "<% system 'true' %>",
+            "<% p('x').class.freeze %>",
+            "<% self.class.freeze %>",
+            "<% String.freeze %>",
+            "<% def p(x); end %>",
+            "<% def to_s; end %>",
+            "<% def String.x; end %>",
+            "<% String = 1 %>",
+            "<% URI.parse(p('x')).path << 'y' %>",
+            "<% X = []; X << 1 %>",
+            "<% OpenSSL.debug = true %>",
+            "<% JSON::State.x = 1 %>",
+            "<% def x; exit!; end %>",
         ] {
-            assert!(!harmless(template), "{template}");
+            assert_eq!(isolation(template), Isolation::Process, "{template}");
         }
     }
 
@@ -375,8 +429,7 @@ mod tests {
         let same = |t: &str| analyse(t.as_bytes()).same_for_all_instances;
         assert!(same("processes:\n- name: <%= p('x') %>\n"));
         assert!(same("<% link('l').instances.each do |i| %><%= i.name %><%= i.index %><% end %>"));
-        for other in
-            ["<%= spec.id %>", "<%= index %>", "<%= name %>", "<%= @index %>", "<%= Time.now %>", "<% def x; end %>"]
+        for other in ["<%= spec.id %>", "<%= index %>", "<%= name %>", "<%= @index %>", "<%= Time.now %>", "<% fork %>"]
         {
             assert!(!same(other), "{other}");
         }

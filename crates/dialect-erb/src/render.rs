@@ -8,6 +8,7 @@ use problem::Problem;
 use ruby::Vm;
 use template::Source;
 
+use crate::analysis::Isolation;
 use crate::{analysis, eager::needs_whole_structs, mask::Mask, scanner};
 
 /// BOSH's evaluation context on a running VM.
@@ -85,8 +86,8 @@ impl<'vm> Renderer<'vm> {
         // BOSH fails a job that OpenStruct cannot hold, whatever its templates use.
         let eager: Vec<bool> = contexts.iter().map(has_odd_keys).collect();
         let has_code = |unit: &Unit| eager[unit.context] || scanner::has_tags(&unit.source.text);
-        let (encoded, preload) = self.encode(units, has_code, &eager);
-        let mut results = self.evaluate(contexts, encoded, preload)?.into_iter();
+        let encoded = self.encode(units, has_code, &eager);
+        let mut results = self.evaluate(contexts, encoded)?.into_iter();
         units
             .iter()
             .map(|unit| {
@@ -99,44 +100,34 @@ impl<'vm> Renderer<'vm> {
             .collect()
     }
 
-    /// The units that hold code, as the driver wants them, and the libraries that they will use.
-    fn encode(
-        &self,
-        units: &[Unit],
-        has_code: impl Fn(&Unit) -> bool,
-        eager: &[bool],
-    ) -> (Vec<Value>, Vec<&'static str>) {
-        let mut preload: Vec<&'static str> = Vec::new();
+    /// The units that hold code, as the driver wants them.
+    fn encode(&self, units: &[Unit], has_code: impl Fn(&Unit) -> bool, eager: &[bool]) -> Vec<Value> {
         let mut encoded = Vec::new();
         for unit in units.iter().filter(|unit| has_code(unit)) {
             let text = &unit.source.text;
             let facts = analysis::analyse(text);
-            for feature in facts.features {
-                if !preload.contains(&feature) {
-                    preload.push(feature);
-                }
-            }
-            let eager = eager[unit.context] || facts.eager || needs_whole_structs(text, facts.leaves_nothing_behind);
+            let eager =
+                eager[unit.context] || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
             let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
             encoded.push(Value::map([
                 ("context", Value::Int(unit.context as i64)),
                 ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
                 ("code", utf8(code)),
-                ("fresh", Value::Bool(!facts.leaves_nothing_behind)),
+                ("isolation", Value::str(facts.isolation.as_str())),
                 ("eager", Value::Bool(eager)),
+                ("features", Value::array(facts.features.into_iter().map(Value::str))),
             ]));
         }
-        (encoded, preload)
+        encoded
     }
 
-    fn evaluate(&self, contexts: &[Value], units: Vec<Value>, preload: Vec<&str>) -> problem::Result<Vec<Value>> {
+    fn evaluate(&self, contexts: &[Value], units: Vec<Value>) -> problem::Result<Vec<Value>> {
         if units.is_empty() {
             return Ok(Vec::new());
         }
         let request = Value::map([
             ("contexts", Value::array(contexts.iter().cloned())),
             ("units", Value::array(units)),
-            ("preload", Value::array(preload.into_iter().map(Value::str))),
             ("workers", Value::Int(self.settings.workers as i64)),
             ("timeout", Value::Int(i64::from(self.settings.timeout))),
         ]);

@@ -60,6 +60,7 @@ fn encode_job(job: &ResolvedJob) -> Value {
     quarks.set("instances", Value::array(job.instances.iter().map(Instance::to_value)));
     let templates =
         job.templates.iter().map(|(source, destination)| (source.as_str(), Value::str(destination.clone())));
+    quarks.set("spec_digest", Value::str(job.spec_digest.clone()));
     quarks.set("templates", Value::map(templates));
     quarks.set("bpm", job.bpm.clone());
     let mut properties = job.properties.as_map().cloned().unwrap_or_default();
@@ -123,6 +124,7 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
             .map(|p| Ok((p.text("name")?, p.text("type")?)))
             .collect::<problem::Result<_>>()?,
         instances: quarks.items("instances")?.iter().map(decode_instance).collect::<problem::Result<_>>()?,
+        spec_digest: quarks.text("spec_digest")?,
         templates: quarks.child("templates")?.text_pairs()?,
         bpm: quarks.child("bpm")?.value.clone(),
     })
@@ -229,6 +231,7 @@ mod tests {
             }],
             provides: vec![("l".into(), "t".into())],
             instances: vec![instance],
+            spec_digest: "0a".into(),
             templates: vec![("a.erb".into(), "config/a".into())],
             bpm: Value::Nil,
         };

@@ -47,6 +47,8 @@ pub struct ResolvedJob {
     pub provides: Vec<(String, String)>,
     /// Every instance of the group as this job sees it.
     pub instances: Vec<Instance>,
+    /// Tells the job's spec from others, see [`JobSpec::digest`].
+    pub spec_digest: String,
     /// Template source and destination, in the spec's order.
     pub templates: Vec<(String, String)>,
     /// The `processes` of its rendered `bpm.yml`, once it is rendered.
@@ -153,6 +155,7 @@ pub(crate) fn job(
         links,
         provides,
         instances: instances(&deployment.domain, group, &job.name),
+        spec_digest: spec.digest.clone(),
         templates: spec.templates.clone(),
         bpm: Value::Nil,
     }

@@ -8,6 +8,7 @@ use deployment::JobSpec;
 use dialect_erb::report::did_you_mean;
 use problem::{IoContext, Place, Problem, Problems, Result};
 use ruby::{Document, Vm};
+use sha2::{Digest, Sha256};
 use template::Source;
 
 /// A job of a release, by names.
@@ -55,7 +56,7 @@ impl JobsSrc {
         let mut specs = Vec::new();
         for ((job, document), value) in jobs.iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
             match value.and_then(|value| JobSpec::parse(&value, &job.job, &document.file)) {
-                Ok(spec) => specs.push(spec),
+                Ok(spec) => specs.push(JobSpec { digest: digest(&document.text), ..spec }),
                 Err(mut found) => {
                     vm.locate(&mut found, document);
                     problems.extend(found.into_vec());
@@ -64,6 +65,11 @@ impl JobsSrc {
         }
         Problems::check(problems)?;
         Ok(specs)
+    }
+
+    /// [`JobSpec::digest`] of the spec that a job has now.
+    pub fn spec_digest(&self, job: &JobRef) -> Result<String> {
+        self.read_spec(job).map(|document| digest(&document.text))
     }
 
     fn read_spec(&self, job: &JobRef) -> Result<Document> {
@@ -114,6 +120,10 @@ impl JobsSrc {
     pub fn monit(&self, job: &JobRef) -> Result<Option<Source>> {
         read_source(&self.job(job).join("monit"), "monit")
     }
+}
+
+fn digest(text: &[u8]) -> String {
+    Sha256::digest(text).iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn read_source(path: &Path, name: &str) -> Result<Option<Source>> {

@@ -3,6 +3,8 @@
 //! Parsing Ruby is half of what loading a library costs. The archive holds what the Ruby that is linked makes of the
 //! sources; a VM of any other version takes the sources themselves.
 
+#![allow(clippy::print_stdout, reason = "a build script speaks to cargo so")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -45,12 +45,24 @@ module Boson
     # Requires a library; where all of it is in an archive, without a look at the disk.
     def feature(name)
       paths = @features.delete(name)
-      return require(name) if paths.nil? || paths.any? { |path| path.end_with?('.rb') && !@files.key?(path) }
+      return require(name) if paths.nil? || paths.empty?
 
-      paths -= $LOADED_FEATURES
-      ours = paths.select { |path| path.end_with?('.rb') }
+      evaluate(paths - $LOADED_FEATURES) || require(name)
+    end
+
+    # Loads some of a library's files; a later `feature` or `require` loads the others.
+    def part(name, files)
+      paths = files.map { |file| @features[name]&.find { |path| path.end_with?("/#{file}") } }
+      feature(name) unless paths.all? && evaluate(paths - $LOADED_FEATURES)
+    end
+
+    # Evaluates files in this order, if the archive has all of them. What they require of each other counts as loaded.
+    def evaluate(paths)
+      ours, extensions = paths.partition { |path| path.end_with?('.rb') }
+      return false unless ours.all? { |path| @files.key?(path) }
+
       $LOADED_FEATURES.concat(ours)
-      paths.each { |path| path.end_with?('.rb') ? compiled(path).eval : require(path) }
+      paths.each { |path| extensions.include?(path) ? require(path) : compiled(path).eval }
       true
     end
 

@@ -1,5 +1,11 @@
 # Psych's parser and Psych's reading of scalars, without the tree in between: the values of a document are built as its
 # events come. What is rare (tags on collections) is left to Psych as a whole.
+# Reading needs a part of Psych only.
+Boson.part('psych', %w[
+  strscan.so psych.so psych/omap.rb psych/set.rb psych/exception.rb psych/syntax_error.rb psych/class_loader.rb
+  psych/scalar_scanner.rb psych/handler.rb psych/parser.rb
+])
+
 module Boson
   class Loader < Psych::Handler
     NONE = Object.new.freeze
@@ -12,6 +18,7 @@ module Boson
       value = catch(:boson_loaded) { Psych::Parser.new(loader).parse(text) && nil }
       return value unless RARE.equal?(value)
 
+      Boson.feature('psych')
       Psych.safe_load(text, permitted_classes: [Symbol], aliases: true)
     end
 
@@ -128,6 +135,7 @@ module Boson
     end
 
     def tagged(value, tag, implicit, style)
+      Boson.feature('psych') unless @tagged
       @tagged ||= Psych::Visitors::ToRuby.new(@scanner, @class_loader)
       @tagged.accept(Psych::Nodes::Scalar.new(value, nil, tag, implicit, false, style))
     end

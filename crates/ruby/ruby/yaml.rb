@@ -9,12 +9,14 @@ module Boson
     end
 
     def dump(value)
+      Boson.feature('psych')
       Psych.dump(value)
     end
 
     # The place of a node: [line, column] from 1. Steps are a mapping's keys and a sequence's indexes; where the path
     # leaves the document, the deepest node that exists is the place.
     def locate(text, path)
+      Boson.feature('psych')
       document = Psych.parse(text) or return nil
       anchors = {}
       document.each { |n| anchors[n.anchor] = n if n.respond_to?(:anchor) && n.anchor && !n.is_a?(Psych::Nodes::Alias) }

@@ -61,7 +61,6 @@ impl Vm {
         let vm = Vm { _on_this_thread: PhantomData, _not_send: PhantomData };
         vm.evaluate("entry", include_str!("../ruby/entry.rb"))?;
         vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
-        vm.boson("feature", &[RString::new_utf8("psych").to_any_object()])?;
         vm.load_source("loader", include_str!("../ruby/loader.rb"))?;
         vm.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
         Ok(vm)

@@ -1,5 +1,8 @@
 //! What the analysis knows of Ruby's words.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Keywords that change nothing outside the template.
 const KEYWORDS: &[&str] = &[
     "and", "begin", "break", "case", "do", "else", "elsif", "end", "ensure", "false", "for", "if", "in", "loop",
@@ -39,7 +42,9 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// Methods that leave their receiver and everything else as it is.
-const PURE: &[&str] = &[
+static PURE: LazyLock<HashSet<&str>> = LazyLock::new(|| PURE_WORDS.iter().copied().collect());
+
+const PURE_WORDS: &[&str] = &[
     "abs",
     "address",
     "all?",
@@ -310,7 +315,9 @@ const CHANGING: &[&str] = &[
 ];
 
 /// Constants whose pure methods change nothing.
-const CONSTANTS: &[&str] = &[
+static CONSTANTS: LazyLock<HashSet<&str>> = LazyLock::new(|| CONSTANT_WORDS.iter().copied().collect());
+
+const CONSTANT_WORDS: &[&str] = &[
     "ArgumentError",
     "Array",
     "Base64",
@@ -444,6 +451,57 @@ const REQUIRABLE: &[&str] = &[
 /// Words that make a template's output depend on more than its job's properties and links.
 const OF_THE_INSTANCE: &[&str] = &["spec", "index", "name", "rand", "now", "SecureRandom", "Time", "Date", "object_id"];
 
+/// Names that a template cannot define for itself without replacing something that is there.
+const TAKEN: &[&str] = &[
+    "initialize",
+    "method_missing",
+    "respond_to?",
+    "respond_to_missing?",
+    "inspect",
+    "to_s",
+    "class",
+    "send",
+    "object_id",
+    "else",
+    "else_if_p",
+    "else_if_link",
+    "openstruct",
+    "create_evaluation_link",
+    "get_binding",
+    "binding",
+    "eval",
+    "require",
+    "copy_property",
+    "set_property",
+    "sort_property",
+    "validate_properties_format",
+    "hash",
+    "method",
+    "methods",
+    "freeze",
+    "dup",
+    "clone",
+    "nil?",
+    "is_a?",
+    "instance_variable_get",
+    "instance_variable_set",
+    "instance_eval",
+    "to_json",
+    "to_yaml",
+    "ActiveElseBlock",
+    "InactiveElseBlock",
+    "BackCompatOpenStruct",
+];
+
+/// Whether a template may define a method or constant of this name for itself, to be taken away again.
+pub(super) fn may_be_defined(name: &str) -> bool {
+    !(TAKEN.contains(&name)
+        || is_function(name)
+        || is_keyword(name)
+        || is_known_constant(name)
+        || name.starts_with("__"))
+}
+
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
@@ -457,7 +515,7 @@ pub(super) fn is_function(word: &str) -> bool {
 }
 
 pub(super) fn is_pure(word: &str) -> bool {
-    PURE.contains(&word)
+    PURE.contains(word)
 }
 
 pub(super) fn is_changing(word: &str) -> bool {
@@ -465,7 +523,7 @@ pub(super) fn is_changing(word: &str) -> bool {
 }
 
 pub(super) fn is_known_constant(word: &str) -> bool {
-    CONSTANTS.contains(&word)
+    CONSTANTS.contains(word)
 }
 
 pub(super) fn library(word: &str) -> Option<&'static str> {

@@ -1,0 +1,118 @@
+//! A template's local variables.
+
+use std::collections::HashSet;
+
+use super::lexer::Token;
+
+/// The local variables of a template: what is assigned to, parameters of blocks and methods, variables of loops and
+/// rescues. A variable is the template's own if every value it gets is an object that the template makes on the spot.
+pub(super) struct Locals {
+    own: HashSet<String>,
+    foreign: HashSet<String>,
+}
+
+impl Locals {
+    /// Whether there is a variable of this name.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.own.contains(name) || self.foreign.contains(name)
+    }
+
+    /// Whether it holds only the template's own objects.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        self.own.contains(name) && !self.foreign.contains(name)
+    }
+
+    /// The variables of a piece of code.
+    pub(super) fn of(tokens: &[Token]) -> Locals {
+        let mut locals = Locals { own: HashSet::from(["_erbout".to_owned()]), foreign: HashSet::new() };
+        locals.collect(tokens);
+        locals
+    }
+
+    fn collect(&mut self, tokens: &[Token]) {
+        let mut in_parameters = false;
+        for (i, token) in tokens.iter().enumerate() {
+            let before = i.checked_sub(1).map(|i| &tokens[i]);
+            match token {
+                Token::Sign("|") => {
+                    let opens = match before {
+                        Some(Token::Sign("{")) => true,
+                        Some(Token::Word(word)) => word == "do",
+                        _ => false,
+                    };
+                    in_parameters = opens && !in_parameters;
+                }
+                Token::Word(name) if in_parameters => {
+                    self.foreign.insert(name.clone());
+                }
+                Token::Word(name) if name == "def" => {
+                    self.parameters(tokens[i + 1..].iter().skip_while(|t| !ends_name(t)))
+                }
+                Token::Word(name) => self.word(name, &tokens[i..], before),
+                // `->(a, b)`
+                Token::Sign("->") => self.parameters(tokens[i + 1..].iter()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Names between brackets, or up to the end of the line.
+    fn parameters<'a>(&mut self, tokens: impl Iterator<Item = &'a Token>) {
+        for token in tokens.take_while(|t| !matches!(t, Token::Sign(")" | "{") | Token::End)) {
+            if let Token::Word(name) | Token::Symbol(name) = token {
+                self.foreign.insert(name.clone());
+            }
+        }
+    }
+
+    fn word(&mut self, name: &str, from_here: &[Token], before: Option<&Token>) {
+        let dotted = matches!(before, Some(Token::Sign("." | "&." | "::")));
+        let bound = matches!(before, Some(Token::Word(w)) if w == "for") || matches!(before, Some(Token::Sign("=>")));
+        let assigned = match from_here.get(1) {
+            _ if dotted => false,
+            Some(Token::Sign("=")) if is_made_here(&from_here[2..]) => {
+                self.own.insert(name.to_owned());
+                false
+            }
+            Some(Token::Sign("=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=")) => true,
+            Some(Token::Sign(",")) => assigns_several(from_here),
+            _ => bound,
+        };
+        if assigned {
+            self.foreign.insert(name.to_owned());
+        }
+    }
+}
+
+/// Whether a definition's parameters begin here: at a bracket, or at once behind the name.
+fn ends_name(token: &Token) -> bool {
+    matches!(token, Token::Sign("(") | Token::End)
+}
+
+/// `a, b = ...`: names and commas up to an assignment.
+fn assigns_several(tokens: &[Token]) -> bool {
+    let mut rest = tokens.iter().skip_while(|t| matches!(t, Token::Word(_) | Token::Sign("," | "*")));
+    matches!(rest.next(), Some(Token::Sign("=")))
+}
+
+/// Whether the value that begins here is a new object and nothing else: a literal that ends the statement or is only
+/// called upon.
+fn is_made_here(value: &[Token]) -> bool {
+    match value.first() {
+        Some(Token::Literal(_)) => return matches!(value.get(1), Some(Token::End)),
+        Some(Token::Sign("[" | "{")) => {}
+        _ => return false,
+    }
+    let mut depth = 0usize;
+    for (i, token) in value.iter().enumerate() {
+        match token {
+            Token::Sign("[" | "{" | "(") => depth += 1,
+            Token::Sign("]" | "}" | ")") => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return matches!(value.get(i + 1), Some(Token::End));
+        }
+    }
+    false
+}
