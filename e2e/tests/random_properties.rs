@@ -3,6 +3,8 @@
 //! The reference reads the same manifest and job specs with Psych, binds properties in a dozen lines of its own
 //! (declared ones only, null is absent, defaults through JSON, Hashes sorted) and evaluates the same templates with ERB.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;

@@ -2,6 +2,8 @@
 //!
 //! Needs the `ruby` executable, the reference; it runs once for all strings.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
