@@ -2,6 +2,8 @@
 //!
 //! Needs the `ruby` executable, the reference; it runs once for all strings.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
@@ -97,6 +99,69 @@ fn random_templates_compile_as_erb_compiles_them() {
             String::from_utf8_lossy(&code)
         );
         rest = tail;
+    }
+}
+
+/// Ruby's own tokens, whole and broken, for what looks at a template's code.
+const CODE: &[&[u8]] = &[
+    b"p('a')",
+    b"if_p(",
+    b"do |x, (y, *z)|",
+    b"end",
+    b"\"#{",
+    b"}\"",
+    b"%w(",
+    b")",
+    b"<<~E\n",
+    b"\nE\n",
+    b"/re#{x}/",
+    b"?a",
+    b":sym",
+    b"&:m",
+    b"->(a) {",
+    b"@x",
+    b"$~",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b"=>",
+    b"||=",
+    b"<<",
+    b".",
+    b"::",
+    b"&.",
+    b"x",
+    b"=",
+    b"# c",
+    b"\\",
+    b"'",
+    b"`",
+    b"?",
+    b"%",
+    b"%q{",
+    b"__END__",
+    b"=begin\n",
+    b"\n=end\n",
+    b"1.5e3",
+    b"0x",
+    b"\xff",
+    b"\0",
+];
+
+#[test]
+fn any_bytes_are_looked_at_without_harm() {
+    let mut random = Random::new(3);
+    for _ in 0..STRINGS {
+        let mut template = Vec::new();
+        for _ in 0..random.below(20) {
+            let tokens: &[&[u8]] = if random.one_in(3) { TOKENS } else { CODE };
+            let token: &&[u8] = random.pick(tokens);
+            template.extend_from_slice(token);
+        }
+        let facts = dialect_erb::analysis::analyse(&template);
+        assert!(facts.leaves_nothing_behind || !facts.same_for_all_instances);
+        scanner::compile(&template);
     }
 }
 

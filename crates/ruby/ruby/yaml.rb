@@ -60,7 +60,7 @@ module Boson
   operation('load_yaml') do |texts|
     texts.map do |text|
       [true, Documents.load(text)]
-    rescue StandardError => e
+    rescue StandardError, SystemStackError => e
       [false, describe(e)]
     end
   end

@@ -92,6 +92,7 @@ fn unreadable(document: &Document, error: &RubyError) -> Problem {
             };
             problem.because(&error.message).hint(hint)
         }
+        "SystemStackError" => problem.because("it is nested too deeply"),
         // Other messages (of `!!float x`, for example) quote the value.
         class => problem.because(format!("{class} (the message is not shown, it may hold a value)")),
     }

@@ -2,3 +2,4 @@
 
 pub mod files;
 pub mod random;
+pub mod values;
