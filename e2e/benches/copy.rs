@@ -14,8 +14,6 @@ use std::process::{Command, ExitCode};
 use generate::cf_like;
 use measure::{Executables, Result, median, ms, peak_of, table, timed};
 
-const RUNS: usize = 31;
-
 fn main() -> ExitCode {
     measure::main(bench)
 }
@@ -23,17 +21,18 @@ fn main() -> ExitCode {
 fn bench(_: &[String]) -> Result<()> {
     let executables = Executables::build()?;
     let mut rows = Vec::new();
-    for (place, scratch) in [("memory", measure::scratch()?), ("disk", measure::disk()?)] {
-        for factor in [1, 10] {
-            rows.push(row(&executables, place, scratch.path(), factor)?);
-        }
+    let (memory, disk) = (measure::scratch()?, measure::disk()?);
+    for (place, scratch, factor, runs) in
+        [("memory", &memory, 1, 31), ("memory", &memory, 10, 11), ("disk", &disk, 1, 11)]
+    {
+        rows.push(row(&executables, place, scratch.path(), factor, runs)?);
     }
     println!("copy-jobs against cp -a, into a new directory, one run after the other (medians; ms)");
     table(&["where", "files", "copy-jobs", "cp -a", "copy-jobs / cp", "copy-jobs peak KiB"], &rows);
     Ok(())
 }
 
-fn row(executables: &Executables, place: &str, scratch: &Path, factor: usize) -> Result<Vec<String>> {
+fn row(executables: &Executables, place: &str, scratch: &Path, factor: usize, runs: usize) -> Result<Vec<String>> {
     let directory = scratch.join(factor.to_string());
     let from = generate::write(&directory, cf_like(factor))?.base;
     let copy_jobs = |to: &Path| {
@@ -42,7 +41,7 @@ fn row(executables: &Executables, place: &str, scratch: &Path, factor: usize) ->
         command
     };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for run in 0..RUNS {
+    for run in 0..runs {
         // By turns, so that whatever else the machine does meets both; removing is not timed.
         let (a, b) = (directory.join(format!("boson-{run}")), directory.join(format!("cp-{run}")));
         ours.push(timed(&mut copy_jobs(&a))?);
