@@ -52,7 +52,7 @@ fn listed(vm: &Vm, jobs_src: &JobsSrc, job: &ResolvedJob) -> Result<Vec<(String,
     if digest == job.spec_digest {
         return Ok(job.templates.clone());
     }
-    Ok(jobs_src.specs(vm, &[of.clone()], |_| place())?.remove(0).templates)
+    Ok(jobs_src.specs(vm, std::slice::from_ref(&of), |_| place())?.remove(0).templates)
 }
 
 /// Where a job's sources are.

@@ -160,7 +160,8 @@ fn any_bytes_are_looked_at_without_harm() {
             template.extend_from_slice(token);
         }
         let facts = dialect_erb::analysis::analyse(&template);
-        assert!(facts.leaves_nothing_behind || !facts.same_for_all_instances);
+        let apart = facts.isolation == dialect_erb::analysis::Isolation::Process;
+        assert!(!apart || !facts.same_for_all_instances);
         scanner::compile(&template);
     }
 }
