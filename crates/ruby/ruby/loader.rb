@@ -11,6 +11,8 @@ module Boson
     NONE = Object.new.freeze
     RARE = Object.new.freeze
     ITSELF = Object.new.freeze
+    # About what Psych's own recursion can read; what walks the values later recurses too.
+    DEEPEST = 1_300
 
     # The first document's value, as `Psych.safe_load(text, permitted_classes: [Symbol], aliases: true)` gives it.
     def self.load(text)
@@ -83,6 +85,8 @@ module Boson
     private
 
     def open(container, anchor)
+      raise SystemStackError, 'nested too deeply' if @above.size >= 3 * DEEPEST
+
       @anchors[anchor] = container if anchor
       @above.push(@top, @key, @key_tag)
       @top = container
