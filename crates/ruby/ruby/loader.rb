@@ -16,13 +16,21 @@ module Boson
 
     # The first document's value, as `Psych.safe_load(text, permitted_classes: [Symbol], aliases: true)` gives it.
     def self.load(text)
-      loader = new
-      value = catch(:boson_loaded) { Psych::Parser.new(loader).parse(text) && nil }
+      value = read(text)
       return value unless RARE.equal?(value)
 
       Boson.feature('psych')
       Psych.safe_load(text, permitted_classes: [Symbol], aliases: true)
     end
+
+    def self.read(text)
+      loader = new
+      catch(:boson_loaded) { Psych::Parser.new(loader).parse(text) && nil }
+    rescue Psych::BadAlias, Psych::DisallowedClass, ArgumentError
+      # Psych reads to the document's end before it builds: an error of syntax further down comes first.
+      RARE
+    end
+    private_class_method :read
 
     def initialize
       @class_loader = Psych::ClassLoader::Restricted.new(['Symbol'], [])
@@ -131,11 +139,16 @@ module Boson
     end
 
     def plain(text)
-      known = @known.fetch(text) do
-        value = @scanner.tokenize(text)
-        @known[text] = value.is_a?(String) ? ITSELF : value
+      known = @known[text]
+      return ITSELF.equal?(known) ? text : known unless known.nil?
+
+      value = @scanner.tokenize(text)
+      case value
+      when String then @known[text] = ITSELF
+      when Symbol, true, false then @known[text] = value
+      when Integer then @known[text] = value if value.bit_length < 62
       end
-      ITSELF.equal?(known) ? text : known
+      value
     end
 
     def tagged(value, tag, implicit, style)
