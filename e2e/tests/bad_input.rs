@@ -20,6 +20,8 @@ struct Case {
     name: &'static str,
     /// In these files (below the work directory), the first text becomes the second.
     edits: &'static [(&'static str, &'static str, &'static str)],
+    /// These files are there as well.
+    files: &'static [(&'static str, &'static str)],
     /// What to run.
     arguments: &'static [&'static str],
     /// Variables that differ from those of a good run; an empty value takes the variable away.
@@ -29,15 +31,20 @@ struct Case {
 
 impl Case {
     const fn plan(name: &'static str, code: i32) -> Case {
-        Case { name, edits: &[], arguments: PLAN, environment: &[], code }
+        Case { name, edits: &[], files: &[], arguments: PLAN, environment: &[], code }
     }
 
     const fn render(name: &'static str, code: i32) -> Case {
-        Case { name, edits: &[], arguments: RENDER, environment: &[], code }
+        Case { name, edits: &[], files: &[], arguments: RENDER, environment: &[], code }
     }
 
     const fn edit(mut self, edits: &'static [(&'static str, &'static str, &'static str)]) -> Case {
         self.edits = edits;
+        self
+    }
+
+    const fn files(mut self, files: &'static [(&'static str, &'static str)]) -> Case {
+        self.files = files;
         self
     }
 
@@ -107,6 +114,35 @@ const CASES: &[Case] = &[
         ),
         ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
     ]),
+    Case::plan("properties-against-schema", 65).files(&[
+        (
+            "base/jobs-src/nats/nats/properties_schema.json",
+            r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "properties": {
+    "nats": {
+      "properties": {
+        "listen": {"format": "ipv6"},
+        "password": {"type": "certificate"},
+        "cluster": {"required": ["tls"], "properties": {"password": {"pattern": "\\A\\w+\\z"}}},
+        "limits": {"properties": {"max_payload": {"enum": [1024, 2048]}}}
+      }
+    }
+  }
+}"#,
+        ),
+        (
+            "base/jobs-src/nats/smoke-tests/properties_schema.json",
+            r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "properties": {"smoke_tests": {"properties": {"messages": {"maximum": 100}}}}
+}"#,
+        ),
+    ]),
+    Case::plan("properties-schema-unusable", 65).files(&[
+        ("base/jobs-src/nats/nats/properties_schema.json", "{\"type\": \"object\"}"),
+        ("base/jobs-src/nats/smoke-tests/properties_schema.json", "{\n  \"type\": }"),
+    ]),
     Case::plan("group-unknown", 65).arguments(&[
         "plan",
         "ig-resolved",
@@ -165,6 +201,9 @@ fn try_case(case: &Case) -> Result<(), String> {
             return Err(format!("{file}: there is no {from:?} to spoil"));
         }
         fs::write(&path, text.replacen(from, to, 1)).map_err(|e| e.to_string())?;
+    }
+    for (file, text) in case.files {
+        fs::write(work.join(file), text).map_err(|e| format!("{file}: {e}"))?;
     }
     let before = listing(work).map_err(|e| e.to_string())?;
     let outcome = run(case.arguments, &environment(case), work);

@@ -5,6 +5,7 @@ mod bpm_info;
 mod bpm_yml;
 mod input;
 mod options;
+mod schema;
 mod write;
 
 use deployment::identity::Domain;
@@ -40,6 +41,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     for warning in &outcome.warnings {
         tracing::warn!("{warning}");
     }
+    schema::check(&vm, &input, &outcome.groups)?;
     let mut groups = match &request.group {
         Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
         None => outcome.groups,

@@ -1,5 +1,5 @@
-//! Job specs and templates as `copy-jobs` leaves them: `jobs-src/<release>/<job>/` with `job.MF` (else `spec`), `monit`
-//! and `templates/`.
+//! Job specs and templates as `copy-jobs` leaves them: `jobs-src/<release>/<job>/` with `job.MF` (else `spec`), `monit`,
+//! `properties_schema.json` and `templates/`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ pub struct JobRef {
     /// The job's name.
     pub job: String,
 }
+
+/// A job's rules for its properties, beside its spec.
+const PROPERTIES_SCHEMA: &str = "properties_schema.json";
 
 /// The directory `jobs-src`.
 #[derive(Debug, Clone)]
@@ -119,6 +122,11 @@ impl JobsSrc {
     /// Reads a job's `monit`, `None` where it has none.
     pub fn monit(&self, job: &JobRef) -> Result<Option<Source>> {
         read_source(&self.job(job).join("monit"), "monit")
+    }
+
+    /// Reads a job's rules for its properties, `None` where it has none.
+    pub fn properties_schema(&self, job: &JobRef) -> Result<Option<Source>> {
+        read_source(&self.job(job).join(PROPERTIES_SCHEMA), PROPERTIES_SCHEMA)
     }
 }
 

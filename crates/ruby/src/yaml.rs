@@ -48,7 +48,7 @@ impl Vm {
     pub fn locate(&self, problems: &mut Problems, document: &Document) {
         let mut places: Vec<&mut Place> = problems
             .iter_mut()
-            .filter_map(|p| p.place.as_mut())
+            .flat_map(|p| p.place.iter_mut().chain(p.notes.iter_mut().map(|note| &mut note.place)))
             .filter(|place| place.line.is_none() && place.file == document.file && !place.path.is_empty())
             .collect();
         if places.is_empty() {
