@@ -50,6 +50,7 @@ impl Resolved {
     /// `spec.networks`: a pod has one address, so each network has it.
     fn networks_value(&self, instance: &Instance, ip: &Value) -> Value {
         let only = self.networks.len() == 1;
+        let text = |s: &str| Value::str(s);
         let mut networks = Map::default();
         for network in &self.networks {
             let mut default: Vec<&str> = network.default.iter().map(String::as_str).collect();
@@ -64,6 +65,9 @@ impl Resolved {
                 value.set("default", Value::array(default.into_iter().map(Value::str)));
             }
             value.set("ip", ip.clone());
+            // BOSH: what a dynamic network is not known to have, so that templates need no conditions.
+            value.set("netmask", text("127.0.0.1"));
+            value.set("gateway", text("127.0.0.1"));
             value.set("dns_record_name", Value::str(instance.address.clone()));
             networks.set(&network.name, Value::Map(Rc::new(value)));
         }
