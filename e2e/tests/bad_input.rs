@@ -181,6 +181,10 @@ const CASES: &[Case] = &[
     Case::render("render-replicas-zero", 65).environment(&[("REPLICAS", "0")]),
     Case::render("render-ordinal-out-of-range", 65).environment(&[("POD_ORDINAL", "2")]),
     Case::render("render-ordinal-no-number", 2).environment(&[("POD_ORDINAL", "-1")]),
+    Case::render("render-template-too-slow", 66)
+        .edit(&[(CONF, "listen = p('nats.listen')", "listen = sleep")])
+        .environment(&[("TEMPLATE_TIMEOUT", "1")]),
+    Case::render("render-timeout-no-number", 2).environment(&[("TEMPLATE_TIMEOUT", "soon")]),
     Case::render("render-output-unwritable", 70).environment(&[("OUTPUT_DIR", "manifest.yml/jobs")]),
 ];
 

@@ -12,8 +12,10 @@ fn commands() -> Vec<(&'static str, Vec<String>)> {
 fn help(name: &str, verb: Option<&str>) -> String {
     let arguments: Vec<&str> = std::iter::once(name).chain(verb).chain(["--help"]).collect();
     // The width of help texts follows the terminal's, or this.
-    let outcome = run(&arguments, &[("COLUMNS", "120")], &here());
+    let outcome = run(&arguments, &[("COLUMNS", "80")], &here());
     assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
+    let wide: Vec<&str> = outcome.stdout.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{arguments:?}: too wide for a terminal: {wide:#?}");
     outcome.stdout
 }
 
@@ -26,7 +28,7 @@ fn verbs(help: &str) -> Vec<String> {
 
 #[test]
 fn cli_md_is_what_help_prints() {
-    let mut text = "# Command line\n\nWhat `--help` prints, of each executable and each verb; what both have is shown once. A test compares this\npage with it.\n".to_owned();
+    let mut text = "# Command line\n\nWhat `--help` prints, of each executable and each verb; what both have is shown\nonce. A test compares this page with it.\n".to_owned();
     let mut page = |title: &str, help: &str| {
         text.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
     };

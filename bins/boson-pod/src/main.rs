@@ -87,6 +87,7 @@ fn grammar() -> clap::Command {
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .max_term_width(startup::HELP_WIDTH)
         .subcommands(VERBS.iter().map(|verb| (verb.grammar)()))
 }
 

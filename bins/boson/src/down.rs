@@ -16,10 +16,12 @@ use crate::{client, output};
 /// What `down` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
-                  packages compiled to stays in the cache.\n\n\
-                  Works as well after boson itself was killed: its processes have died with it; this removes the files.\n\n\
-                  Example:\n  boson down"
+    long_about = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
+        packages compiled to stays in the cache.\n\n\
+        Works as well after boson itself was killed: its processes have died with it; this removes the \
+        files.",
+    after_long_help = "Example:\n\
+        \x20\x20boson down"
 )]
 pub(crate) struct Options {
     #[command(flatten)]

@@ -10,11 +10,14 @@ use crate::{client, output};
 
 /// What `run-errand` is told.
 #[derive(Debug, Args)]
-#[command(long_about = "Runs an errand against a deployment that is up, shows its output, and exits as it does.\n\n\
-                  The errand is named by its job or by its instance group. The instances of a group with lifecycle \
-                  `errand` are made for the run and removed after it; an errand that is a job of a group that runs \
-                  is run in each of the group's instances, until one fails.\n\n\
-                  Example:\n  boson run-errand smoke-tests")]
+#[command(
+    long_about = "Runs an errand against a deployment that is up, shows its output, and exits as it does.\n\n\
+        The errand is named by its job or by its instance group. The instances of a group with lifecycle \
+        `errand` are made for the run and removed after it; an errand that is a job of a group that runs \
+        is run in each of the group's instances, until one fails.",
+    after_long_help = "Example:\n\
+        \x20\x20boson run-errand smoke-tests"
+)]
 pub(crate) struct Options {
     /// Name of the errand's job or instance group
     #[arg(value_name = "NAME")]

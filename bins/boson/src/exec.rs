@@ -11,8 +11,9 @@ use crate::{client, output};
 /// What `exec` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.\n\n\
-                  Example:\n  boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf"
+    long_about = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.",
+    after_long_help = "Example:\n\
+        \x20\x20boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf"
 )]
 pub(crate) struct Options {
     /// The instance, as `boson status` names it

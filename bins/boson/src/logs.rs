@@ -18,9 +18,11 @@ use crate::state::{InstanceDir, StateDir, Which};
 /// What `logs` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
-                  instance and the file that it is from.\n\n\
-                  Example:\n  boson logs nats/0 --job nats -f"
+    long_about = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
+        instance and the file that it is from.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson logs\n\
+        \x20\x20boson logs nats/0 --job nats -f"
 )]
 pub(crate) struct Options {
     /// The instance, as `boson status` names it, or an instance group [default: all]

@@ -12,9 +12,13 @@ use crate::{client, output};
 
 /// What `status` is told.
 #[derive(Debug, Args)]
-#[command(long_about = "Shows every instance of a deployment that is up, and what its processes do.\n\n\
-                  Exit codes: 0 everything runs; 1 something does not; 65 there is no such deployment, or it is not up.\n\n\
-                  Example:\n  boson status")]
+#[command(
+    long_about = "Shows every instance of a deployment that is up, and what its processes do.",
+    after_long_help = "Example:\n\
+        \x20\x20boson status\n\n\
+        Exit codes: 0 everything runs; 1 something does not; 65 there is no such deployment, or it is not \
+        up."
+)]
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) which: Which,

@@ -13,17 +13,19 @@ use crate::engine::{self, Publish};
 /// What `up` is told.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_long_help = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles the \
-                  packages, resolves properties and links, and makes a sandbox for every instance, in which it renders \
-                  the templates and runs the processes as a pod does.\n\n\
-                  Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C kills \
-                  what does not stop. With --detach it returns when all processes run.\n\n\
-                  Works as root and as an ordinary user. The host is not changed, and nothing outside reaches an \
-                  instance but through a published port; instances reach each other, and nothing outside.\n\n\
-                  Examples:\n  boson up -m nats.yml --release ./nats-release\n  \
-                  boson up -m nats.yml --release ./nats-release --publish 4222:nats/0:4222 --detach\n\n\
-                  Exit codes: 0 stopped as asked, or detached; 65 the manifest, a job spec or a release is wrong; 66 a \
-                  template failed; 70 something could not be done, or a process ended during the start."
+    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles \
+        the packages, resolves properties and links, and makes a sandbox for every instance, in which it \
+        renders the templates and runs the processes as a pod does.\n\n\
+        Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C \
+        kills what does not stop. With --detach it returns when all processes run.\n\n\
+        Works as root and as an ordinary user. The host is not changed. Instances reach each other, and \
+        nothing outside; nothing outside reaches an instance but through a published port.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson up -m nats.yml -r ./nats-release\n\
+        \x20\x20boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222 --detach\n\n\
+        Exit codes: 0 stopped as asked, or detached; 2 usage; 65 the manifest, a job spec or a release is \
+        wrong; 66 a template failed; 70 something could not be done, or a process ended during the start; \
+        130 interrupted before everything ran, or asked twice to stop."
 )]
 pub(crate) struct Options {
     /// The deployment manifest

@@ -65,6 +65,12 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(verb) = name_of(args.first()) {
         return (verb.run)(args);
     }
+    // `boson help VERB` is `boson VERB --help`.
+    if args.get(1).is_some_and(|arg| arg == "help") {
+        args.remove(1);
+        args.truncate(2);
+        args.push("--help".into());
+    }
     let first = args.get(1).and_then(|arg| arg.to_str());
     if let Some(verb) = VERBS.iter().find(|verb| Some(verb.name) == first) {
         args.remove(0);
@@ -83,9 +89,10 @@ fn grammar() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Runs BOSH jobs: on this machine without a cluster, or stage by stage in a pod")
         .after_help(
-            "Example:\n  boson up -m nats.yml --release ./nats-release --publish 4222:nats/0:4222\n\n\
+            "Example:\n  boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222\n\n\
              `boson VERB --help` tells more about a verb.",
         )
+        .max_term_width(startup::HELP_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)

@@ -27,7 +27,21 @@ use stage::Stage;
 
 /// What `copy-jobs` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = include_str!("help.txt"))]
+#[command(
+    long_about = "Copies the sources of jobs that a release image carries in /var/vcap/jobs-src/JOB/ (job.MF, monit, \
+        templates/) to where plan and render-jobs look: as an init container of a pod, once for each \
+        release.\n\n\
+        The copy is whole or absent: it is made beside the destination and swapped in, so it can be run \
+        again at any time, and many can run at once into one volume. Permission bits (without setuid and \
+        setgid), times and links are kept. A link that leads out of the job sources is refused; an \
+        absolute one that stays inside becomes relative.",
+    after_long_help = "Example, in a release image:\n\
+        \x20\x20copy-jobs --release nats\n\n\
+        Example, on a laptop:\n\
+        \x20\x20copy-jobs --from ./nats-release/jobs --to /tmp/all-releases/jobs-src/nats\n\n\
+        Exit codes: 0 copied; 2 usage; 65 the job sources are missing or cannot be copied; 70 the \
+        destination cannot be written."
+)]
 pub struct Options {
     /// Directory with the job sources: one directory per job [default: /var/vcap/jobs-src]
     #[arg(long, value_name = "DIR")]

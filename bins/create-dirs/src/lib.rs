@@ -14,7 +14,17 @@ pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for eve
 
 /// What `create-dirs` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = include_str!("help.txt"))]
+#[command(
+    long_about = "Makes for every job in /var/vcap/jobs the directories /var/vcap/data/JOB, /var/vcap/sys/log/JOB \
+        and /var/vcap/sys/run/JOB, 0770 root:vcap; besides /var/vcap/data/packages, /var/vcap/data/tmp and \
+        /var/vcap/store. Where nothing is mounted at /var/vcap/sys it is a link to data/sys, as on a BOSH \
+        VM.\n\n\
+        Run again, it sets modes and owners again and removes nothing; without root it leaves owners as \
+        they are.",
+    after_long_help = "Examples:\n\
+        \x20\x20create-dirs\n\
+        \x20\x20create-dirs --root /tmp/instance"
+)]
 pub struct Options {}
 
 /// BOSH's agent: root's, and vcap may write.

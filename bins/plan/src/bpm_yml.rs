@@ -113,7 +113,7 @@ fn entry(job: &str, template: &BpmTemplate, failure: &dialect_erb::Failure) -> E
         job: job.to_owned(),
         text: failure.text(&template.source.name),
         is_monit: false,
-        note: Note { place, hint: None },
+        note: Note { place, what: None, hint: None },
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use deployment::JobSpec;
-use deployment::manifest::Manifest;
+use deployment::manifest::{Job, Manifest};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc};
 use problem::{IoContext, Place, Problem, Problems, Result};
@@ -44,7 +44,7 @@ pub(crate) fn template_for<'a>(spec: &'a JobSpec, destination: &str) -> Option<&
     spec.templates.iter().find(|(_, d)| lands(d)).map(|(source, _)| source.as_str())
 }
 
-/// Reads everything; problems of all job specs are reported together.
+/// Reads everything; problems of the manifest and of all job specs are reported together.
 pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
     let document = read_manifest(&request.manifest)?;
     let value = vm.load_yaml(std::slice::from_ref(&document))?.remove(0)?;
@@ -52,10 +52,14 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
         vm.locate(&mut problems, &document);
         problems
     };
-    let mut manifest = Manifest::parse(&value, &document.file).map_err(located)?;
-    manifest.place_addons().map_err(located)?;
+    let (mut manifest, mut problems) = Manifest::read(&value, &document.file).map_err(located)?;
+    problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
     let jobs_src = JobsSrc::below(&request.base);
-    let specs = read_specs(vm, &manifest, &jobs_src).map_err(located)?;
+    let specs = read_specs(vm, &manifest, &jobs_src).unwrap_or_else(|found| {
+        problems.extend(found.into_vec());
+        BTreeMap::new()
+    });
+    Problems::check(problems).map_err(located)?;
     Ok(Input { document, manifest, specs, jobs_src })
 }
 
@@ -72,9 +76,11 @@ fn read_manifest(path: &Path) -> Result<Document> {
     }
 }
 
+/// The specs of all jobs that the manifest names rightly.
 fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeMap<(String, String), JobSpec>> {
     let mut places = BTreeMap::new();
-    for job in manifest.instance_groups.iter().flat_map(|g| &g.jobs) {
+    let known = |job: &&Job| !job.name.is_empty() && manifest.releases.iter().any(|r| r.name == job.release);
+    for job in manifest.instance_groups.iter().flat_map(|g| &g.jobs).filter(known) {
         let key = JobRef { release: job.release.clone(), job: job.name.clone() };
         places.entry(key).or_insert_with(|| Place::node(&manifest.file, job.path.clone()));
     }

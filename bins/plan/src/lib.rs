@@ -10,7 +10,6 @@ mod write;
 
 use deployment::identity::Domain;
 use dialect_erb::Renderer;
-use dialect_erb::render::Settings;
 use instance_group::{Deployment, Resolved};
 pub use options::{Kind, Options};
 use problem::{Place, Problem, Result};
@@ -47,7 +46,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         None => outcome.groups,
     };
     steps.done("resolved properties and links");
-    let renderer = Renderer::new(&vm, Settings::default())?;
+    let renderer = Renderer::new(&vm, request.rendering.clone())?;
     bpm_yml::render(&renderer, &input, &mut groups)?;
     steps.done("rendered bpm.yml");
     let infos = groups.iter().map(|group| bpm_info::info(group, &input)).collect::<Result<Vec<_>>>()?;

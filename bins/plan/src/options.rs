@@ -3,19 +3,24 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use dialect_erb::render::Settings;
 use problem::{Problem, Problems, Result};
 use startup::Common;
 
 /// What `plan` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = "Examples:
-  plan ig-resolved --bosh-manifest-path manifest.yml --base-dir /var/vcap/all-releases -g nats --output out.json
-      one instance group, as a container of the gather Job does
-  plan --bosh-manifest-path manifest.yml --base-dir /var/vcap/all-releases --output-dir out
-      all groups at once: out/<group>/ig-resolved/output.json and out/<group>/bpm/output.json
-
-Job specs and templates are read from <base-dir>/jobs-src/<release>/<job>/. Exit codes: 0 done, 2 usage, 65 the
-manifest, a job spec or a link is wrong, 66 a bpm.yml template failed, 70 the environment failed.")]
+#[command(
+    long_about = "Reads the deployment manifest and the job specs in BASE_DIR/jobs-src/RELEASE/JOB/, resolves \
+        properties and links, and renders every bpm.yml. Writes, for one instance group, one document \
+        (KIND), or everything for every group (--output-dir).\n\n\
+        Everything that is wrong is reported in one run; then nothing is written.",
+    after_long_help = "One group, as a container of the gather Job does:\n\
+        \x20\x20plan ig-resolved -m manifest.yml -g nats -o output.json\n\n\
+        All groups, to out/GROUP/ig-resolved/output.json and out/GROUP/bpm/output.json:\n\
+        \x20\x20plan -m manifest.yml -b all-releases --output-dir out\n\n\
+        Exit codes: 0 done; 2 usage; 65 the manifest, a job spec or a link is wrong; 66 a bpm.yml template \
+        failed; 70 the environment failed."
+)]
 pub struct Options {
     /// What to write; without it, everything for every group (needs --output-dir)
     #[arg(value_name = "KIND")]
@@ -38,6 +43,9 @@ pub struct Options {
     /// The instance group (needed with KIND; else only this one)
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
     pub instance_group_name: Option<String>,
+    /// Seconds that one template may take [default: 60]
+    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "SECONDS", allow_hyphen_values = true)]
+    pub template_timeout: Option<String>,
     /// The file to write, with KIND [default: /mnt/quarks/output.json]
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "output_dir")]
     pub output: Option<PathBuf>,
@@ -65,6 +73,7 @@ pub(crate) struct Request {
     pub(crate) service_domain: String,
     pub(crate) group: Option<String>,
     pub(crate) output: Output,
+    pub(crate) rendering: Settings,
 }
 
 /// Where to write what.
@@ -94,6 +103,10 @@ impl Options {
                     .hint("`plan ig-resolved -g GROUP` writes one document, `plan --output-dir DIR` all of them"),
             );
         }
+        let rendering = Settings::with_timeout(self.template_timeout.as_deref()).unwrap_or_else(|found| {
+            problems.extend(found.into_vec());
+            Settings::default()
+        });
         Problems::check(problems)?;
         let output = match (self.kind, output_dir) {
             (Some(kind), _) => Output::File(kind, common.path(path(self.output).as_deref(), "/mnt/quarks/output.json")),
@@ -108,6 +121,7 @@ impl Options {
             service_domain: self.kube_service_domain,
             group,
             output,
+            rendering,
         })
     }
 }

@@ -17,7 +17,17 @@ pub const ABOUT: &str = "Runs the pre-start scripts of all jobs, in parallel";
 
 /// What `pre-start` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = include_str!("help.txt"))]
+#[command(
+    long_about = "Runs /var/vcap/jobs/JOB/bin/pre-start of every job that has one, all at once, as the user that \
+        runs this program (root in a pod), with PATH=/usr/sbin:/usr/bin:/sbin:/bin and nothing else in the \
+        environment.\n\n\
+        What a script prints is appended to /var/vcap/sys/log/JOB/pre-start.stdout.log and pre- \
+        start.stderr.log, and passed on with the job's name before each line. TERM stops the scripts.",
+    after_long_help = "Examples:\n\
+        \x20\x20pre-start\n\
+        \x20\x20pre-start --root /tmp/instance\n\n\
+        Exit codes: 0 every script succeeded; 2 usage; 70 one failed: nothing may be started then."
+)]
 pub struct Options {
     /// How long the scripts have to stop before they get QUIT, in milliseconds
     #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]

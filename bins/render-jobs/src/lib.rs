@@ -8,7 +8,6 @@ mod options;
 mod sources;
 mod tree;
 
-use dialect_erb::render::Settings;
 use dialect_erb::{Renderer, Unit};
 use failed::Failed;
 use instance_group::{Instance, Resolved};
@@ -35,7 +34,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let jobs_src = JobsSrc::below(&request.jobs_dir);
     let jobs = sources::read(&vm, &group, &jobs_src)?;
     steps.done("read the job sources");
-    let renderer = Renderer::new(&vm, Settings::default())?;
+    let renderer = Renderer::new(&vm, request.rendering.clone())?;
     steps.done("loaded the evaluation context");
     let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?
         .map_err(|failed| failed::report_of(&vm, &jobs_src, &group, &jobs, &failed))?;

@@ -3,18 +3,23 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use dialect_erb::render::Settings;
 use problem::{Problem, Problems, Result};
 use startup::Common;
 
 /// What `render-jobs` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = "Example:
-  render-jobs -g nats --bosh-manifest-path properties.yaml --jobs-dir /var/vcap/all-releases \\
-      --az-index 2 --replicas 2 --pod-ordinal 0 --pod-ip 10.0.0.7 --output-dir /var/vcap/jobs
-      renders instance (2-1)*2+0 = 2 of the group
-
-In a pod everything comes from the environment. Nothing is written unless every template was rendered.
-Exit codes: 0 done, 2 usage, 65 the input is wrong, 66 a template failed, 70 the environment failed.")]
+#[command(
+    long_about = "Renders the templates of every job of an instance group into /var/vcap/jobs, for the pod that it \
+        runs in. In a pod everything that it is told comes from the environment.\n\n\
+        Nothing is written unless every template was rendered; then the new tree takes the old one's place \
+        at once.",
+    after_long_help = "Example: instance (2-1)*2+0 = 2 of the group\n\
+        \x20\x20render-jobs -g nats -m properties.yaml -j all-releases -d jobs \\\n\
+        \x20\x20    --az-index 2 --replicas 2 --pod-ordinal 0 --pod-ip 10.0.0.7\n\n\
+        Exit codes: 0 done; 2 usage; 65 the input is wrong; 66 a template failed; 70 the environment \
+        failed."
+)]
 pub struct Options {
     /// The instance group
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
@@ -40,6 +45,9 @@ pub struct Options {
     /// Address of the pod; without it spec.ip is nil
     #[arg(long, env = "POD_IP", value_name = "IP")]
     pub pod_ip: Option<String>,
+    /// Seconds that one template may take [default: 60]
+    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "SECONDS", allow_hyphen_values = true)]
+    pub template_timeout: Option<String>,
 }
 
 /// The options, checked and completed.
@@ -53,6 +61,7 @@ pub(crate) struct Request {
     pub(crate) replicas: Option<u32>,
     pub(crate) pod_ordinal: Option<u32>,
     pub(crate) pod_ip: Option<String>,
+    pub(crate) rendering: Settings,
 }
 
 impl Options {
@@ -81,6 +90,10 @@ impl Options {
                     .hint("give --instance-group-name or INSTANCE_GROUP_NAME"),
             );
         }
+        let rendering = Settings::with_timeout(self.template_timeout.as_deref()).unwrap_or_else(|found| {
+            problems.extend(found.into_vec());
+            Settings::default()
+        });
         Problems::check(problems)?;
         let group = group.unwrap_or_default();
         let path = |path: Option<PathBuf>| path.filter(|p| !p.as_os_str().is_empty());
@@ -95,6 +108,7 @@ impl Options {
             replicas,
             pod_ordinal,
             pod_ip,
+            rendering,
         })
     }
 }

@@ -22,7 +22,22 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
 
 /// What `run-process` is told.
 #[derive(Debug, Args)]
-#[command(after_long_help = include_str!("help.txt"))]
+#[command(
+    long_about = "Reads /var/vcap/jobs/JOB/config/bpm.yml, makes the directories that BPM makes, runs the pre_start \
+        hook and then the process: as user vcap if started as root, with the environment that bpm.yml \
+        gives and no other. What the process prints goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
+        PROCESS.stderr.log, and to stdout and stderr.\n\n\
+        TERM and INT ask the process to stop with its shutdown_signal; QUIT and KILL follow if it does \
+        not. Other signals are passed on to it. Orphans are adopted, and what the process leaves behind is \
+        terminated.",
+    after_long_help = "Examples:\n\
+        \x20\x20run-process --job nats\n\
+        \x20\x20run-process --job cloud_controller_ng --process nginx\n\
+        \x20\x20run-process --errand --job smoke-tests\n\n\
+        Exit codes: that of the process, 128 + n if signal n ended it; 126 it cannot be executed; 127 it \
+        does not exist; 2 usage; 65 bpm.yml is missing or wrong; 70 the environment does not let it run, \
+        or its pre_start hook failed."
+)]
 pub struct Options {
     /// The job, as its directory in /var/vcap/jobs is called
     #[arg(long, value_name = "JOB", value_parser = plain_name)]

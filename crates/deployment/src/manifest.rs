@@ -128,6 +128,17 @@ impl Manifest {
     /// # Errors
     /// All that is wrong with it, unresolved `((variables))` included.
     pub fn parse(value: &Value, file: &str) -> problem::Result<Manifest> {
+        let (manifest, problems) = Manifest::read(value, file)?;
+        Problems::check(problems)?;
+        Ok(manifest)
+    }
+
+    /// As [`Manifest::parse`], for those who go on to find what else is wrong: what can be read, and all that is wrong
+    /// with it. What is missing or no String is then empty.
+    ///
+    /// # Errors
+    /// A document that is no manifest at all.
+    pub fn read(value: &Value, file: &str) -> problem::Result<(Manifest, Vec<Problem>)> {
         let mut reader = Reader::new(file);
         let Value::Map(map) = value else {
             let what = if value.is_nil() { "is empty".to_owned() } else { format!("is a {}", value.class_name()) };
@@ -152,8 +163,7 @@ impl Manifest {
             instances_per_az,
         };
         manifest.check_references(&mut reader);
-        Problems::check(reader.problems)?;
-        Ok(manifest)
+        Ok((manifest, reader.problems))
     }
 
     fn check_references(&self, reader: &mut Reader) {
@@ -349,10 +359,11 @@ pub(crate) fn job(reader: &mut Reader, entry: &Object, owner: &str, addon: bool)
         // The type is checked; what is in it is read together with the job's spec.
         reader.hash(entry, key);
     }
-    let name = reader.required_string(entry, "name", owner);
+    let mut name = reader.required_string(entry, "name", owner);
     // Names become directories and parts of paths.
     if name.contains('/') || name == "." || name == ".." {
         reader.problem(entry.at("name"), format!("'{name}' is no name of a job"));
+        name.clear();
     }
     Job {
         name,

@@ -1,11 +1,11 @@
 //! Unresolved `((variables))`: boson renders manifests whose variables were interpolated before.
 
-use problem::{Place, Problem, Step};
+use problem::{Note, Place, Problem, Step};
 
 use crate::value::Value;
 
-/// How many of the places are listed one by one.
-const LISTED: usize = 50;
+/// How many of the places are shown.
+const SHOWN: usize = 50;
 
 /// One problem that lists every placeholder of the document, or none. The section `variables`, which defines them, is
 /// left out.
@@ -18,33 +18,24 @@ pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
             None => {}
         }
     }
-    let (_, first) = found.first()?.clone();
-    let mut names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    found.dedup();
+    let mut names: Vec<String> = found.iter().map(|(name, _)| format!("(({name}))")).collect();
     names.sort_unstable();
     names.dedup();
-    let message =
-        format!("unresolved variables: {}", names.iter().map(|n| format!("(({n}))")).collect::<Vec<_>>().join(", "));
-    let mut problem = Problem::input(message)
-        .at(Place::node(file, first))
+    if names.is_empty() {
+        return None;
+    }
+    let some =
+        if found.len() > SHOWN { format!(" (the first {SHOWN} of {} places)", found.len()) } else { String::new() };
+    let mut problem = Problem::input(format!("unresolved variables{some}: {}", names.join(", ")))
         .hint("interpolate the manifest first, for example with `bosh interpolate --vars-store`");
-    for (name, path) in found.iter().take(LISTED) {
-        problem = problem.because(format!("(({name})) at {}", show(path)));
-    }
-    if found.len() > LISTED {
-        problem = problem.because(format!("and {} more", found.len() - LISTED));
-    }
+    let notes = found.into_iter().take(SHOWN).map(|(name, path)| Note {
+        place: Place::node(file, path),
+        what: Some(format!("(({name}))")),
+        hint: None,
+    });
+    problem.notes = notes.collect();
     Some(problem)
-}
-
-fn show(path: &[Step]) -> String {
-    let steps: Vec<String> = path
-        .iter()
-        .map(|step| match step {
-            Step::Key(key) => key.clone(),
-            Step::Index(i) => i.to_string(),
-        })
-        .collect();
-    format!("/{}", steps.join("/"))
 }
 
 fn walk(value: &Value, path: &mut Vec<Step>, found: &mut Vec<(String, Vec<Step>)>) {
@@ -104,6 +95,9 @@ mod tests {
         ]);
         let problem = unresolved(&manifest, "m.yml").unwrap();
         assert_eq!(problem.message, "unresolved variables: ((a)), ((b))");
-        assert_eq!(problem.causes, ["((b)) at /properties/0", "((a)) at /properties/1/k"]);
+        let notes: Vec<_> =
+            problem.notes.iter().map(|n| (n.what.as_deref().unwrap(), n.place.path.as_slice())).collect();
+        let [list, key] = ["properties", "k"].map(Step::from);
+        assert_eq!(notes, [("((b))", &[list.clone(), 0.into()][..]), ("((a))", &[list, 1.into(), key][..])]);
     }
 }

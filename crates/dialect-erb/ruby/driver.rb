@@ -182,7 +182,7 @@ module Boson
         ready, = IO.select(@workers.map(&:pipe), nil, nil, wait)
         (ready || []).each { |pipe| receive(@workers.find { |worker| worker.pipe.equal?(pipe) }) }
         @workers.select { |worker| worker.deadline <= now }.each do |worker|
-          replace(worker, "took longer than #{@timeout} seconds")
+          replace(worker, "took longer than #{@timeout} s, the TEMPLATE_TIMEOUT")
         end
       end
 

@@ -34,6 +34,22 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The default, but for what `TEMPLATE_TIMEOUT` says; empty counts as absent.
+    ///
+    /// # Errors
+    /// A text that is no number of seconds.
+    pub fn with_timeout(seconds: Option<&str>) -> problem::Result<Settings> {
+        let mut settings = Settings::default();
+        if let Some(text) = seconds.filter(|text| !text.is_empty()) {
+            settings.timeout = text.parse().ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
+                Problem::usage(format!("TEMPLATE_TIMEOUT must be a number of seconds from 1 on, not '{text}'"))
+            })?;
+        }
+        Ok(settings)
+    }
+}
+
 /// One template to be rendered in one context.
 #[derive(Debug, Clone)]
 pub struct Unit<'a> {

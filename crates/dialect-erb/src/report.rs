@@ -49,29 +49,46 @@ fn section(header: &str, messages: &[String]) -> String {
 
 /// The most similar of some names, where one is similar enough to be meant.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 4).clamp(1, 4);
     known
         .into_iter()
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(d, _)| *d > 0 && *d <= limit)
+        .filter_map(|candidate| {
+            // A long prefix that both have tells nothing of how similar the rest is.
+            let (a, b) = different_parts(name, candidate);
+            let distance = distance(a, b);
+            let limit = (a.chars().count().max(b.chars().count()) / 4).min(3);
+            (distance > 0 && distance <= limit).then_some((distance, candidate))
+        })
         .min_by_key(|(d, _)| *d)
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(ca != *cb)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = row[j + 1];
-            row[j + 1] = next;
-        }
+/// What is left of two dotted names without the parts with which both begin.
+fn different_parts<'n>(mut a: &'n str, mut b: &'n str) -> (&'n str, &'n str) {
+    while let (Some((first, rest_of_a)), Some((same, rest_of_b))) = (a.split_once('.'), b.split_once('.'))
+        && first == same
+    {
+        (a, b) = (rest_of_a, rest_of_b);
     }
-    row[b.len()]
+    (a, b)
+}
+
+/// Edit distance, in which two neighbours that changed places count once.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: [Vec<usize>; 3] = [vec![], vec![], (0..=b.len()).collect()];
+    for i in 0..a.len() {
+        rows.rotate_left(1);
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut next = (rows[1][j] + usize::from(a[i] != b[j])).min(rows[1][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                next = next.min(rows[0][j - 1] + 1);
+            }
+            row.push(next);
+        }
+        rows[2] = row;
+    }
+    rows[2][b.len()]
 }
 
 #[cfg(test)]
@@ -109,6 +126,15 @@ mod tests {
     #[test]
     fn a_misspelt_name_finds_its_neighbour() {
         assert_eq!(did_you_mean("nats.pasword", ["nats.password", "nats.port"]), Some("nats.password"));
+        assert_eq!(did_you_mean("nats.prot", ["nats.password", "nats.port"]), Some("nats.port"));
+        assert_eq!(did_you_mean("gnats", ["nats"]), Some("nats"));
+        assert_eq!(did_you_mean("nats.tls.enabled", ["nats.tsl.enabled"]), Some("nats.tsl.enabled"));
+    }
+
+    #[test]
+    fn short_names_that_differ_are_different_names() {
         assert_eq!(did_you_mean("entirely.else", ["nats.password"]), None);
+        assert_eq!(did_you_mean("nats.one", ["nats.env"]), None);
+        assert_eq!(did_you_mean("db", ["dc", "d"]), None);
     }
 }

@@ -84,9 +84,12 @@ impl Place {
 }
 
 impl Place {
-    /// Writes an arrow to the place, and the source line where there is one.
-    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Writes an arrow to the place, what is there, and the source line where there is one.
+    fn show(&self, f: &mut fmt::Formatter<'_>, what: Option<&str>) -> fmt::Result {
         write!(f, "\n  --> {self}")?;
+        if let Some(what) = what {
+            write!(f, ": {what}")?;
+        }
         let Some(excerpt) = &self.excerpt else { return Ok(()) };
         let number = self.line.map_or(String::new(), |line| line.to_string());
         let width = number.len().max(3);
@@ -118,6 +121,8 @@ impl fmt::Display for Place {
 pub struct Note {
     /// Where it is wrong.
     pub place: Place,
+    /// What is wrong there, where the message tells it of all places together.
+    pub what: Option<String>,
     /// What the user can do about it.
     pub hint: Option<String>,
 }
@@ -191,19 +196,19 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.message)?;
         if let Some(place) = &self.place {
-            place.show(f)?;
+            place.show(f, None)?;
         }
         for cause in &self.causes {
             write!(f, "\n  caused by: {}", cause.trim_end().replace('\n', "\n    "))?;
         }
-        if let Some(hint) = &self.hint {
-            write!(f, "\n  hint: {hint}")?;
-        }
         for note in &self.notes {
-            note.place.show(f)?;
+            note.place.show(f, note.what.as_deref())?;
             if let Some(hint) = &note.hint {
                 write!(f, "\n  hint: {hint}")?;
             }
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
         }
         Ok(())
     }
@@ -285,6 +290,14 @@ mod tests {
         assert_eq!(all(vec![Problem::template("t"), Problem::input("i")]), 65);
         assert_eq!(all(vec![Problem::input("i"), Problem::internal("x"), Problem::template("t")]), 70);
         assert_eq!(all(vec![Problem::template("t")]), 66);
+    }
+
+    #[test]
+    fn a_problem_of_several_places_says_what_is_where() {
+        let note = |line, what: &str| Note { place: Place::line("m.yml", line), what: Some(what.into()), hint: None };
+        let mut p = Problem::input("two").hint("look");
+        p.notes = vec![note(1, "a"), note(2, "b")];
+        assert_eq!(p.to_string(), "error: two\n  --> m.yml:1: a\n  --> m.yml:2: b\n  hint: look");
     }
 
     #[test]

@@ -73,13 +73,21 @@ struct WithCommon<A: Args> {
     common: Common,
 }
 
+/// Help texts are wrapped to the terminal's width, but no wider than this.
+pub const HELP_WIDTH: usize = 100;
+
 /// The grammar of a verb together with the common flags, named `name`.
 pub fn command<A: Args>(name: &'static str, about: &'static str) -> clap::Command {
+    // Flattened, the verb's arguments come without what is said above them.
+    let own = A::augment_args(clap::Command::new(name));
+    let long_about = own.get_long_about().cloned().unwrap_or_else(|| about.into());
     <WithCommon<A> as clap::CommandFactory>::command()
         .name(name)
         .bin_name(name)
         .about(about)
+        .long_about(long_about)
         .version(env!("CARGO_PKG_VERSION"))
+        .max_term_width(HELP_WIDTH)
 }
 
 /// Runs a verb as a program of its own: parses the command line, runs, prints problems, gives the exit code.

@@ -22,6 +22,8 @@ use crate::verbs;
 
 /// BOSH's agent runs a job's scripts with this path; boson's own verbs come first.
 const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// What the user's environment says of templates, and a sandbox would not know.
+const TEMPLATE_TIMEOUT: &str = "TEMPLATE_TIMEOUT";
 /// How much of a log is shown when something fails.
 const LAST_LINES: usize = 15;
 /// More than any state file has.
@@ -260,7 +262,8 @@ fn specification(engine: &Engine, group: &Group, member: &Member, dir: &Instance
 
 /// What a pod's containers have in their environment.
 fn environment(group: &Group, member: &Member, properties: String) -> Vec<(String, String)> {
-    [
+    let timeout = std::env::var(TEMPLATE_TIMEOUT).ok().map(|seconds| (TEMPLATE_TIMEOUT.to_owned(), seconds));
+    let of_pod = [
         ("PATH", PATH.to_owned()),
         ("INSTANCE_GROUP_NAME", group.name().to_owned()),
         ("AZ_INDEX", member.instance.az_index.to_string()),
@@ -269,8 +272,8 @@ fn environment(group: &Group, member: &Member, properties: String) -> Vec<(Strin
         ("POD_IP", member.ip.to_string()),
         ("BOSH_MANIFEST_PATH", properties),
     ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
+    .map(|(name, value)| (name.to_owned(), value));
+    of_pod.into_iter().chain(timeout).collect()
 }
 
 fn create(path: &Path) -> Outcome<File> {
