@@ -10,7 +10,7 @@ fn documents_load_as_psych_loads_them() {
         .args(["--disable-gems", "-W0"])
         .arg(here.join("tests/loader.rb"))
         .arg(here.join("ruby/loader.rb"))
-        .args(["7", "20000"])
+        .args(["7", "10000"])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
