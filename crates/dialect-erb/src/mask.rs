@@ -45,9 +45,9 @@ pub(crate) struct Secrets {
     pieces: [HashSet<Piece>; VIEWS.len()],
 }
 
-/// What is kept of a text when it is compared: nearly all of it, so that a value of nothing but punctuation is found;
-/// and letters and digits only, so that punctuation between them does not matter.
-const VIEWS: [fn(char) -> bool; 2] = [|c| !c.is_whitespace() && c != '\\', char::is_alphanumeric];
+/// What is kept of a text when it is compared: all of it; what escaping and wrapping leave alone; letters and digits
+/// only, so that punctuation between them does not matter.
+const VIEWS: [fn(char) -> bool; 3] = [|_| true, |c| !c.is_whitespace() && c != '\\', char::is_alphanumeric];
 
 impl Secrets {
     /// Those of a spec, as templates see it.
@@ -100,7 +100,7 @@ impl Secrets {
             pieces.extend(kept.windows(PIECE).filter_map(|piece| Piece::try_from(piece).ok()));
         }
         let text = text.trim();
-        let length = text.chars().filter(|c| VIEWS[0](*c)).count();
+        let length = text.chars().filter(|c| VIEWS[1](*c)).count();
         if length < PIECE && text.chars().count() >= SHORTEST {
             self.short.insert(fold(text));
         }
@@ -110,9 +110,8 @@ impl Secrets {
 /// Knows a job's secrets, and what the author of a template wrote.
 pub struct Mask {
     secrets: Rc<Secrets>,
-    /// Texts that are no secret, in each way to look at them, and as they are.
+    /// Texts that are no secret, in each way to look at them.
     known: [String; VIEWS.len()],
-    plain: String,
 }
 
 impl Mask {
@@ -128,7 +127,7 @@ impl Mask {
             plain.push_str(&fold(text));
         }
         let known = VIEWS.map(|view| plain.chars().filter(|c| view(*c) || *c == '\n').collect());
-        Mask { secrets, known, plain }
+        Mask { secrets, known }
     }
 
     /// The message with every value, and every piece of one, replaced.
@@ -160,7 +159,8 @@ impl Mask {
             let kept: Vec<usize> = (0..text.len()).filter(|i| view(text[*i])).collect();
             let seen: Vec<char> = kept.iter().map(|i| folded(text[*i])).collect();
             for run in runs(&seen, pieces) {
-                if !is_known(&seen[run.clone()], known) {
+                // What the author, or Ruby, says as well is no secret.
+                if !known.contains(&seen[run.clone()].iter().collect::<String>()) {
                     found.push(kept[run.start]..kept[run.end - 1] + 1);
                 }
             }
@@ -172,7 +172,7 @@ impl Mask {
     fn alone(&self, text: &[char]) -> Vec<Range<usize>> {
         let text: Vec<char> = text.iter().map(|c| folded(*c)).collect();
         let mut found = Vec::new();
-        for secret in self.secrets.short.iter().filter(|s| !self.plain.contains(s.as_str())) {
+        for secret in self.secrets.short.iter().filter(|s| !self.known[0].contains(s.as_str())) {
             let secret: Vec<char> = secret.chars().collect();
             for (start, window) in text.windows(secret.len()).enumerate() {
                 let end = start + secret.len();
@@ -204,13 +204,6 @@ fn runs(text: &[char], pieces: &HashSet<Piece>) -> Vec<Range<usize>> {
         i += 1;
     }
     found
-}
-
-/// Whether the author, or Ruby, says the same; punctuation around it does not matter.
-fn is_known(run: &[char], known: &str) -> bool {
-    let run: String = run.iter().collect();
-    let core = run.trim_matches(|c: char| !c.is_alphanumeric());
-    known.contains(if core.is_empty() { &run } else { core })
 }
 
 fn fold(text: &str) -> String {

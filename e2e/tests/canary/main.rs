@@ -30,7 +30,12 @@ fn plan(work: &Path) -> Outcome {
 
 /// Runs `render-jobs` on `properties.yaml` and holds its words to the promise.
 fn render(work: &Path) -> Outcome {
+    render_with(work, ("TEMPLATE_TIMEOUT", "60"))
+}
+
+fn render_with(work: &Path, variable: (&str, &str)) -> Outcome {
     let environment = [
+        variable,
         ("BOSH_MANIFEST_PATH", "properties.yaml"),
         ("JOBS_DIR", "base"),
         ("OUTPUT_DIR", "jobs"),

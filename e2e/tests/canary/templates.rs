@@ -5,7 +5,7 @@ use std::path::Path;
 use testkit::files::write;
 
 use crate::secrets::{NUMBERS, PLAIN, TEXTS, names, properties};
-use crate::{job, planned, render, template};
+use crate::{job, planned, render, render_with, template};
 
 /// Ways to fail with the value `V`, and what must stay readable of the message.
 pub(crate) const WITH_ANY: &[(&str, &str)] = &[
@@ -140,6 +140,18 @@ fn failing_templates_show_no_value() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_template_that_does_not_end_shows_no_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let work = directory.path();
+    let text = "<% warn p('s.plain'); sleep 3600 until p('s.lines').empty? %>".to_owned();
+    setting(work, &[("endless".into(), text, "", true)]);
+    planned(work);
+    let outcome = render_with(work, ("TEMPLATE_TIMEOUT", "1"));
+    assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("took longer than 1 s"), "{}", outcome.stderr);
 }
 
 /// A job with these templates, and one that provides the link.

@@ -8,6 +8,11 @@ const SHORTEST_BASE64: usize = 8;
 pub(super) fn of(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned(), escaped(text), percent_encoded(text), base64(text.as_bytes())];
     forms.extend(from_base64(text));
+    // One capital for one letter is seen through; ß becomes SS.
+    let capitals = text.to_uppercase();
+    if capitals.chars().count() != text.chars().count() {
+        forms.push(capitals);
+    }
     forms.dedup();
     forms
 }
