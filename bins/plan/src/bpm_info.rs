@@ -72,7 +72,8 @@ fn processes(bpm: &Value) -> Result<Vec<Process>> {
         .iter()
         .map(|item| {
             let yaml = to_yaml(item);
-            serde_yaml::from_value(yaml).map_err(|e| Problem::internal("cannot encode a bpm.yml").because(e).into())
+            // What serde says may quote a value.
+            serde_yaml::from_value(yaml).map_err(|_| Problem::internal("cannot encode a bpm.yml").into())
         })
         .collect()
 }

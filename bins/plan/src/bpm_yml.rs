@@ -3,7 +3,7 @@
 use bpm::{JobConfig, ProcessConfig};
 use deployment::Value;
 use dialect_erb::report::{Entry, report};
-use dialect_erb::{Renderer, Unit};
+use dialect_erb::{Mask, Renderer, Unit};
 use instance_group::{Resolved, ResolvedJob};
 use problem::{Class, Note, Place, Problem, Problems, Result};
 use template::Source;
@@ -129,13 +129,14 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
         }
         let config =
             bpm::parse_for_job(&String::from_utf8_lossy(&text), &format!("{BPM_YML} rendered from {file}"), &job.name)
-                .map_err(|problems| in_group(problems, group, job))?;
+                .map_err(|problems| in_group(problems, group, job, &mask(group, job, template)))?;
         parsed.push(config);
         last = Some(text);
     }
     let Some(first) = parsed.first() else { return Ok(Value::Nil) };
     let differing: Vec<String> = parsed[1..].iter().flat_map(|other| differences(first, other)).collect();
     if let Some(field) = differing.first() {
+        let field = mask(group, job, template).apply(field);
         return Err(Problem::input(format!(
             "job '{}' of instance group '{}' renders a bpm.yml whose {field} differs between instances",
             job.name, group.name
@@ -144,12 +145,20 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
         .hint("a pod template cannot differ between its replicas; executable, args and env may, this field may not")
         .into());
     }
-    let json = serde_json::to_value(first).map_err(|e| Problem::internal("cannot encode a bpm.yml").because(e))?;
+    // What serde says may quote a value.
+    let json = serde_json::to_value(first).map_err(|_| Problem::internal("cannot encode a bpm.yml"))?;
     Ok(from_json(&json))
 }
 
-fn in_group(mut problems: Problems, group: &Resolved, job: &ResolvedJob) -> Problems {
+/// BPM's own messages quote what was rendered.
+fn mask(group: &Resolved, job: &ResolvedJob, template: &BpmTemplate) -> Mask {
+    let spec = job.instances.first().map_or(Value::Nil, |instance| group.spec(job, instance, Some(STAND_IN_IP)));
+    Mask::new(&spec, &template.source.text)
+}
+
+fn in_group(mut problems: Problems, group: &Resolved, job: &ResolvedJob, mask: &Mask) -> Problems {
     for problem in problems.iter_mut() {
+        problem.message = mask.apply(&problem.message);
         // The file was rendered: whoever wrote the template has to act.
         problem.class = Class::Template;
         problem.causes.push(format!("job '{}' of instance group '{}'", job.name, group.name));

@@ -252,7 +252,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
         azs,
         networks: networks(reader, object),
         stemcell: reader.string(object, "stemcell").unwrap_or_default(),
-        persistent_disk: object.map.get("persistent_disk").and_then(Value::as_int).unwrap_or(0).try_into().unwrap_or(0),
+        persistent_disk: persistent_disk(reader, object, &name),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
         jobs: jobs(reader, object, &name),
         properties: reader
@@ -282,6 +282,23 @@ fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
         }
     };
     reader.problem(object.at("instances"), message);
+    0
+}
+
+/// Its size in MB.
+fn persistent_disk(reader: &mut Reader, object: &Object, group: &str) -> u32 {
+    let message = match object.map.get("persistent_disk") {
+        None | Some(Value::Nil) => return 0,
+        Some(Value::Int(size)) => match u32::try_from(*size) {
+            Ok(size) => return size,
+            Err(_) => format!("Instance group '{group}' references an invalid persistent disk size '{size}'"),
+        },
+        Some(other) => format!(
+            "Property 'persistent_disk' value (a {}) did not match the required type 'Integer'",
+            other.class_name()
+        ),
+    };
+    reader.problem(object.at("persistent_disk"), message);
     0
 }
 

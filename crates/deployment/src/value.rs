@@ -37,6 +37,29 @@ pub struct BigInt {
     pub magnitude: Vec<u8>,
 }
 
+impl fmt::Display for BigInt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.magnitude.clone();
+        let mut digits = Vec::new();
+        while rest.iter().any(|byte| *byte != 0) {
+            let mut carry = 0u32;
+            for byte in rest.iter_mut().rev() {
+                carry = carry << 8 | u32::from(*byte);
+                *byte = (carry / 10) as u8;
+                carry %= 10;
+            }
+            digits.push(char::from_digit(carry, 10).unwrap_or('0'));
+        }
+        if digits.is_empty() {
+            digits.push('0');
+        }
+        if self.negative {
+            f.write_str("-")?;
+        }
+        f.write_str(&digits.iter().rev().collect::<String>())
+    }
+}
+
 /// A Ruby String: bytes and their encoding.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Text {
@@ -150,7 +173,8 @@ impl Value {
             Value::Float(f) => float_to_s(*f),
             Value::Str(_) => self.as_str()?.to_owned(),
             Value::Symbol(s) => s.to_string(),
-            Value::BigInt(_) | Value::Array(_) | Value::Map(_) => return None,
+            Value::BigInt(n) => n.to_string(),
+            Value::Array(_) | Value::Map(_) => return None,
         })
     }
 }
@@ -261,6 +285,12 @@ mod tests {
         ] {
             assert_eq!(float_to_s(f), text);
         }
+    }
+
+    #[test]
+    fn big_integers_print_their_digits() {
+        let two_to_the_64 = BigInt { negative: true, magnitude: vec![0, 0, 0, 0, 0, 0, 0, 0, 1, 0] };
+        assert_eq!(Value::BigInt(Rc::new(two_to_the_64)).scalar_to_s().as_deref(), Some("-18446744073709551616"));
     }
 
     #[test]

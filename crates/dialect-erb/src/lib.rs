@@ -10,4 +10,5 @@ pub mod render;
 pub mod report;
 pub mod scanner;
 
+pub use mask::Mask;
 pub use render::{Failure, Renderer, Unit};

@@ -1,171 +1,217 @@
 //! Values out of messages: what an exception says may quote a property.
+//!
+//! # What is promised
+//!
+//! A message does not show
+//! * a value of the job's properties or links of four or more characters, where it stands by itself, nor
+//! * a piece of one of [`PIECE`] or more characters, wherever it stands,
+//!
+//! whatever its letter case, and also where punctuation or white space was put in or left out, where it was escaped
+//! with backslashes (`inspect`, `shellescape`, `Regexp.escape`, JSON), percent-encoded, or in Base64 (the value, or
+//! what a value decodes to). Numbers count as the text that they print as.
+//!
+//! # What is not
+//!
+//! Other derivations cannot be recognised: a value that is reversed, encrypted, a digest of it, in hexadecimal, with
+//! letters replaced, or told in pieces of fewer than six characters with other letters between them. Keys are names
+//! and are shown, and so is whatever the template's author wrote himself, and Ruby's and BOSH's own words ([`WORDS`]),
+//! even where a value holds the same.
 
-use std::collections::BTreeSet;
+mod forms;
+mod words;
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
 
 use deployment::Value;
+use words::WORDS;
 
-/// The shortest run of characters that is taken for a value: shorter ones are in every text.
+/// The shortest value that is taken for one: shorter ones are in every text.
 const SHORTEST: usize = 4;
+/// The shortest piece of a value that is taken for one.
+const PIECE: usize = 6;
 /// What stands in place of a value.
 const MASKED: &str = "<redacted>";
 
-/// Knows the values of a job's properties and links, and what the template's author wrote.
-pub(crate) struct Mask {
-    secrets: Vec<String>,
-    author: String,
+type Piece = [char; PIECE];
+
+/// The values of a job's properties and links.
+pub(crate) struct Secrets {
+    names: BTreeSet<String>,
+    /// Values too short for pieces.
+    short: BTreeSet<String>,
+    /// Pieces of values, in each way to look at a text.
+    pieces: [HashSet<Piece>; VIEWS.len()],
+}
+
+/// What is kept of a text when it is compared: all of it; what escaping and wrapping leave alone; letters and digits
+/// only, so that punctuation between them does not matter.
+const VIEWS: [fn(char) -> bool; 3] = [|_| true, |c| !c.is_whitespace() && c != '\\', char::is_alphanumeric];
+
+impl Secrets {
+    /// Those of a spec, as templates see it.
+    pub(crate) fn of(spec: &Value) -> Secrets {
+        let mut secrets = Secrets { names: BTreeSet::new(), short: BTreeSet::new(), pieces: Default::default() };
+        for key in ["properties", "links"] {
+            if let Some(value) = spec.get(key) {
+                secrets.collect(value);
+            }
+        }
+        secrets
+    }
+
+    /// Specs that share these have the same secrets.
+    pub(crate) fn identity(spec: &Value) -> Vec<usize> {
+        let links = spec.get("links").and_then(Value::as_map);
+        let values = spec.get("properties").into_iter().chain(links.into_iter().flat_map(|l| l.iter().map(|(_, v)| v)));
+        let address = |value: &Value| match value {
+            Value::Map(map) => Rc::as_ptr(map) as usize,
+            _ => 0,
+        };
+        values.map(address).collect()
+    }
+
+    fn collect(&mut self, value: &Value) {
+        match value {
+            Value::Map(map) => {
+                for (key, inner) in map.iter() {
+                    self.names.extend(key.scalar_to_s());
+                    self.collect(inner);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            Value::Str(text) => {
+                let text = String::from_utf8_lossy(&text.bytes);
+                for form in forms::of(&text) {
+                    self.add(&form);
+                }
+                // Of a value of several lines, a message may show one.
+                text.lines().for_each(|line| self.add(line));
+            }
+            Value::Nil | Value::Bool(_) => {}
+            other => other.scalar_to_s().iter().for_each(|text| self.add(text)),
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        for (view, pieces) in VIEWS.iter().zip(&mut self.pieces) {
+            let kept: Vec<char> = text.chars().filter(|c| view(*c)).map(folded).collect();
+            pieces.extend(kept.windows(PIECE).filter_map(|piece| Piece::try_from(piece).ok()));
+        }
+        let text = text.trim();
+        let length = text.chars().filter(|c| VIEWS[1](*c)).count();
+        if length < PIECE && text.chars().count() >= SHORTEST {
+            self.short.insert(fold(text));
+        }
+    }
+}
+
+/// Knows a job's secrets, and what the author of a template wrote.
+pub struct Mask {
+    secrets: Rc<Secrets>,
+    /// Texts that are no secret, in each way to look at them.
+    known: [String; VIEWS.len()],
 }
 
 impl Mask {
     /// For a spec and the template that was evaluated with it.
-    pub(crate) fn new(spec: &Value, template: &[u8]) -> Mask {
-        let mut secrets = BTreeSet::new();
-        let mut names = BTreeSet::new();
-        for key in ["properties", "links"] {
-            if let Some(value) = spec.get(key) {
-                collect(value, &mut secrets, &mut names);
-            }
+    pub fn new(spec: &Value, template: &[u8]) -> Mask {
+        Mask::with(Rc::new(Secrets::of(spec)), template)
+    }
+
+    pub(crate) fn with(secrets: Rc<Secrets>, template: &[u8]) -> Mask {
+        let mut plain = fold(&String::from_utf8_lossy(template));
+        for text in secrets.names.iter().map(String::as_str).chain(WORDS.iter().copied()) {
+            plain.push('\n');
+            plain.push_str(&fold(text));
         }
-        let mut author = String::from_utf8_lossy(template).into_owned();
-        for name in names {
-            author.push('\n');
-            author.push_str(&name);
-        }
-        let telling = |s: &String| s.chars().count() >= SHORTEST && !COMMON.contains(&s.as_str());
-        let mut secrets: Vec<String> = secrets.into_iter().filter(telling).collect();
-        secrets.sort_by_key(|s| std::cmp::Reverse(s.len()));
-        Mask { secrets, author }
+        let known = VIEWS.map(|view| plain.chars().filter(|c| view(*c) || *c == '\n').collect());
+        Mask { secrets, known }
     }
 
     /// The message with every value, and every piece of one, replaced.
-    pub(crate) fn apply(&self, message: &str) -> String {
-        let mut text = message.to_owned();
-        for secret in &self.secrets {
-            for form in [secret.clone(), escaped(secret)] {
-                if text.contains(&form) && !self.author.contains(&form) {
-                    text = text.replace(&form, MASKED);
-                }
-            }
+    pub fn apply(&self, message: &str) -> String {
+        let text: Vec<char> = message.chars().collect();
+        let mut hidden = vec![false; text.len()];
+        for range in self.in_pieces(&text).into_iter().chain(self.alone(&text)) {
+            hidden[range].fill(true);
         }
-        self.pieces(&text)
-    }
-
-    /// Exceptions cut long values short: a word that is part of a value goes as well, unless the author wrote it.
-    fn pieces(&self, text: &str) -> String {
         let mut out = String::new();
-        for word in text.split_inclusive(|c: char| c.is_whitespace() || "'\"`,;()[]{}<>".contains(c)) {
-            let core = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let known = core.chars().count() < SHORTEST
-                || COMMON.contains(&core)
-                || self.author.contains(core)
-                || !self.secrets.iter().any(|s| s.contains(core));
-            out.push_str(&if known { word.to_owned() } else { word.replace(core, MASKED) });
+        for (i, c) in text.iter().enumerate() {
+            if !hidden[i] {
+                out.push(*c);
+            } else if i == 0 || !hidden[i - 1] {
+                out.push_str(MASKED);
+            }
         }
         out
     }
-}
 
-/// Words of Ruby's own messages, which tell nothing even where they are part of a value.
-const COMMON: &[&str] = &[
-    "Array",
-    "Class",
-    "FalseClass",
-    "Float",
-    "Hash",
-    "Integer",
-    "Link",
-    "NilClass",
-    "Object",
-    "OpenStruct",
-    "Property",
-    "String",
-    "Symbol",
-    "TrueClass",
-    "argument",
-    "arguments",
-    "been",
-    "called",
-    "char",
-    "character",
-    "class",
-    "constant",
-    "convert",
-    "conversion",
-    "does",
-    "error",
-    "exist",
-    "expected",
-    "expecting",
-    "false",
-    "file",
-    "find",
-    "from",
-    "found",
-    "from",
-    "given",
-    "implicit",
-    "incompatible",
-    "instance",
-    "into",
-    "invalid",
-    "line",
-    "literal",
-    "local",
-    "match",
-    "method",
-    "missing",
-    "module",
-    "name",
-    "name",
-    "none",
-    "number",
-    "object",
-    "outside",
-    "private",
-    "range",
-    "redacted",
-    "string",
-    "such",
-    "syntax",
-    "template",
-    "that",
-    "this",
-    "token",
-    "true",
-    "type",
-    "undefined",
-    "unexpected",
-    "uninitialized",
-    "unknown",
-    "unterminated",
-    "value",
-    "variable",
-    "with",
-    "wrong",
-];
+    /// The name, unless it is, or holds, a value.
+    pub(crate) fn harmless(&self, name: String) -> Option<String> {
+        (self.apply(&name) == name).then_some(name)
+    }
 
-fn collect(value: &Value, secrets: &mut BTreeSet<String>, names: &mut BTreeSet<String>) {
-    match value {
-        Value::Map(map) => {
-            for (key, inner) in map.iter() {
-                names.extend(key.scalar_to_s());
-                collect(inner, secrets, names);
+    fn in_pieces(&self, text: &[char]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        for ((view, pieces), known) in VIEWS.iter().zip(&self.secrets.pieces).zip(&self.known) {
+            let kept: Vec<usize> = (0..text.len()).filter(|i| view(text[*i])).collect();
+            let seen: Vec<char> = kept.iter().map(|i| folded(text[*i])).collect();
+            for run in runs(&seen, pieces) {
+                // What the author, or Ruby, says as well is no secret.
+                if !known.contains(&seen[run.clone()].iter().collect::<String>()) {
+                    found.push(kept[run.start]..kept[run.end - 1] + 1);
+                }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, secrets, names)),
-        Value::Str(text) => {
-            let text = String::from_utf8_lossy(&text.bytes).into_owned();
-            // Messages show single lines of a value (of a certificate, say) as well as the whole.
-            secrets.extend(text.lines().map(str::to_owned));
-            secrets.insert(text);
+        found
+    }
+
+    /// Short values, where no letter or digit touches them.
+    fn alone(&self, text: &[char]) -> Vec<Range<usize>> {
+        let text: Vec<char> = text.iter().map(|c| folded(*c)).collect();
+        let mut found = Vec::new();
+        for secret in self.secrets.short.iter().filter(|s| !self.known[0].contains(s.as_str())) {
+            let secret: Vec<char> = secret.chars().collect();
+            for (start, window) in text.windows(secret.len()).enumerate() {
+                let end = start + secret.len();
+                let touches = |i: Option<usize>| i.and_then(|i| text.get(i)).is_some_and(|c| c.is_alphanumeric());
+                if window == secret && !touches(start.checked_sub(1)) && !touches(Some(end)) {
+                    found.push(start..end);
+                }
+            }
         }
-        Value::Nil | Value::Bool(_) => {}
-        other => secrets.extend(other.scalar_to_s()),
+        found
     }
 }
 
-/// The text as Ruby's `inspect` shows it, without the quotes.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")
+/// The longest stretches of a text that are made of these pieces.
+fn runs(text: &[char], pieces: &HashSet<Piece>) -> Vec<Range<usize>> {
+    let is_piece = |i: usize| text.get(i..i + PIECE).is_some_and(|piece| pieces.contains(piece));
+    let mut found = Vec::new();
+    let mut i = 0;
+    while i + PIECE <= text.len() {
+        if !is_piece(i) {
+            i += 1;
+            continue;
+        }
+        let start = i;
+        while is_piece(i + 1) {
+            i += 1;
+        }
+        found.push(start..i + PIECE);
+        i += 1;
+    }
+    found
+}
+
+fn fold(text: &str) -> String {
+    text.chars().map(folded).collect()
+}
+
+fn folded(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
 }
 
 #[cfg(test)]
@@ -180,24 +226,64 @@ mod tests {
     #[test]
     fn whole_values_and_their_pieces_are_masked() {
         let m = mask("hunter2-and-more", "<%= Integer(p('db.password')) %>");
-        assert_eq!(
-            m.apply("invalid value for Integer(): \"hunter2-and-more\""),
-            "invalid value for Integer(): \"<redacted>\""
-        );
-        assert_eq!(m.apply("unexpected token at 'hunter2-an'"), "unexpected token at '<redacted>'");
-        assert_eq!(
-            mask("line one\nline \"two\"", "").apply("got \"line one\\nline \\\"two\\\"\""),
-            "got \"<redacted>\""
-        );
+        for (said, shown) in [
+            ("invalid value for Integer(): \"hunter2-and-more\"", "invalid value for Integer(): \"<redacted>\""),
+            ("unexpected token at 'hunter2-an'", "unexpected token at '<redacted>'"),
+            ("key=xhunter2-anx", "key=x<redacted>x"),
+            ("HUNTER2_AND_MORE", "<redacted>"),
+            ("h u n t e r 2", "<redacted>"),
+            ("hunter2\\-and\\-more", "<redacted>"),
+            ("got aHVudGVyMi1hbmQtbW9yZQ==", "got <redacted>=="),
+            ("hunt", "hunt"),
+        ] {
+            assert_eq!(m.apply(said), shown);
+        }
+    }
+
+    #[test]
+    fn escapes_do_not_hide_a_value() {
+        let said = mask("ab1\nc\"d2\n#{e}", "").apply(&format!("got {:?}", "ab1\nc\"d2\n#{e}"));
+        assert_eq!(said, "got \"<redacted>\"");
+        assert_eq!(mask("!@#$%^&*()", "").apply("at '!\\@#\\$%^&"), "at '<redacted>");
+        assert_eq!(mask("a/b?c&d=e f", "").apply("bad a%2Fb%3Fc%26d%3De+f"), "bad <redacted>");
+        assert_eq!(mask("c2VjcmV0LW9mLWRi", "").apply("no 'secret-of-db'"), "no '<redacted>'");
+    }
+
+    #[test]
+    fn short_values_are_masked_where_they_stand_alone() {
+        let m = mask("test", "");
+        assert_eq!(m.apply("invalid: \"test\", the latest"), "invalid: \"<redacted>\", the latest");
+        let number = Value::map([("properties", Value::map([("port", Value::Int(48151623))]))]);
+        assert_eq!(Mask::new(&number, b"").apply("comparison of 48_151_623 failed"), "comparison of <redacted> failed");
     }
 
     #[test]
     fn what_the_author_wrote_stays() {
         let m = mask("password-of-db", "<%= undefined_thing %>");
-        assert_eq!(m.apply("Can't find property '[\"db.password\"]'"), "Can't find property '[\"db.password\"]'");
-        assert_eq!(
-            m.apply("undefined local variable or method 'undefined_thing'"),
-            "undefined local variable or method 'undefined_thing'"
-        );
+        for said in
+            ["Can't find property '[\"db.password\"]'", "undefined local variable or method 'undefined_thing' for main"]
+        {
+            assert_eq!(m.apply(said), said);
+        }
+    }
+
+    #[test]
+    fn rubys_own_words_stay() {
+        let m = mask("no implicit conversion: an undefined method, an invalid value for everyone", "");
+        for said in [
+            "no implicit conversion of String into Integer",
+            "undefined method 'x' for an instance of String",
+            "invalid value for Integer(): \"a\"",
+        ] {
+            assert_eq!(m.apply(said), said);
+        }
+        assert_eq!(mask("true", "").apply("undefined method 'x' for true"), "undefined method 'x' for true");
+    }
+
+    #[test]
+    fn names_that_are_values_are_not_harmless() {
+        let m = mask("hunter2-and-more", "");
+        assert_eq!(m.harmless("db.hunter2-and".into()), None);
+        assert_eq!(m.harmless("db.other".into()), Some("db.other".into()));
     }
 }

@@ -1,5 +1,6 @@
 //! Rendering: specs and templates in, bytes or failures out.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use deployment::Value;
@@ -9,7 +10,8 @@ use ruby::Vm;
 use template::Source;
 
 use crate::analysis::Isolation;
-use crate::{analysis, eager::needs_whole_structs, mask::Mask, scanner};
+use crate::mask::{Mask, Secrets};
+use crate::{analysis, eager::needs_whole_structs, scanner};
 
 /// BOSH's evaluation context on a running VM.
 pub struct Renderer<'vm> {
@@ -104,6 +106,7 @@ impl<'vm> Renderer<'vm> {
         let has_code = |unit: &Unit| eager[unit.context] || scanner::has_tags(&unit.source.text);
         let encoded = self.encode(units, has_code, &eager);
         let mut results = self.evaluate(contexts, encoded)?.into_iter();
+        let mut secrets = HashMap::new();
         units
             .iter()
             .map(|unit| {
@@ -111,7 +114,12 @@ impl<'vm> Renderer<'vm> {
                     return Ok(Ok(unit.source.text.clone()));
                 }
                 let result = results.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
-                Ok(outcome(&result, &contexts[unit.context], unit))
+                Ok(outcome(&result, || {
+                    let context = &contexts[unit.context];
+                    let known = secrets.entry(Secrets::identity(context));
+                    let of_context = known.or_insert_with(|| Rc::new(Secrets::of(context)));
+                    Mask::with(of_context.clone(), &unit.source.text)
+                }))
             })
             .collect()
     }
@@ -147,7 +155,7 @@ impl<'vm> Renderer<'vm> {
             ("workers", Value::Int(self.settings.workers as i64)),
             ("timeout", Value::Int(i64::from(self.settings.timeout))),
         ]);
-        let reply = self.vm.call("render", request).map_err(|e| e.internal("render templates").because(&e.message))?;
+        let reply = self.vm.call("render", request).map_err(|e| e.internal("render templates"))?;
         Ok(reply.as_array().unwrap_or_default().to_vec())
     }
 }
@@ -165,21 +173,23 @@ fn has_odd_keys(value: &Value) -> bool {
     }
 }
 
-fn outcome(result: &Value, context: &Value, unit: &Unit) -> Result<Vec<u8>, Failure> {
+fn outcome(result: &Value, mask: impl FnOnce() -> Mask) -> Result<Vec<u8>, Failure> {
     match result.as_array() {
         Some([Value::Bool(true), Value::Str(text)]) => Ok(text.bytes.clone()),
         Some([_, facts]) => {
+            let mask = mask();
             let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
             let class = text("class");
             let message = text("message");
             let names = facts.get("properties").and_then(Value::as_array).unwrap_or_default();
-            let properties: Vec<String> = names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect();
+            let names = names.iter().filter_map(|n| n.as_str().map(str::to_owned));
             let message = if class == "SyntaxError" { syntax_error(&message) } else { message };
             Err(Failure {
-                message: Mask::new(context, &unit.source.text).apply(&message),
+                message: mask.apply(&message),
                 line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
-                properties,
-                link: facts.get("link").and_then(Value::as_str).map(str::to_owned),
+                // A template may ask for a name that it made of a value.
+                properties: names.filter_map(|name| mask.harmless(name)).collect(),
+                link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
                 class,
             })
         }

@@ -122,8 +122,15 @@ pub struct Process {
 impl BpmInfo {
     /// Reads the document; `path` is named in the problem.
     pub fn parse(text: &str, path: &str) -> problem::Result<BpmInfo> {
-        let info: BpmInfo = serde_yaml::from_str(text)
-            .map_err(|e| Problem::input("not a bpm.yaml of boson's plan").at(Place::file(path)).because(e))?;
+        let info: BpmInfo = serde_yaml::from_str(text).map_err(|e| {
+            // The error itself may quote a value.
+            let mut place = Place::file(path);
+            if let Some(at) = e.location() {
+                place.line = u32::try_from(at.line()).ok();
+                place.column = u32::try_from(at.column()).ok();
+            }
+            Problem::input("not a bpm.yaml of boson's plan").at(place)
+        })?;
         if info.instance_groups.len() != 1 {
             return Err(Problem::input("a bpm.yaml holds exactly one instance group").at(Place::file(path)).into());
         }

@@ -31,6 +31,21 @@ module Boson
       [place.start_line + 1, place.start_column + 1]
     end
 
+    # The place of the first alias whose anchor has not been met.
+    def stray_alias(text)
+      Boson.feature('psych')
+      anchors = []
+      stray = Psych.parse(text).each.find do |node|
+        next !anchors.include?(node.anchor) if node.is_a?(Psych::Nodes::Alias)
+
+        anchors << node.anchor if node.respond_to?(:anchor) && node.anchor
+        false
+      end
+      stray && [stray.start_line + 1, stray.start_column + 1]
+    rescue Psych::SyntaxError
+      nil
+    end
+
     def child(node, step, anchors)
       case node
       when Psych::Nodes::Sequence then [nil, step.is_a?(Integer) ? node.children[step] : nil]
@@ -61,7 +76,8 @@ module Boson
     texts.map do |text|
       [true, Documents.load(text)]
     rescue StandardError, SystemStackError => e
-      [false, describe(e)]
+      line, column = Documents.stray_alias(text) if e.is_a?(Psych::BadAlias)
+      [false, describe(e).merge({ 'line' => line, 'column' => column }.compact)]
     end
   end
   operation('dump_yaml') { |values| values.map { |value| Documents.dump(value) } }

@@ -30,9 +30,12 @@ pub struct RubyError {
 }
 
 impl RubyError {
-    /// A problem of ours: an operation that must not fail has failed. Says the class only, the message may hold a value.
+    /// A problem of ours: an operation that must not fail has failed. Says the class only, the message may hold a value;
+    /// but not where the system, or a library that is not there, is what failed.
     pub fn internal(&self, doing: &str) -> Problem {
-        Problem::internal(format!("the embedded Ruby failed to {doing}: {}", self.class))
+        let problem = Problem::internal(format!("the embedded Ruby failed to {doing}: {}", self.class));
+        let told = self.class.starts_with("Errno::") || self.class == "LoadError";
+        if told { problem.because(&self.message) } else { problem }
     }
 
     pub(crate) fn from_value(facts: &Value) -> RubyError {

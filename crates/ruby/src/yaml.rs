@@ -84,7 +84,10 @@ fn unreadable(document: &Document, error: &RubyError) -> Problem {
     let problem = Problem::input("not a YAML document that BOSH reads").at(place);
     match error.class.as_str() {
         "Psych::SyntaxError" => problem.because(&error.message),
-        "Psych::BadAlias" | "Psych::AnchorNotDefined" => problem.because(&error.message),
+        // The alias' name is not shown: it is a value that should have stood in quotes more often than a name.
+        "Psych::BadAlias" | "Psych::AnchorNotDefined" => problem
+            .because("an alias that has no anchor before it")
+            .hint("*name stands for what was marked with &name; a value that begins with an asterisk needs quotes"),
         "Psych::DisallowedClass" => {
             let hint = match error.message.rsplit(' ').next() {
                 Some("Date" | "Time") => "a bare date or time is no plain value in BOSH: put it in quotes",

@@ -1,0 +1,76 @@
+//! No output shows a value of the deployment, whatever goes wrong.
+//!
+//! Marked values stand in every property, link property and field of a manifest; then everything fails that can fail,
+//! with all logging on, and what `plan` and `render-jobs` say is searched for the marks, and for every piece of them of
+//! six characters, in any letter case. What must stay readable (the author's words, Ruby's and BOSH's) is held to as
+//! well. What is promised, and what cannot be, is told in `dialect_erb`'s `mask`.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+mod bpm;
+mod documents;
+mod manifests;
+mod schemas;
+mod secrets;
+mod templates;
+
+use std::path::Path;
+
+use e2e::{Outcome, run};
+use handoff::output::{PROPERTIES_YAML, decode};
+use testkit::files::write;
+
+/// Runs `plan` on `manifest.yml` and holds its words to the promise.
+fn plan(work: &Path) -> Outcome {
+    let environment = [("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "base"), ("BOSON_LOG", "trace")];
+    let outcome = run(&["plan", "--output-dir", "output"], &environment, work);
+    secrets::assert_none_in(&outcome);
+    outcome
+}
+
+/// Runs `render-jobs` on `properties.yaml` and holds its words to the promise.
+fn render(work: &Path) -> Outcome {
+    render_with(work, ("TEMPLATE_TIMEOUT", "60"))
+}
+
+fn render_with(work: &Path, variable: (&str, &str)) -> Outcome {
+    let environment = [
+        variable,
+        ("BOSH_MANIFEST_PATH", "properties.yaml"),
+        ("JOBS_DIR", "base"),
+        ("OUTPUT_DIR", "jobs"),
+        ("INSTANCE_GROUP_NAME", "ig"),
+        ("AZ_INDEX", "1"),
+        ("POD_ORDINAL", "0"),
+        ("POD_IP", "10.0.1.10"),
+        ("BOSON_LOG", "trace"),
+    ];
+    let outcome = run(&["render-jobs"], &environment, work);
+    secrets::assert_none_in(&outcome);
+    outcome
+}
+
+/// Plans, which must succeed, and gives `render-jobs` what it reads.
+fn planned(work: &Path) {
+    let outcome = plan(work);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let path = "output/ig/ig-resolved/output.json";
+    let json = std::fs::read_to_string(work.join(path)).unwrap();
+    write(&work.join("properties.yaml"), decode(&json, PROPERTIES_YAML, path).unwrap());
+    std::fs::create_dir_all(work.join("jobs")).unwrap();
+}
+
+/// Writes a job of the release `r`: its spec without the name, and its templates.
+fn job(work: &Path, name: &str, spec: &str, templates: &[(String, String)]) {
+    let directory = work.join("base/jobs-src/r").join(name);
+    let listed: Vec<String> = templates.iter().map(|(source, to)| format!("  {source}: {to}\n")).collect();
+    let listed =
+        if listed.is_empty() { "templates: {}\n".to_owned() } else { format!("templates:\n{}", listed.concat()) };
+    write(&directory.join("spec"), format!("name: {name}\n{listed}{spec}"));
+    write(&directory.join("monit"), "");
+}
+
+/// Writes one of a job's templates.
+fn template(work: &Path, job: &str, name: &str, text: &str) {
+    write(&work.join("base/jobs-src/r").join(job).join("templates").join(name), text);
+}
