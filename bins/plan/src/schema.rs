@@ -89,7 +89,7 @@ fn located(vm: &Vm, input: &Input, (g, j): (usize, usize), violations: &[Violati
         .iter()
         .map(|violation| {
             let path = root.iter().chain(&violation.path).cloned().collect();
-            Note { place: Place::node(&input.manifest.file, path), ..Note::default() }
+            Note { place: Place::node(&input.manifest.file, path), what: None, hint: None }
         })
         .collect();
     let mut problems = Problems::from(problem);
