@@ -6,6 +6,7 @@
 pub mod analysis;
 mod eager;
 mod mask;
+mod pool;
 pub mod render;
 pub mod report;
 pub mod scanner;

@@ -11,6 +11,7 @@ use template::Source;
 
 use crate::analysis::Isolation;
 use crate::mask::{Mask, Secrets};
+use crate::pool::{self, Task};
 use crate::{analysis, eager::needs_whole_structs, scanner};
 
 /// BOSH's evaluation context on a running VM.
@@ -104,8 +105,9 @@ impl<'vm> Renderer<'vm> {
         // BOSH fails a job that OpenStruct cannot hold, whatever its templates use.
         let eager: Vec<bool> = contexts.iter().map(has_odd_keys).collect();
         let has_code = |unit: &Unit| eager[unit.context] || scanner::has_tags(&unit.source.text);
-        let encoded = self.encode(units, has_code, &eager);
-        let mut results = self.evaluate(contexts, encoded)?.into_iter();
+        let coded: Vec<&Unit> = units.iter().filter(|unit| has_code(unit)).collect();
+        let tasks: Vec<Task> = coded.iter().map(|unit| task(unit, eager[unit.context])).collect();
+        let mut outcomes = pool::evaluate(self.vm, &self.settings, contexts, &tasks)?.into_iter();
         let mut secrets = HashMap::new();
         units
             .iter()
@@ -113,50 +115,34 @@ impl<'vm> Renderer<'vm> {
                 if !has_code(unit) {
                     return Ok(Ok(unit.source.text.clone()));
                 }
-                let result = results.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
-                Ok(outcome(&result, || {
+                let outcome = outcomes.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
+                Ok(outcome.map_err(|facts| {
                     let context = &contexts[unit.context];
                     let known = secrets.entry(Secrets::identity(context));
                     let of_context = known.or_insert_with(|| Rc::new(Secrets::of(context)));
-                    Mask::with(of_context.clone(), &unit.source.text)
+                    failure(&facts, &Mask::with(of_context.clone(), &unit.source.text))
                 }))
             })
             .collect()
     }
+}
 
-    /// The units that hold code, as the driver wants them.
-    fn encode(&self, units: &[Unit], has_code: impl Fn(&Unit) -> bool, eager: &[bool]) -> Vec<Value> {
-        let mut encoded = Vec::new();
-        for unit in units.iter().filter(|unit| has_code(unit)) {
-            let text = &unit.source.text;
-            let facts = analysis::analyse(text);
-            let eager =
-                eager[unit.context] || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
-            let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
-            encoded.push(Value::map([
-                ("context", Value::Int(unit.context as i64)),
-                ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
-                ("code", utf8(code)),
-                ("isolation", Value::str(facts.isolation.as_str())),
-                ("eager", Value::Bool(eager)),
-                ("features", Value::array(facts.features.into_iter().map(Value::str))),
-            ]));
-        }
-        encoded
-    }
-
-    fn evaluate(&self, contexts: &[Value], units: Vec<Value>) -> problem::Result<Vec<Value>> {
-        if units.is_empty() {
-            return Ok(Vec::new());
-        }
-        let request = Value::map([
-            ("contexts", Value::array(contexts.iter().cloned())),
-            ("units", Value::array(units)),
-            ("workers", Value::Int(self.settings.workers as i64)),
-            ("timeout", Value::Int(i64::from(self.settings.timeout))),
-        ]);
-        let reply = self.vm.call("render", request).map_err(|e| e.internal("render templates"))?;
-        Ok(reply.as_array().unwrap_or_default().to_vec())
+/// A unit as the driver wants it.
+fn task(unit: &Unit, eager: bool) -> Task {
+    let text = &unit.source.text;
+    let facts = analysis::analyse(text);
+    let eager = eager || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
+    let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
+    Task {
+        context: unit.context,
+        features: facts.features,
+        length: code.len(),
+        unit: Value::map([
+            ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
+            ("code", utf8(code)),
+            ("isolation", Value::str(facts.isolation.as_str())),
+            ("eager", Value::Bool(eager)),
+        ]),
     }
 }
 
@@ -173,33 +159,20 @@ fn has_odd_keys(value: &Value) -> bool {
     }
 }
 
-fn outcome(result: &Value, mask: impl FnOnce() -> Mask) -> Result<Vec<u8>, Failure> {
-    match result.as_array() {
-        Some([Value::Bool(true), Value::Str(text)]) => Ok(text.bytes.clone()),
-        Some([_, facts]) => {
-            let mask = mask();
-            let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let class = text("class");
-            let message = text("message");
-            let names = facts.get("properties").and_then(Value::as_array).unwrap_or_default();
-            let names = names.iter().filter_map(|n| n.as_str().map(str::to_owned));
-            let message = if class == "SyntaxError" { syntax_error(&message) } else { message };
-            Err(Failure {
-                message: mask.apply(&message),
-                line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
-                // A template may ask for a name that it made of a value.
-                properties: names.filter_map(|name| mask.harmless(name)).collect(),
-                link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
-                class,
-            })
-        }
-        _ => Err(Failure {
-            class: "Boson::Bridge".into(),
-            message: "the embedded Ruby gave no result".into(),
-            line: None,
-            properties: Vec::new(),
-            link: None,
-        }),
+fn failure(facts: &Value, mask: &Mask) -> Failure {
+    let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let class = text("class");
+    let message = text("message");
+    let names = facts.get("properties").and_then(Value::as_array).unwrap_or_default();
+    let names = names.iter().filter_map(|n| n.as_str().map(str::to_owned));
+    let message = if class == "SyntaxError" { syntax_error(&message) } else { message };
+    Failure {
+        message: mask.apply(&message),
+        line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
+        // A template may ask for a name that it made of a value.
+        properties: names.filter_map(|name| mask.harmless(name)).collect(),
+        link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
+        class,
     }
 }
 

@@ -1,13 +1,21 @@
-# Writes an archive: for each source its instruction sequence, for each feature the files that requiring it loads, in the
-# order in which they were complete.
+# Writes an archive: the length of an index, the index, instruction sequences. The index is Marshal; it knows where the
+# sequence of each source and file is, and for each feature the files that requiring it loads, in the order in which they
+# were complete.
 out = ARGV.shift
 sources, features = ARGV.slice_before('--features').to_a
 features = ARGV[0] == '--features' ? ARGV.drop(1) : (features || []).drop(1)
 sources = [] if ARGV[0] == '--features'
 
+blob = +''.b
+place = lambda do |sequence|
+  binary = sequence.to_binary
+  blob << binary
+  [blob.bytesize - binary.bytesize, binary.bytesize]
+end
 compiled = sources.to_h do |source|
   name, path = source.split('=', 2)
-  [name, RubyVM::InstructionSequence.compile(File.read(path), "<boson>/#{name}.rb", "<boson>/#{name}.rb", 1).to_binary]
+  file = "<boson>/#{name}.rb"
+  [name, place.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
 end
 files = {}
 loaded = features.to_h do |feature|
@@ -18,7 +26,8 @@ loaded = features.to_h do |feature|
     next [feature, []]
   end
   paths = $LOADED_FEATURES - before
-  paths.grep(/\.rb\z/) { |path| files[path] = RubyVM::InstructionSequence.compile_file(path).to_binary }
+  paths.grep(/\.rb\z/) { |path| files[path] = place.call(RubyVM::InstructionSequence.compile_file(path)) }
   [feature, paths]
 end
-File.binwrite(out, Marshal.dump('ruby' => RUBY_DESCRIPTION, 'sources' => compiled, 'files' => files, 'features' => loaded))
+index = Marshal.dump('ruby' => RUBY_DESCRIPTION, 'sources' => compiled, 'files' => files, 'features' => loaded)
+File.binwrite(out, [index.bytesize].pack('N') + index + blob)

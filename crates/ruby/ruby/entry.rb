@@ -18,28 +18,31 @@ module Boson
       @operations[name] = body
     end
 
-    # Adds an archive of instruction sequences; one that another Ruby made is of no use.
+    # Adds an archive of instruction sequences, each of which is taken out when it is needed; one that another Ruby made
+    # is of no use.
     def add_archive(archive)
-      archive = Marshal.load(archive)
-      return unless archive['ruby'] == RUBY_DESCRIPTION
+      length = archive.unpack1('N')
+      index = Marshal.load(archive.byteslice(4, length))
+      return unless index['ruby'] == RUBY_DESCRIPTION
 
-      @sources.update(archive['sources'])
-      @files.update(archive['files'])
-      @features.update(archive['features'])
+      place = ->((from, size)) { [archive, 4 + length + from, size] }
+      @sources.update(index['sources'].transform_values(&place))
+      @files.update(index['files'].transform_values(&place))
+      @features.update(index['features'])
     end
 
     # Evaluates a source of ours: what was compiled ahead, else its text.
     def source(name, text)
       compiled = @sources.delete(name)
-      return RubyVM::InstructionSequence.load_from_binary(compiled).eval if compiled
+      return sequence(compiled).eval if compiled
 
       eval(text, TOPLEVEL_BINDING, "<boson>/#{name}.rb", 1)
     end
 
     # The compiled form of a library's file, `nil` where it is not in an archive.
     def compiled(path)
-      binary = @files[path]
-      binary && RubyVM::InstructionSequence.load_from_binary(binary)
+      place = @files[path]
+      place && sequence(place)
     end
 
     # Requires a library; where all of it is in an archive, without a look at the disk.
@@ -73,7 +76,26 @@ module Boson
       Marshal.dump([false, describe(e)])
     end
 
+    # Runs an operation in a process forked from this one, with an end of a pipe to write to; gives the process's id.
+    # The other end is the caller's only.
+    def fork(request, others, output)
+      Process.fork do
+        IO.for_fd(others).close
+        name, argument = Marshal.load(request)
+        output = IO.for_fd(output, 'wb')
+        output.sync = true
+        @operations.fetch(name).call(argument, output)
+      ensure
+        # No exit handlers: what ran here may have registered some.
+        Process.exit!(0)
+      end
+    end
+
     private
+
+    def sequence((archive, from, size))
+      RubyVM::InstructionSequence.load_from_binary(archive.byteslice(from, size))
+    end
 
     def describe(error)
       facts = { 'class' => error.class.name.to_s, 'message' => error.message.to_s.dup.force_encoding(Encoding::UTF_8).scrub }

@@ -1,13 +1,15 @@
-//! The embedded CRuby: start, one protected entry, YAML read by Psych with positions.
+//! The embedded CRuby: start, one protected entry, processes forked from it, YAML read by Psych with positions.
 //!
 //! One VM per process, used from the main thread. Only bytes cross: requests and replies are Marshal dumps, so no Ruby
 //! object is ever held by Rust.
 
+mod constant;
 mod marshal;
 mod vm;
 mod yaml;
 
-pub use vm::{RubyError, Vm};
+pub use marshal::{dump, load};
+pub use vm::{Forked, RubyError, Vm};
 pub use yaml::Document;
 
 /// For the fuzz targets, which are built with `cfg(fuzzing)`.

@@ -10,7 +10,7 @@ use deployment::value::{BigInt, Encoding, Map, Text, Value};
 
 /// Bytes that are no Marshal dump, or hold an object that no document can produce.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Malformed(pub(crate) &'static str);
+pub struct Malformed(pub(crate) &'static str);
 
 // === Reading ===
 
@@ -18,7 +18,10 @@ pub(crate) struct Malformed(pub(crate) &'static str);
 const DEEPEST: usize = 2_000;
 
 /// Reads one dump.
-pub(crate) fn load(bytes: &[u8]) -> Result<Value, Malformed> {
+///
+/// # Errors
+/// What is not one, or holds other objects than documents do.
+pub fn load(bytes: &[u8]) -> Result<Value, Malformed> {
     let mut reader = Reader { bytes, at: 0, depth: 0, symbols: Vec::new(), objects: Vec::new() };
     if reader.take(2)? != [4, 8] {
         return Err(Malformed("not Marshal 4.8"));
@@ -212,7 +215,7 @@ fn small(negative: bool, magnitude: &[u8]) -> Option<i64> {
 // === Writing ===
 
 /// Writes one dump. What is the same object in Rust (`Rc::ptr_eq`) is the same object in Ruby.
-pub(crate) fn dump(value: &Value) -> Vec<u8> {
+pub fn dump(value: &Value) -> Vec<u8> {
     let mut writer = Writer { out: vec![4, 8], symbols: HashMap::new(), objects: HashMap::new(), count: 0 };
     writer.value(value);
     writer.out

@@ -1,13 +1,16 @@
 //! The VM and its one entry.
 
 use std::cell::Cell;
+use std::io::PipeReader;
 use std::marker::PhantomData;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deployment::Value;
 use problem::Problem;
-use rutie::{AnyObject, Encoding, Exception, Module, Object, RString, VM};
+use rutie::{AnyObject, Encoding, Exception, Integer, Module, Object, RString, VM};
 
+use crate::constant::constant;
 use crate::marshal;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -16,6 +19,15 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 pub struct Vm {
     _on_this_thread: PhantomData<Cell<()>>,
     _not_send: PhantomData<*const ()>,
+}
+
+/// A process that runs an operation.
+#[derive(Debug)]
+pub struct Forked {
+    /// Its id.
+    pub pid: i32,
+    /// What it writes.
+    pub output: PipeReader,
 }
 
 /// An exception that reached the entry.
@@ -70,8 +82,8 @@ impl Vm {
     }
 
     /// Adds an archive that a build script made with `precompile`.
-    pub fn add_archive(&self, archive: &[u8]) -> problem::Result<()> {
-        self.boson("add_archive", &[RString::from_bytes(archive, &Encoding::ascii_8bit()).to_any_object()])
+    pub fn add_archive(&self, archive: &'static [u8]) -> problem::Result<()> {
+        self.boson("add_archive", &[constant(archive)])
     }
 
     /// Runs a source of ours: from an archive, or else from its text. `name` is what backtraces show.
@@ -98,6 +110,28 @@ impl Vm {
             .protect_send("eval", &arguments)
             .map(|_| ())
             .map_err(|e| Problem::internal(format!("cannot load {name}.rb: {}", e.message())).into())
+    }
+
+    /// Runs an operation in a process forked from this one. It is the caller's: to be read from, and to be waited for.
+    ///
+    /// # Errors
+    /// A system that has no more processes or pipes.
+    pub fn fork(&self, operation: &str, argument: Value) -> problem::Result<Forked> {
+        let (output, input) = std::io::pipe().map_err(|e| Problem::internal("cannot make a pipe").because(e))?;
+        let request = marshal::dump(&Value::array([Value::str(operation), argument]));
+        let fd = |fd: i32| Integer::new(fd.into()).to_any_object();
+        let arguments = [
+            RString::from_bytes(&request, &Encoding::ascii_8bit()).to_any_object(),
+            fd(output.as_raw_fd()),
+            fd(input.as_raw_fd()),
+        ];
+        let failed = |why: &str| Problem::internal("the embedded Ruby cannot start a process").because(why);
+        let pid = Module::from_existing("Boson")
+            .protect_send("fork", &arguments)
+            .map_err(|e| failed(&e.message()))?
+            .try_convert_to::<Integer>()
+            .map_err(|e| failed(&e.message()))?;
+        Ok(Forked { pid: pid.to_i32(), output })
     }
 
     /// Calls an operation that our Ruby code registered.

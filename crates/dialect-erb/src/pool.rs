@@ -1,0 +1,226 @@
+//! The processes that templates are evaluated in: who does what, what they send, and what becomes of the work of one
+//! that is gone or stuck.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use deployment::Value;
+use deployment::value::{Encoding, Text};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+use problem::{Problem, Result};
+use ruby::{Forked, Vm};
+
+use crate::render::Settings;
+
+/// What a worker evaluates: a template and the index of its context.
+pub(crate) struct Task {
+    /// Index of its context.
+    pub(crate) context: usize,
+    /// What the driver is told of it.
+    pub(crate) unit: Value,
+    /// Libraries that it uses.
+    pub(crate) features: Vec<&'static str>,
+    /// Length of its code.
+    pub(crate) length: usize,
+}
+
+/// What became of a task: bytes, or facts about the exception.
+pub(crate) type Outcome = std::result::Result<Vec<u8>, Value>;
+
+/// Evaluates all tasks; the outcomes are in their order.
+///
+/// # Errors
+/// Only where processes cannot be made.
+pub(crate) fn evaluate(vm: &Vm, settings: &Settings, contexts: &[Value], tasks: &[Task]) -> Result<Vec<Outcome>> {
+    let mut pool =
+        Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes: tasks.iter().map(|_| None).collect() };
+    for share in shares(tasks, settings.workers) {
+        pool.start(share)?;
+    }
+    while !pool.workers.is_empty() {
+        pool.watch()?;
+    }
+    let lost = || Problem::internal("the embedded Ruby lost templates").into();
+    std::mem::take(&mut pool.outcomes).into_iter().map(|outcome| outcome.ok_or_else(lost)).collect()
+}
+
+/// What a task costs beside compiling its code, as a length of code.
+const BESIDE: usize = 500;
+
+/// Runs of tasks of about the same length of code.
+fn shares(tasks: &[Task], workers: usize) -> Vec<Vec<usize>> {
+    let total: usize = tasks.iter().map(|task| task.length + BESIDE).sum();
+    let mut shares: Vec<Vec<usize>> = Vec::new();
+    let mut passed = 0;
+    let mut last = None;
+    for (i, task) in tasks.iter().enumerate() {
+        let share = passed * workers.max(1) / total.max(1);
+        if last != Some(share) {
+            shares.push(Vec::new());
+            last = Some(share);
+        }
+        if let Some(share) = shares.last_mut() {
+            share.push(i);
+        }
+        passed += task.length + BESIDE;
+    }
+    shares
+}
+
+struct Pool<'a> {
+    vm: &'a Vm,
+    settings: &'a Settings,
+    contexts: &'a [Value],
+    tasks: &'a [Task],
+    workers: Vec<Worker>,
+    outcomes: Vec<Option<Outcome>>,
+}
+
+struct Worker {
+    process: Forked,
+    /// What it has not answered yet.
+    tasks: VecDeque<usize>,
+    buffer: Vec<u8>,
+    deadline: Instant,
+}
+
+impl Pool<'_> {
+    fn start(&mut self, tasks: Vec<usize>) -> Result<()> {
+        let process = self.vm.fork("work", self.request(&tasks))?;
+        let deadline = Instant::now() + self.time();
+        self.workers.push(Worker { process, tasks: tasks.into(), buffer: Vec::new(), deadline });
+        Ok(())
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_secs(self.settings.timeout.into())
+    }
+
+    /// The tasks with the contexts that they need and no others.
+    fn request(&self, tasks: &[usize]) -> Value {
+        let mut contexts: Vec<usize> = Vec::new();
+        let mut features: Vec<&str> = Vec::new();
+        let mut units = Vec::new();
+        for task in tasks.iter().map(|i| &self.tasks[*i]) {
+            let known = contexts.iter().rposition(|context| *context == task.context);
+            let context = known.unwrap_or_else(|| {
+                contexts.push(task.context);
+                contexts.len() - 1
+            });
+            units.push(Value::array([Value::Int(context as i64), task.unit.clone()]));
+            for feature in &task.features {
+                if !features.contains(feature) {
+                    features.push(feature);
+                }
+            }
+        }
+        let dump = |context: usize| {
+            Value::Str(Text { bytes: ruby::dump(&self.contexts[context]), encoding: Encoding::Binary }.into())
+        };
+        Value::map([
+            ("contexts", Value::array(contexts.into_iter().map(dump))),
+            ("units", Value::array(units)),
+            ("features", Value::array(features.into_iter().map(Value::str))),
+        ])
+    }
+
+    /// Waits for workers to write, or for the first deadline.
+    fn watch(&mut self) -> Result<()> {
+        let now = Instant::now();
+        let first = self.workers.iter().map(|worker| worker.deadline).min().unwrap_or(now);
+        // Rounded up: a wait of less than a millisecond must not become a busy loop.
+        let wait = first.saturating_duration_since(now) + Duration::from_millis(1);
+        let mut fds: Vec<PollFd> =
+            self.workers.iter().map(|w| PollFd::new(w.process.output.as_fd(), PollFlags::POLLIN)).collect();
+        match poll(&mut fds, PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(e) => return Err(Problem::internal("cannot wait for templates").because(e).into()),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| fd.revents().is_some_and(|events| !events.is_empty())).collect();
+        // From the last one on: a worker that is replaced leaves the places before it as they are.
+        for i in (0..ready.len()).rev() {
+            if ready[i] && !self.receive(i) {
+                self.replace(i, "ended the process it was evaluated in")?;
+            } else if self.workers[i].deadline <= Instant::now() {
+                self.replace(i, &format!("took longer than {} s, the TEMPLATE_TIMEOUT", self.settings.timeout))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what a worker has written; `false` at its end.
+    fn receive(&mut self, i: usize) -> bool {
+        let deadline = Instant::now() + self.time();
+        let worker = &mut self.workers[i];
+        let start = worker.buffer.len();
+        worker.buffer.resize(start + READ_AT_ONCE, 0);
+        let n = match worker.process.output.read(&mut worker.buffer[start..]) {
+            Ok(n) => n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {
+                worker.buffer.truncate(start);
+                return true;
+            }
+            Err(_) => 0,
+        };
+        worker.buffer.truncate(start + n);
+        let mut at = 0;
+        while let Some(frame) = frame(&worker.buffer[at..]) {
+            if let Some(task) = worker.tasks.pop_front() {
+                self.outcomes[task] = Some(outcome(frame));
+            }
+            at += LENGTH + frame.len();
+            worker.deadline = deadline;
+        }
+        worker.buffer.drain(..at);
+        n > 0
+    }
+
+    /// A worker that is gone or stuck: its current task has failed, another worker goes on with the rest.
+    fn replace(&mut self, i: usize, why: &str) -> Result<()> {
+        let worker = self.workers.swap_remove(i);
+        let mut tasks = worker.tasks.clone();
+        drop(worker);
+        if let Some(current) = tasks.pop_front() {
+            self.outcomes[current] = Some(Err(lost(why)));
+        }
+        if tasks.is_empty() { Ok(()) } else { self.start(tasks.into()) }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let pid = Pid::from_raw(self.process.pid);
+        // Gone already, or killed before it had a group of its own.
+        if kill(Pid::from_raw(-self.process.pid), Signal::SIGKILL).is_err() {
+            let _ = kill(pid, Signal::SIGKILL);
+        }
+        while waitpid(pid, None) == Err(Errno::EINTR) {}
+    }
+}
+
+const READ_AT_ONCE: usize = 64 * 1024;
+const LENGTH: usize = 4;
+
+/// The first whole frame of what was received, without its length.
+fn frame(received: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = received.split_first_chunk::<LENGTH>()?;
+    rest.get(..usize::try_from(u32::from_be_bytes(*length)).ok()?)
+}
+
+fn outcome(frame: &[u8]) -> Outcome {
+    match frame.split_first() {
+        Some((b'T', text)) => Ok(text.to_vec()),
+        Some((b'F', facts)) => Err(ruby::load(facts).unwrap_or_else(|_| lost("gave no result"))),
+        _ => Err(lost("gave no result")),
+    }
+}
+
+fn lost(why: &str) -> Value {
+    Value::map([("class", Value::str("Boson::Lost")), ("message", Value::str(why)), ("line", Value::Nil)])
+}
