@@ -70,18 +70,13 @@ pub fn sort(value: &Value) -> Result<Value, &'static str> {
     for (key, inner) in map.iter() {
         pairs.push((key.clone(), sort(inner)?));
     }
-    let mut comparable = true;
-    pairs.sort_by(|(a, _), (b, _)| {
-        compare_keys(a, b).unwrap_or_else(|| {
-            comparable = false;
-            Ordering::Equal
-        })
-    });
-    if comparable {
-        Ok(Value::Map(Rc::new(Map::from_unique(pairs))))
-    } else {
-        Err("comparison of Array with Array failed")
+    // A sort of more than one key compares keys of every kind that is there with some of another.
+    let comparable = pairs.windows(2).all(|two| compare_keys(&two[0].0, &two[1].0).is_some());
+    if !comparable {
+        return Err("comparison of Array with Array failed");
     }
+    pairs.sort_by(|(a, _), (b, _)| compare_keys(a, b).unwrap_or(Ordering::Equal));
+    Ok(Value::Map(Rc::new(Map::from_unique(pairs))))
 }
 
 /// Ruby's `<=>` of two keys of one Hash.
@@ -91,9 +86,20 @@ fn compare_keys(a: &Value, b: &Value) -> Option<Ordering> {
         (Value::Symbol(a), Value::Symbol(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
-        (Value::Int(a), Value::Float(b)) => (*a as f64).partial_cmp(b),
-        (Value::Float(a), Value::Int(b)) => a.partial_cmp(&(*b as f64)),
+        (Value::Int(a), Value::Float(b)) => compare_numbers(*a, *b),
+        (Value::Float(a), Value::Int(b)) => compare_numbers(*b, *a).map(Ordering::reverse),
         _ => None,
+    }
+}
+
+/// An Integer and a Float, without rounding the Integer.
+fn compare_numbers(a: i64, b: f64) -> Option<Ordering> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    match b {
+        b if b.is_nan() => None,
+        b if b >= BEYOND => Some(Ordering::Less),
+        b if b < -BEYOND => Some(Ordering::Greater),
+        b => Some(a.cmp(&(b.floor() as i64)).then(0.0.partial_cmp(&(b - b.floor()))?)),
     }
 }
 
@@ -183,6 +189,26 @@ mod tests {
         let mixed =
             Value::Map(Rc::new([(Value::Int(1), Value::Nil), (Value::str("a"), Value::Nil)].into_iter().collect()));
         assert!(sort(&mixed).is_err());
+        // So many that a sort with an order that is none would be noticed.
+        let many = (0..60).map(|i| {
+            let key = i * 37 % 60;
+            (
+                if key % 2 == 0 { Value::str(format!("k{key}")) } else { Value::Symbol(format!("k{key}").into()) },
+                Value::Nil,
+            )
+        });
+        assert!(sort(&Value::Map(Rc::new(many.collect()))).is_err());
+    }
+
+    #[test]
+    fn numbers_are_ordered_exactly() {
+        let big = 9_007_199_254_740_993;
+        let order = [(big, 9_007_199_254_740_992.0), (1, 0.5), (-1, -1.5), (0, -0.5), (i64::MAX, 1e18), (3, 2.999)];
+        assert!(order.iter().all(|(a, b)| compare_numbers(*a, *b) == Some(Ordering::Greater)));
+        let less = [(1, 1.5), (-2, -1.5), (i64::MAX, 9_223_372_036_854_775_808.0), (0, 0.1), (0, f64::INFINITY)];
+        assert!(less.iter().all(|(a, b)| compare_numbers(*a, *b) == Some(Ordering::Less)));
+        assert_eq!(compare_numbers(2, 2.0), Some(Ordering::Equal));
+        assert_eq!(compare_numbers(2, f64::NAN), None);
     }
 
     #[test]
