@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test bench lint fmt
+.PHONY: help deps build demo test bench lint fuzz fmt
 
 # Where rustup puts cargo, for shells that have not been told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -31,6 +31,9 @@ lint: deps ## Check format, lints, documentation and dependencies
 	@cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
 	@cargo run -q --locked -p xtask -- deny
+
+fuzz: ## Fuzz what reads bytes from outside (SECONDS=30 for each target)
+	@.ci/fuzz $(or $(SECONDS),30)
 
 fmt: ## Format the Rust sources
 	@cargo fmt --all
