@@ -5,7 +5,9 @@
 
 /// The Ruby code of a template. Its first line is a magic comment, so it is evaluated as starting at line 0.
 pub fn compile(template: &[u8]) -> Vec<u8> {
-    let mut compiler = Compiler { script: b"#coding:UTF-8\n".to_vec(), on_line: false, content: Vec::new() };
+    let mut script = Vec::with_capacity(template.len() * 2);
+    script.extend_from_slice(b"#coding:UTF-8\n");
+    let mut compiler = Compiler { script, on_line: false, content: Vec::new() };
     compiler.push(b"_erbout = +''");
     let mut at = 0;
     let mut tag: Option<Tag> = None;
@@ -122,23 +124,17 @@ fn next_opening(template: &[u8], at: usize) -> (usize, Opening, usize) {
 }
 
 fn next_closing(template: &[u8], at: usize) -> (usize, Closing, usize) {
-    for i in at..template.len() {
-        let rest = &template[i..];
-        if rest.starts_with(b"-%>") {
-            return (i, Closing::Trim, i + 3);
-        }
-        if rest.starts_with(b"%%>") {
-            return (i, Closing::Escaped, i + 3);
-        }
-        if rest.starts_with(b"%>") {
-            return (i, Closing::Plain, i + 2);
-        }
+    let Some(found) = find(template, at, b"%>") else { return (template.len(), Closing::End, template.len()) };
+    let end = found + 2;
+    match template[at..found].last() {
+        Some(b'-') => (found - 1, Closing::Trim, end),
+        Some(b'%') => (found - 1, Closing::Escaped, end),
+        _ => (found, Closing::Plain, end),
     }
-    (template.len(), Closing::End, template.len())
 }
 
-fn find(haystack: &[u8], from: usize, needle: &[u8]) -> Option<usize> {
-    haystack[from..].windows(needle.len()).position(|w| w == needle).map(|i| from + i)
+fn find(haystack: &[u8], from: usize, needle: &[u8; 2]) -> Option<usize> {
+    memchr::memmem::find(&haystack[from..], needle).map(|i| from + i)
 }
 
 struct Compiler {
@@ -177,12 +173,12 @@ impl Compiler {
         if self.content.is_empty() {
             return;
         }
-        let content = std::mem::take(&mut self.content);
-        let mut command = b"_erbout.<< ".to_vec();
-        quote(&content, &mut command);
-        command.extend_from_slice(b".freeze");
-        command.extend(content.iter().filter(|b| **b == b'\n'));
-        self.push(&command);
+        self.push(b"_erbout.<< ");
+        quote(&self.content, &mut self.script);
+        self.script.extend_from_slice(b".freeze");
+        let lines = memchr::memchr_iter(b'\n', &self.content).count();
+        self.script.resize(self.script.len() + lines, b'\n');
+        self.content.clear();
     }
 
     fn close(&mut self, kind: Tag) {
@@ -198,8 +194,9 @@ impl Compiler {
             }
             Tag::Code => self.push(&content),
             Tag::Output => {
-                let command = [b"_erbout.<<((".as_slice(), &content, b").to_s)"].concat();
-                self.push(&command);
+                self.push(b"_erbout.<<((");
+                self.script.extend_from_slice(&content);
+                self.script.extend_from_slice(b").to_s)");
             }
             Tag::Comment => {
                 for _ in content.iter().filter(|b| **b == b'\n') {
@@ -229,23 +226,42 @@ impl Compiler {
 /// A Ruby string literal of these bytes.
 fn quote(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    for (i, b) in bytes.iter().enumerate() {
-        match b {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *b]),
-            b'#' if matches!(bytes.get(i + 1), Some(b'{' | b'$' | b'@')) => out.extend_from_slice(b"\\#"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            0x0b => out.extend_from_slice(b"\\v"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x07 => out.extend_from_slice(b"\\a"),
-            0x1b => out.extend_from_slice(b"\\e"),
-            0x20..=0x7e => out.push(*b),
-            _ => out.extend_from_slice(format!("\\x{b:02X}").as_bytes()),
-        }
+    let mut rest = bytes;
+    while let Some(n) = rest.iter().position(|b| !PLAIN[usize::from(*b)]) {
+        out.extend_from_slice(&rest[..n]);
+        escape(rest[n], rest.get(n + 1).copied(), out);
+        rest = &rest[n + 1..];
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// The bytes that stand for themselves in a literal.
+static PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut b = 0x20;
+    while b <= 0x7e {
+        plain[b] = !matches!(b as u8, b'"' | b'\\' | b'#');
+        b += 1;
+    }
+    plain
+};
+
+fn escape(b: u8, next: Option<u8>, out: &mut Vec<u8>) {
+    match b {
+        b'"' | b'\\' => out.extend_from_slice(&[b'\\', b]),
+        b'#' if matches!(next, Some(b'{' | b'$' | b'@')) => out.extend_from_slice(b"\\#"),
+        b'#' => out.push(b),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0x0b => out.extend_from_slice(b"\\v"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x07 => out.extend_from_slice(b"\\a"),
+        0x1b => out.extend_from_slice(b"\\e"),
+        _ => out.extend_from_slice(format!("\\x{b:02X}").as_bytes()),
+    }
 }
 
 #[cfg(test)]

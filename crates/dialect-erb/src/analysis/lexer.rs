@@ -112,7 +112,9 @@ impl<'a> Lexer<'a> {
             '?' if !self.after_value() => Err(Unknown),
             '?' if blank_before && self.rest[1..].starts_with(|c: char| !c.is_whitespace()) => Err(Unknown),
             _ => {
-                let sign = SIGNS.iter().find(|s| self.rest.starts_with(**s)).ok_or(Unknown)?;
+                let first = self.rest.as_bytes()[0];
+                let mut alike = SIGNS.iter().filter(|sign| sign.as_bytes()[0] == first);
+                let sign = alike.find(|sign| self.rest.starts_with(**sign)).ok_or(Unknown)?;
                 self.push(Token::Sign(sign), sign.len());
                 Ok(())
             }
