@@ -59,6 +59,15 @@ fn env_md_lists_every_variable() {
     assert_eq!(listed, known, "left: docs/env.md, right: --help");
 }
 
+#[test]
+fn a_variable_that_is_set_to_nothing_counts_as_absent() {
+    for verb in ["copy-jobs", "plan", "render-jobs", "run-process"] {
+        let known = variables(&help(verb, None));
+        let empty: Vec<(&str, &str)> = known.iter().map(|name| (name.as_str(), "")).collect();
+        assert_eq!(run(&[verb], &empty, &here()), run(&[verb], &[], &here()), "{verb}");
+    }
+}
+
 /// The variables in `[env: NAME=]`.
 fn variables(help: &str) -> Vec<String> {
     let parts = help.split("[env: ").skip(1);

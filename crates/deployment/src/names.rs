@@ -52,5 +52,6 @@ mod tests {
         assert!(a != b && b != c && a != c);
         assert!(group_label("d", &"x".repeat(200)).len() <= LABEL - INDEX);
         assert_eq!(dns_label("__", 20).len(), 9);
+        assert_eq!(group_label("cf", "uaa_db"), "cf-uaa-db-8423c0d1", "docs/contract.md says so");
     }
 }

@@ -88,6 +88,13 @@ pub fn command<A: Args>(name: &'static str, about: &'static str) -> clap::Comman
         .long_about(long_about)
         .version(env!("CARGO_PKG_VERSION"))
         .max_term_width(HELP_WIDTH)
+        .mut_args(without_empty_variable)
+}
+
+/// A variable that is set to nothing counts as absent: pod specs often cannot leave one out.
+fn without_empty_variable(arg: clap::Arg) -> clap::Arg {
+    let is_empty = arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    if is_empty { arg.env(clap::builder::Resettable::Reset) } else { arg }
 }
 
 /// Runs a verb as a program of its own: parses the command line, runs, prints problems, gives the exit code.

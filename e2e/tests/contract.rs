@@ -1,0 +1,245 @@
+//! `docs/contract.md` says what the executables do: its examples are what they wrote, its tables have every field of
+//! the examples and no other, its variables and paths are those of `--help`.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use e2e::{here, run};
+use handoff::output::{BPM_YAML, encode};
+use handoff::process_state::{ProcessState, State};
+use serde_yaml::Value;
+
+const PAGE: &str = "../docs/contract.md";
+/// The scenario that the page shows; `tests/scenarios.rs` holds its files to the executables.
+const SCENARIO: &str = "scenarios/orders";
+const GROUPS: [&str; 3] = ["count", "front", "store"];
+
+fn page() -> String {
+    fs::read_to_string(here().join(PAGE)).unwrap()
+}
+
+/// The text below a heading, up to the next of the same level.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no section {heading}"));
+    rest.split("\n## ").next().unwrap()
+}
+
+fn snapshot(path: &str) -> String {
+    let path = here().join(SCENARIO).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// A process that a signal killed: the state with all its fields.
+fn state() -> String {
+    let state = State::Crashed;
+    ProcessState { state, pid: Some(17), exit_code: Some(137), signal: Some(9), since: 1_700_000_000 }.encode()
+}
+
+/// What stands in the block below this line of the page.
+fn example(introduction: &str) -> Option<String> {
+    if let Some(rest) = introduction.strip_prefix("[e2e/") {
+        return Some(fs::read_to_string(here().join(rest.split(']').next()?)).unwrap());
+    }
+    if introduction.starts_with("The `output.json` of KIND `bpm` for the group `count`") {
+        return Some(encode(BPM_YAML, &snapshot("3-output/count/bpm.yaml")));
+    }
+    introduction.ends_with("that a signal killed:").then(state)
+}
+
+#[test]
+fn the_examples_are_what_the_executables_wrote() {
+    let before = page();
+    let mut after = String::new();
+    let mut introduction = "";
+    let mut filled = 0;
+    let mut lines = before.lines();
+    while let Some(line) = lines.next() {
+        after.push_str(line);
+        after.push('\n');
+        if !line.starts_with("```") {
+            introduction = if line.is_empty() { introduction } else { line };
+            continue;
+        }
+        let held: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        let text = match example(introduction) {
+            Some(text) => {
+                filled += 1;
+                text
+            }
+            None => held.iter().map(|line| format!("{line}\n")).collect(),
+        };
+        after.push_str(&text);
+        after.push_str("```\n");
+        introduction = "";
+    }
+    assert_eq!(filled, 6, "examples that are files or made by code");
+    e2e::check(&here().join(PAGE), &after).unwrap();
+}
+
+/// The fields in a section's tables, with the path that stands above each table.
+fn documented(text: &str) -> BTreeSet<String> {
+    let mut prefix = String::new();
+    let mut fields = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("Below `") {
+            prefix = format!("{}.", rest.split('`').next().unwrap());
+        } else if line == "At the top:" {
+            prefix.clear();
+        } else if let Some(rest) = line.strip_prefix("| `") {
+            let field = format!("{prefix}{}", rest.split('`').next().unwrap());
+            assert!(fields.insert(field.clone()), "{field} is documented twice");
+        }
+    }
+    fields
+}
+
+/// What of a document is not spelt out in the tables.
+struct Shape {
+    /// Maps whose keys are names of the user's, what stands for such a key, and the key that is none of them.
+    named: &'static [(&'static str, &'static str, &'static str)],
+    /// Values that are described elsewhere.
+    closed: &'static [&'static str],
+}
+
+impl Shape {
+    fn fields(&self, value: &Value, path: &str, found: &mut BTreeSet<String>) {
+        if self.closed.contains(&path) {
+            return;
+        }
+        match value {
+            Value::Sequence(items) => items.iter().for_each(|item| self.fields(item, &format!("{path}[]"), found)),
+            Value::Mapping(map) => {
+                for (key, inner) in map {
+                    let key = key.as_str().unwrap();
+                    let named = self.named.iter().find(|(at, _, but)| *at == path && *but != key);
+                    let key = named.map_or(key, |(_, placeholder, _)| placeholder);
+                    let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                    self.fields(inner, &path, found);
+                    found.insert(path);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn compare(heading: &str, shape: &Shape, path: &str, documents: &[Value]) {
+    let mut found = BTreeSet::new();
+    documents.iter().for_each(|document| shape.fields(document, path, &mut found));
+    let said = documented(section(&page(), heading));
+    let missing: Vec<_> = found.difference(&said).collect();
+    let invented: Vec<_> = said.difference(&found).collect();
+    assert!(missing.is_empty(), "{PAGE}, {heading}: these fields are written and not documented: {missing:#?}");
+    assert!(invented.is_empty(), "{PAGE}, {heading}: these fields are documented and in no example: {invented:#?}");
+}
+
+fn documents(name: &str) -> Vec<Value> {
+    let texts = GROUPS.map(|group| snapshot(&format!("3-output/{group}/{name}")));
+    texts.iter().map(|text| serde_yaml::from_str(text).unwrap()).collect()
+}
+
+fn spec() -> Value {
+    serde_yaml::from_str(&snapshot("4-rendered/front-0/front/config/spec.yml")).unwrap()
+}
+
+#[test]
+fn every_field_of_properties_yaml_is_documented() {
+    let shape = Shape {
+        named: &[
+            ("instance_groups[].jobs[].properties", "<property>", "quarks"),
+            ("instance_groups[].jobs[].properties.quarks.consumes", "<link>", ""),
+            ("instance_groups[].jobs[].properties.quarks.consumes_types", "<link>", ""),
+            ("instance_groups[].jobs[].properties.quarks.templates", "<template>", ""),
+        ],
+        closed: &[
+            "instance_groups[].jobs[].properties.<property>",
+            "instance_groups[].jobs[].properties.quarks.consumes.<link>",
+            "instance_groups[].jobs[].properties.quarks.bpm",
+        ],
+    };
+    compare("`properties.yaml`", &shape, "", &documents("ig-resolved.yaml"));
+}
+
+#[test]
+fn every_field_of_bpm_yaml_is_documented() {
+    let shape = Shape {
+        named: &[("instance_groups[].jobs[].properties.quarks.bpm.processes[].env", "<variable>", "")],
+        closed: &["instance_groups[].jobs[].properties.quarks.bpm.processes[].unsafe.unrestricted_volumes"],
+    };
+    compare("`bpm.yaml`", &shape, "", &documents("bpm.yaml"));
+}
+
+#[test]
+fn every_field_of_a_process_state_is_documented() {
+    let state: Value = serde_yaml::from_str(&state()).unwrap();
+    compare("The state of a process", &Shape { named: &[], closed: &[] }, "", &[state]);
+}
+
+#[test]
+fn every_key_of_spec_is_documented() {
+    let shape = Shape {
+        named: &[("networks", "<network>", ""), ("properties", "<property>", ""), ("links", "<link>", "")],
+        closed: &["properties.<property>", "links.<link>"],
+    };
+    compare("`spec`", &shape, "", &[spec()]);
+}
+
+#[test]
+fn every_key_of_a_link_is_documented() {
+    let shape = Shape { named: &[], closed: &["<link>.properties"] };
+    compare("Links", &shape, "<link>", &[spec()["links"]["database"].clone()]);
+}
+
+/// What `--help` prints, in one line.
+fn help(verb: &str) -> String {
+    let outcome = run(&[verb, "--help"], &[], &here());
+    assert_eq!(outcome.code, Some(0), "{verb} --help: {}", outcome.stderr);
+    outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The rows of a section's table, as their cells.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+/// What stands in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_variable_of_a_stage_is_in_the_table_of_stages() {
+    let page = page();
+    let mut seen = BTreeSet::new();
+    for row in rows(section(&page, "Stages")) {
+        let verb = row[0].split([' ', ',']).next().unwrap();
+        if !seen.insert(verb) {
+            continue;
+        }
+        let said: BTreeSet<&str> = quoted(row.get(3).unwrap_or(&"")).collect();
+        let help = help(verb);
+        let known = help.split("[env: ").skip(1).filter_map(|part| part.split('=').next());
+        let known: BTreeSet<&str> = known.filter(|name| !name.starts_with("BOSON_")).collect();
+        assert_eq!(said, known, "{verb}; left: {PAGE}, right: --help");
+    }
+    assert_eq!(seen.len(), 6, "stages");
+}
+
+#[test]
+fn every_default_path_of_a_stage_is_in_the_table_of_paths() {
+    let page = page();
+    let rows = rows(section(&page, "Paths"));
+    let known: Vec<&str> = rows.iter().flat_map(|row| quoted(row[0])).collect();
+    let mut defaults = 0;
+    for verb in ["copy-jobs", "plan", "render-jobs"] {
+        for default in help(verb).split("[default: /var").skip(1).filter_map(|rest| rest.split(']').next()) {
+            let default = format!("/var{}", default.replace("RELEASE", "<release>"));
+            assert!(known.iter().any(|path| path.starts_with(&default)), "{verb}: {default} is not in {PAGE}");
+            defaults += 1;
+        }
+    }
+    assert!(defaults >= 6, "--help shows {defaults} default paths");
+}
