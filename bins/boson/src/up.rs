@@ -57,6 +57,9 @@ pub(crate) const ABOUT: &str = "Brings a deployment up on this machine";
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let signals = engine::Signals::block()?;
+    // Instances see some of what is made: a user that is stricter would keep vcap out of its own /var/vcap. What is not
+    // for others lies in directories that are not.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     if options.background {
         background::stay(&options, signals)
     } else if options.detach {

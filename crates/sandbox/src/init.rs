@@ -23,9 +23,9 @@ use crate::sys::channel::Channel;
 
 /// Capabilities that reach beyond the sandbox where it was made by root; a pod's root does not have them either.
 /// (Numbers from `linux/capability.h`: DAC_READ_SEARCH, LINUX_IMMUTABLE, SYS_MODULE, SYS_RAWIO, SYS_PACCT, SYS_ADMIN,
-/// SYS_BOOT, SYS_TIME, MKNOD, AUDIT_CONTROL, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, WAKE_ALARM, BLOCK_SUSPEND, AUDIT_READ,
-/// PERFMON, BPF, CHECKPOINT_RESTORE.)
-const TOO_POWERFUL: [libc::c_ulong; 19] = [2, 9, 16, 17, 20, 21, 22, 25, 27, 30, 32, 33, 34, 35, 36, 37, 38, 39, 40];
+/// SYS_BOOT, SYS_TIME, SYS_TTY_CONFIG, MKNOD, AUDIT_CONTROL, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, WAKE_ALARM, BLOCK_SUSPEND,
+/// AUDIT_READ, PERFMON, BPF, CHECKPOINT_RESTORE.)
+const TOO_POWERFUL: [u32; 20] = [2, 9, 16, 17, 20, 21, 22, 25, 26, 27, 30, 32, 33, 34, 35, 36, 37, 38, 39, 40];
 
 /// Makes the root file system, then serves until the program goes; its own end ends everything in the sandbox.
 pub(crate) fn run(program: &Channel) -> io::Result<()> {
@@ -67,14 +67,8 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
 fn set_up(spec: &InstanceSpec, ids: crate::Ids) -> io::Result<()> {
     nix::unistd::sethostname(&spec.hostname).map_err(|e| context("set the host name", e))?;
     crate::root::enter(spec, ids)?;
-    for capability in TOO_POWERFUL {
-        match crate::sys::drop_from_bounding_set(capability) {
-            // Unknown to an older kernel.
-            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
-            other => other.map_err(|e| context("give up capabilities", e))?,
-        }
-    }
-    Ok(())
+    // This process gives them up too: root inside may trace whoever can do no more than itself.
+    crate::sys::privileges::give_up(&TOO_POWERFUL).map_err(|e| context("give up capabilities", e))
 }
 
 /// The commands that run, by their process ids.
@@ -143,7 +137,9 @@ fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec
         argv.split_first().ok_or_else(|| io::Error::other("a command came without a program"))?;
     let [input, output, error] =
         <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("a command came without its standard streams"))?;
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    // This process waits for its signals instead of taking them.
+    let child = crate::sys::nothing_blocked(crate::sys::streams_only(&mut command))
         .args(arguments)
         .env_clear()
         .envs(env)

@@ -41,6 +41,7 @@ pub use process::run_if_sandbox_process;
 pub use remove::remove_tree;
 pub use spec::{Bind, InstanceSpec, Subnet};
 pub use sys::channel::{Channel, Listener};
+pub use sys::streams_only;
 
 /// Where the executable is bound inside every sandbox; its other names lie beside it.
 pub const EXECUTABLE: &str = "/run/boson/bin/boson";

@@ -12,6 +12,8 @@ use nix::sys::signal::Signal;
 use crate::spec::{Setup, Step};
 use crate::sys::channel::Channel;
 use crate::sys::netlink::Netlink;
+use crate::sys::privileges::leave_keyring;
+use crate::sys::{nothing_blocked, streams_only};
 
 /// The hidden first argument.
 const MARK: &str = "sandbox-process";
@@ -38,8 +40,12 @@ pub(crate) fn spawn(role: &str, end: OwnedFd, log: Option<&File>) -> io::Result<
         Some(file) => Stdio::from(file.try_clone()?),
         None => Stdio::null(),
     };
-    Command::new("/proc/self/exe")
+    // Nothing of the program's own gets in: neither its environment, which root inside could read, nor its descriptors,
+    // nor what it blocks.
+    let mut command = Command::new("/proc/self/exe");
+    nothing_blocked(streams_only(&mut command))
         .args([MARK, role])
+        .env_clear()
         .stdin(Stdio::from(end))
         .stdout(Stdio::null())
         .stderr(log)
@@ -63,6 +69,7 @@ fn shim() -> io::Result<()> {
     let channel = own_end()?;
     // A session of its own: Ctrl-C on the program's terminal is the program's business.
     nix::unistd::setsid()?;
+    leave_keyring();
     let (setup, fds): (Setup, Vec<OwnedFd>) = channel.expect()?;
     let result = match setup {
         Setup::Network { user_namespace, subnet } => {

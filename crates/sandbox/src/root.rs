@@ -18,8 +18,9 @@ use mounts::{Access, bind, file_system, tmpfs};
 /// The host's directories that hold programs and libraries. Where the host has a symbolic link, so has the sandbox.
 const PROGRAMS: [&str; 10] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "nix", "gnu"];
 
-/// What programs need of the host's `/etc`; nothing in it is particular to the host or secret.
-const SETTINGS: [&str; 22] = [
+/// What programs need of the host's `/etc`; nothing in it is particular to the host or secret: of TLS
+/// the certificates, not the keys.
+const SETTINGS: [&str; 29] = [
     "alternatives",
     "bash.bashrc",
     "ca-certificates",
@@ -36,11 +37,18 @@ const SETTINGS: [&str; 22] = [
     "mime.types",
     "os-release",
     "perl",
-    "pki",
+    "pki/ca-trust",
+    "pki/java",
+    "pki/tls/cert.pem",
+    "pki/tls/certs",
+    "pki/tls/openssl.cnf",
+    "pki/trust",
     "profile",
     "protocols",
     "services",
-    "ssl",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/openssl.cnf",
     "timezone",
 ];
 

@@ -22,12 +22,16 @@ enum Word {
 pub(super) fn start(signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
     let (channel, end) = Channel::pair().map_err(failed)?;
-    let mut child = Command::new("/proc/self/exe")
+    let mut command = Command::new("/proc/self/exe");
+    // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.
+    let mut child = sandbox::streams_only(&mut command)
         .args(std::env::args_os().skip(1))
         .arg("--background")
         .stdin(Stdio::from(end))
         .spawn()
         .map_err(failed)?;
+    // With this process' copy of the other end, so that the end of the second boson is the end of the connection.
+    drop(command);
     let to_child = channel.try_clone().map_err(failed)?;
     signals.forward(move || {
         // It has ended by itself if it cannot be told.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -128,10 +129,12 @@ impl Channel {
 pub struct Listener(OwnedFd);
 
 impl Listener {
-    /// Makes the socket; nothing may be at the path.
+    /// Makes the socket, for this user alone; nothing may be at the path.
     pub fn bind(path: &Path) -> io::Result<Listener> {
         let (socket, address, _directory) = address(path)?;
         nix::sys::socket::bind(socket.as_raw_fd(), &address)?;
+        // Whatever the umask is; before it listens, so that nobody has connected yet.
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         nix::sys::socket::listen(&socket, nix::sys::socket::Backlog::MAXCONN)?;
         Ok(Listener(socket))
     }

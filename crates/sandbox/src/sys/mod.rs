@@ -3,12 +3,17 @@
 
 pub(crate) mod channel;
 pub(crate) mod netlink;
+pub(crate) mod privileges;
+mod start;
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+pub(crate) use start::nothing_blocked;
+pub use start::streams_only;
 
 /// Adds attributes (`libc::MOUNT_ATTR_*`) to a mount and everything mounted below it.
 ///
@@ -28,13 +33,6 @@ pub(crate) fn restrict_mounts(at: &Path, attributes: u64) -> io::Result<()> {
             size_of::<libc::mount_attr>(),
         )
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Takes a capability from the bounding set, so that no program executed later can have it.
-pub(crate) fn drop_from_bounding_set(capability: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: the call takes plain numbers and touches no memory of ours.
-    let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn run() -> Option<ExitCode> {
         ("serve", Some(text)) => serve(&text),
         ("ask", Some(host)) => ask(&host),
         ("look", None) => look(),
+        ("inherited", None) => inherited(),
         ("exit", Some(code)) => code.parse().unwrap(),
         ("orphan", None) => orphan(),
         ("linger", None) => linger(),
@@ -51,6 +52,24 @@ fn look() -> u8 {
     println!("sysctl {}", fs::write("/proc/sys/vm/swappiness", "60").unwrap_err().raw_os_error().unwrap());
     fs::write("/var/vcap/written", "by the sandbox").unwrap();
     fs::write("/tmp/written", "").unwrap();
+    0
+}
+
+/// Prints what reached the sandbox without having been passed on, and what its PID 1 could do for whoever traces it.
+fn inherited() -> u8 {
+    let status = |pid: &str, field: &str| {
+        let all = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        all.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim().to_owned()
+    };
+    // One more than the standard streams is the directory that is being read.
+    println!("descriptors {}", names("/proc/self/fd").len() - 1);
+    let of_init: Vec<_> =
+        fs::read_dir("/proc/1/fd").unwrap().map(|e| fs::read_link(e.unwrap().path()).unwrap()).collect();
+    println!("files of init {}", of_init.iter().filter(|target| target.ends_with("leaked")).count());
+    println!("environment of init {:?}", fs::read_to_string("/proc/1/environ").unwrap());
+    println!("blocked {}", status("self", "SigBlk:"));
+    println!("powerful init {}", status("1", "CapPrm:") != status("self", "CapBnd:"));
+    println!("keys {}", fs::exists("/etc/ssl/private").unwrap());
     0
 }
 

@@ -20,6 +20,7 @@ type Test = (&'static str, fn() -> Outcome);
 pub(crate) const TESTS: &[Test] = &[
     ("two_instances_listen_on_the_same_port_and_reach_each_other_by_name", same_port),
     ("an_instance_has_a_root_file_system_of_its_own", own_root),
+    ("nothing_of_the_program_gets_in", nothing_inherited),
     ("a_port_of_an_instance_is_published_on_the_host", published),
     ("commands_exit_as_they_exit", exits),
     ("what_cannot_be_made_or_run_is_said", refused),
@@ -130,6 +131,24 @@ fn own_root() -> Outcome {
     let vcap = pods.directory.path().join("0/vcap");
     assert_eq!(fs::read_to_string(vcap.join("written"))?, "by the sandbox");
     assert_eq!(fs::read_dir(vcap.join("secret"))?.count(), 0, "what lies in memory is not on the host");
+    Ok(())
+}
+
+fn nothing_inherited() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let leaked = File::create(directory.path().join("leaked"))?;
+    nix::fcntl::fcntl(&leaked, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty()))?;
+    let mut mask = nix::sys::signal::SigSet::empty();
+    mask.add(Signal::SIGTERM);
+    mask.thread_block()?;
+    let pods = Pods::start();
+    mask.thread_unblock()?;
+    let text = output(&pods?.instance(0)?, &["inherited"])?.1;
+    assert_eq!(
+        text,
+        "descriptors 3\nfiles of init 0\nenvironment of init \"\"\nblocked 0000000000000000\npowerful init false\n\
+         keys false\n"
+    );
     Ok(())
 }
 

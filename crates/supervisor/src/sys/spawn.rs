@@ -193,6 +193,7 @@ impl Preparation {
     /// Runs in the child, between fork and exec.
     fn apply(&mut self) -> Step {
         reset_signals();
+        close_on_exec();
         umask(Mode::from_bits_truncate(0o022));
         for (resource, value) in self.limits.iter().flatten() {
             setrlimit(*resource, *value, *value).map_err(|e| (LIMITS, e))?;
@@ -280,6 +281,14 @@ fn reset_signals() {
     }
     // Cannot fail: the set is valid.
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
+}
+
+/// The program gets its standard streams and nothing that was left open in the supervisor by whoever started it. Linux 5.11;
+/// before, it gets what it always got.
+fn close_on_exec() {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: the call takes plain numbers and touches no memory.
+    unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
 #[repr(C)]

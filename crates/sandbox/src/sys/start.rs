@@ -1,0 +1,43 @@
+//! What a started program inherits.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+
+/// Makes what `command` starts inherit no descriptor but its standard streams.
+///
+/// Whatever started this program may have left descriptors open: a directory of the host would be a way out of a sandbox,
+/// a lock or a pipe would be held for as long as a deployment lives.
+pub fn streams_only(command: &mut Command) -> &mut Command {
+    // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(close_on_exec) }
+}
+
+/// Makes what `command` starts block no signal, whatever this thread blocks: `std` passes the mask on.
+pub(crate) fn nothing_blocked(command: &mut Command) -> &mut Command {
+    // SAFETY: as above.
+    unsafe { command.pre_exec(|| Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)) }
+}
+
+/// Marks all descriptors from 3 on to be closed by the exec.
+fn close_on_exec() -> io::Result<()> {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: the call takes plain numbers and touches no memory.
+    let result = unsafe {
+        libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_uint)
+    };
+    match Errno::result(result) {
+        // Before Linux 5.11: one by one, as far as there can be any.
+        Err(Errno::ENOSYS | Errno::EINVAL) => {}
+        other => return Ok(other.map(drop)?),
+    }
+    let (limit, _) = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE)?;
+    for fd in 3..libc::c_int::try_from(limit).unwrap_or(libc::c_int::MAX) {
+        // SAFETY: the call takes plain numbers; one that is no open descriptor is refused.
+        unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+    Ok(())
+}
