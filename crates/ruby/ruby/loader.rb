@@ -32,9 +32,14 @@ module Boson
     end
     private_class_method :read
 
+    # What plain scalars stand for.
+    def self.scanner(class_loader = Psych::ClassLoader::Restricted.new(['Symbol'], []))
+      Psych::ScalarScanner.new(class_loader)
+    end
+
     def initialize
       @class_loader = Psych::ClassLoader::Restricted.new(['Symbol'], [])
-      @scanner = Psych::ScalarScanner.new(@class_loader)
+      @scanner = Loader.scanner(@class_loader)
       @tagged = nil
       # What plain scalars that were met before stand for; ITSELF for a String.
       @known = {}

@@ -80,6 +80,8 @@ module Boson
       [false, describe(e).merge({ 'line' => line, 'column' => column }.compact)]
     end
   end
-  operation('dump_yaml') { |values| values.map { |value| Documents.dump(value) } }
+  # What a plain scalar stands for.
+  operation('scalar') { |text| Loader.scanner.tokenize(text) }
+  operation('dump_yaml') { |value| Documents.dump(value) }
   operation('locate') { |(text, paths)| paths.map { |path| Documents.locate(text, path) } }
 end

@@ -17,7 +17,8 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// The running VM. It belongs to the thread that started it (it is neither `Send` nor `Sync`).
 pub struct Vm {
-    _on_this_thread: PhantomData<Cell<()>>,
+    /// Whether the parts of Psych that read are loaded.
+    reads: Cell<bool>,
     _not_send: PhantomData<*const ()>,
 }
 
@@ -73,10 +74,9 @@ impl Vm {
         }
         VM::init();
         VM::init_loadpath();
-        let vm = Vm { _on_this_thread: PhantomData, _not_send: PhantomData };
+        let vm = Vm { reads: Cell::new(false), _not_send: PhantomData };
         vm.evaluate("entry", include_str!("../ruby/entry.rb"))?;
         vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
-        vm.load_source("loader", include_str!("../ruby/loader.rb"))?;
         vm.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
         Ok(vm)
     }
@@ -89,6 +89,14 @@ impl Vm {
     /// Runs a source of ours: from an archive, or else from its text. `name` is what backtraces show.
     pub fn load_source(&self, name: &str, source: &str) -> problem::Result<()> {
         self.boson("source", &[RString::new_utf8(name).to_any_object(), RString::new_utf8(source).to_any_object()])
+    }
+
+    /// Loads the parts of Psych that read.
+    pub(crate) fn load_reader(&self) -> problem::Result<()> {
+        if !self.reads.replace(true) {
+            self.load_source("loader", include_str!("../ruby/loader.rb"))?;
+        }
+        Ok(())
     }
 
     fn boson(&self, method: &str, arguments: &[AnyObject]) -> problem::Result<()> {

@@ -1,5 +1,10 @@
 //! YAML documents as BOSH's director reads them.
 
+mod libyaml;
+mod reader;
+mod scalar;
+mod writer;
+
 use std::rc::Rc;
 
 use deployment::Value;
@@ -23,6 +28,29 @@ impl Vm {
     /// # Errors
     /// Only where the VM itself fails.
     pub fn load_yaml(&self, documents: &[Document]) -> problem::Result<Vec<problem::Result<Value>>> {
+        let read: Vec<Option<Value>> = documents.iter().map(|d| self.read_here(&d.text)).collect();
+        let rare: Vec<&Document> = documents.iter().zip(&read).filter(|(_, v)| v.is_none()).map(|(d, _)| d).collect();
+        let mut rare = self.load_all_by_psych(&rare)?.into_iter();
+        let lost = || Err(Problem::internal("the embedded Ruby gave no document").into());
+        Ok(read.into_iter().map(|value| value.map_or_else(|| rare.next().unwrap_or_else(lost), Ok)).collect())
+    }
+
+    /// The value of a document that holds nothing rare.
+    fn read_here(&self, text: &[u8]) -> Option<Value> {
+        reader::read(text, &mut |plain| self.scalar(plain)).ok()
+    }
+
+    /// What Psych makes of a plain scalar; `None` where it refuses it.
+    fn scalar(&self, plain: &str) -> Option<Value> {
+        self.load_reader().ok()?;
+        self.call("scalar", Value::str(plain)).ok()
+    }
+
+    fn load_all_by_psych(&self, documents: &[&Document]) -> problem::Result<Vec<problem::Result<Value>>> {
+        if documents.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.load_reader()?;
         let texts = Value::array(documents.iter().map(|d| bytes(&d.text)));
         let loaded = self.call("load_yaml", texts).map_err(|e| e.internal("read YAML"))?;
         let loaded = loaded.as_array().unwrap_or_default();
@@ -39,9 +67,14 @@ impl Vm {
 
     /// Dumps values as Psych does, each as a document of its own.
     pub fn dump_yaml(&self, values: Vec<Value>) -> problem::Result<Vec<String>> {
-        let dumped = self.call("dump_yaml", Value::array(values)).map_err(|e| e.internal("write YAML"))?;
-        let texts = dumped.as_array().unwrap_or_default().iter();
-        Ok(texts.map(|text| text.as_str().unwrap_or_default().to_owned()).collect())
+        let ask = &mut |plain: &str| self.scalar(plain);
+        values.iter().map(|value| writer::write(value, ask).or_else(|writer::Rare| self.dump_by_psych(value))).collect()
+    }
+
+    fn dump_by_psych(&self, value: &Value) -> problem::Result<String> {
+        let dumped = self.call("dump_yaml", value.clone()).map_err(|e| e.internal("write YAML"))?;
+        let lost = || Problem::internal("the embedded Ruby gave no document").into();
+        dumped.as_str().map(str::to_owned).ok_or_else(lost)
     }
 
     /// Completes the places of problems that lie in this document: node paths become lines and columns.
@@ -100,3 +133,6 @@ fn unreadable(document: &Document, error: &RubyError) -> Problem {
         class => problem.because(format!("{class} (the message is not shown, it may hold a value)")),
     }
 }
+
+#[cfg(test)]
+mod tests;
