@@ -6,7 +6,7 @@ use xtask::markdown::{anchors, links};
 use xtask::sources::{Source, all};
 
 fn documents() -> Vec<Source> {
-    let mut files = all().unwrap();
+    let mut files = all().expect("the workspace's files");
     files.retain(|file| file.path.ends_with(".md"));
     files
 }
