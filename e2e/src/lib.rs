@@ -5,10 +5,12 @@
 
 pub mod corpus;
 mod executables;
+mod page;
 mod snapshot;
 mod tree;
 
 pub use executables::{Outcome, executable, run};
+pub use page::fill;
 pub use snapshot::{UPDATE, check};
 pub use tree::{copy, listing};
 

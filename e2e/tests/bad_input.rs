@@ -66,6 +66,20 @@ const PRE_START: &str = "base/jobs-src/nats/nats/templates/pre-start.erb";
 const SMOKE_SPEC: &str = "base/jobs-src/nats/smoke-tests/spec";
 
 const CASES: &[Case] = &[
+    Case::plan("usage-flag-unknown", 2).arguments(&["plan", "--output-dri", "output"]),
+    Case::plan("usage-nothing-to-do", 2).arguments(&["plan"]),
+    Case::plan("copy-jobs-source-missing", 65).arguments(&["copy-jobs", "--root", ".", "--release", "nats"]),
+    Case::plan("run-process-not-rendered", 65).arguments(&["run-process", "--root", ".", "--job", "nats"]),
+    Case::plan("up-release-missing", 65).arguments(&[
+        "boson",
+        "up",
+        "--manifest",
+        "manifest.yml",
+        "--release",
+        "nats-release",
+        "--state-dir",
+        "state",
+    ]),
     Case::plan("manifest-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yml")]),
     Case::plan("manifest-malformed", 65).edit(&[("manifest.yml", "releases:\n", "releases: [\n")]),
     Case::plan("manifest-no-mapping", 65).edit(&[("manifest.yml", "---\n", "just words\n---\n")]),

@@ -50,30 +50,7 @@ fn example(introduction: &str) -> Option<String> {
 
 #[test]
 fn the_examples_are_what_the_executables_wrote() {
-    let before = page();
-    let mut after = String::new();
-    let mut introduction = "";
-    let mut filled = 0;
-    let mut lines = before.lines();
-    while let Some(line) = lines.next() {
-        after.push_str(line);
-        after.push('\n');
-        if !line.starts_with("```") {
-            introduction = if line.is_empty() { introduction } else { line };
-            continue;
-        }
-        let held: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-        let text = match example(introduction) {
-            Some(text) => {
-                filled += 1;
-                text
-            }
-            None => held.iter().map(|line| format!("{line}\n")).collect(),
-        };
-        after.push_str(&text);
-        after.push_str("```\n");
-        introduction = "";
-    }
+    let (after, filled) = e2e::fill(&page(), example);
     assert_eq!(filled, 6, "examples that are files or made by code");
     e2e::check(&here().join(PAGE), &after).unwrap();
 }

@@ -68,6 +68,23 @@ fn a_variable_that_is_set_to_nothing_counts_as_absent() {
     }
 }
 
+#[test]
+fn errors_md_shows_what_is_printed_and_names_every_case() {
+    let path = here().join("../docs/errors.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let case = |above: &str| {
+        let name = above.strip_prefix("[e2e/bad-input/")?.split(']').next()?;
+        Some(std::fs::read_to_string(here().join("bad-input").join(name)).unwrap())
+    };
+    let (after, filled) = e2e::fill(&page, case);
+    assert!(filled >= 15, "{filled} examples");
+    check(&path, &after).unwrap();
+    let all = std::fs::read_dir(here().join("bad-input")).unwrap();
+    let names: BTreeSet<String> = all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let unnamed: Vec<&String> = names.iter().filter(|name| !page.contains(&format!("/bad-input/{name})"))).collect();
+    assert!(unnamed.is_empty(), "docs/errors.md does not name: {unnamed:?}");
+}
+
 /// The variables in `[env: NAME=]`.
 fn variables(help: &str) -> Vec<String> {
     let parts = help.split("[env: ").skip(1);

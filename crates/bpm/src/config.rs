@@ -1,4 +1,4 @@
-//! The fields of a process, as BPM's `docs/config.md` lists them.
+//! The fields of a process, as BPM's documentation of its configuration lists them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! `bpm.yml` as typed, validated process configuration.
 //!
-//! The rules are those of BPM itself (its `docs/config.md` and `config/job_config.go`): the file is read with Go's
+//! The rules are those of BPM itself (its documentation and `config/job_config.go`): the file is read with Go's
 //! yaml.v3 into typed structs, so unknown keys are ignored, duplicate keys are errors, and arguments and environment
 //! values are a scalar's raw text: `0755`, `yes` and `1.10` stay what they are. Unlike BPM, all problems of a file are
 //! reported together, with their places.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use deployment::Value;
-use problem::{Place, Problem};
+use deployment::manifest::{InstanceGroup, Job};
+use problem::{Note, Problem};
 
 use crate::Deployment;
 use crate::consumers::{Consumer, Wanted};
@@ -31,7 +32,7 @@ pub(crate) fn resolve(
     let mut links: HashMap<(usize, usize), Vec<Link>> = HashMap::new();
     let mut contents: HashMap<usize, Value> = HashMap::new();
     let mut report = Vec::new();
-    let mut first = None;
+    let mut failing: Vec<(&InstanceGroup, &Job)> = Vec::new();
     for consumer in consumers {
         let content = match choose(deployment, providers, consumer) {
             Ok(Choice::Nothing) => continue,
@@ -41,7 +42,11 @@ pub(crate) fn resolve(
                 contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i])).clone()
             }
             Err(lines) => {
-                first.get_or_insert(&deployment.manifest.instance_groups[consumer.group].jobs[consumer.job]);
+                let group = &deployment.manifest.instance_groups[consumer.group];
+                let job = &group.jobs[consumer.job];
+                if failing.last().is_none_or(|(_, last)| last.path != job.path) {
+                    failing.push((group, job));
+                }
                 report.extend(lines);
                 continue;
             }
@@ -49,14 +54,21 @@ pub(crate) fn resolve(
         let link = Link { name: consumer.name.clone(), link_type: consumer.link_type.clone(), content };
         links.entry((consumer.group, consumer.job)).or_default().push(link);
     }
-    if let Some(job) = first {
+    if !failing.is_empty() {
         let mut message =
             format!("Failed to resolve links from deployment '{}'. See errors below:", deployment.domain.deployment);
         for line in report {
             message.push_str("\n  ");
             message.push_str(&line);
         }
-        problems.push(Problem::input(message).at(Place::node(&deployment.manifest.file, job.path.clone())));
+        let mut problem = Problem::input(message);
+        let notes = failing.into_iter().map(|(group, job)| Note {
+            place: deployment.place(job),
+            what: Some(format!("job '{}' in instance group '{}'", job.name, group.name)),
+            hint: None,
+        });
+        problem.notes = notes.collect();
+        problems.push(problem);
     }
     Links(links)
 }

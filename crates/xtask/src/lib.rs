@@ -4,6 +4,7 @@
 pub mod architecture;
 pub mod deny;
 pub mod graph;
+pub mod markdown;
 pub mod sources;
 
 use std::path::PathBuf;
