@@ -103,6 +103,7 @@ fn text(stages: &[Stage]) -> String {
 /// That of the gravest class.
 fn code(stages: &[Stage]) -> u8 {
     let class = |stage: &Stage| match stage.code {
+        2 => Class::Usage,
         65 => Class::Input,
         66 => Class::Template,
         _ => Class::Internal,
