@@ -7,6 +7,9 @@ use deployment::property::{self, Found};
 use deployment::{JobSpec, Map, Value};
 use problem::{Place, Problem};
 
+/// The key of a resolved job's properties that is not the job's own.
+const RESERVED: &str = "quarks";
+
 /// The properties that the manifest gives a job: its own, or else the group's over the global ones. They are never
 /// mixed. Addons have only their own.
 pub(crate) fn given(manifest: &Manifest, group: &InstanceGroup, job: &Job) -> Value {
@@ -36,6 +39,12 @@ pub(crate) fn bind(
     let mut bound = Map::default();
     let mut problems = Vec::new();
     for definition in &spec.properties {
+        if property::split(&definition.name).next() == Some(RESERVED) {
+            let message =
+                format!("Property '{}' cannot be declared: '{RESERVED}' holds what boson resolves", definition.name);
+            problems.push(property_problem(manifest, group, job, &definition.name, message));
+            continue;
+        }
         let value = match property::lookup(&given, &definition.name) {
             Found::Value(Value::Nil) | Found::Absent => &definition.default,
             Found::Value(value) => value,
