@@ -5,10 +5,9 @@
   'csv' => %i[CSV], 'date' => %i[Date DateTime], 'delegate' => %i[Delegator SimpleDelegator],
   'digest' => %i[Digest], 'English' => [], 'erb' => %i[ERB], 'etc' => %i[Etc], 'fileutils' => %i[FileUtils],
   'forwardable' => %i[Forwardable SingleForwardable], 'ipaddr' => %i[IPAddr], 'json' => %i[JSON],
-  'logger' => %i[Logger], 'matrix' => %i[Matrix Vector], 'monitor' => %i[Monitor MonitorMixin],
-  'net/http' => %i[Net], 'observer' => %i[Observable], 'open3' => %i[Open3], 'openssl' => %i[OpenSSL],
-  'optparse' => %i[OptionParser], 'pathname' => %i[Pathname], 'pp' => %i[PP], 'prime' => %i[Prime],
-  'pstore' => %i[PStore], 'resolv' => %i[Resolv], 'securerandom' => %i[SecureRandom], 'set' => %i[Set SortedSet],
+  'logger' => %i[Logger], 'monitor' => %i[Monitor MonitorMixin], 'observer' => %i[Observable], 'open3' => %i[Open3],
+  'openssl' => %i[OpenSSL], 'optparse' => %i[OptionParser], 'pathname' => %i[Pathname], 'pp' => %i[PP],
+  'pstore' => %i[PStore], 'resolv' => %i[Resolv], 'securerandom' => %i[SecureRandom], 'set' => %i[Set],
   'shellwords' => %i[Shellwords], 'singleton' => %i[Singleton], 'socket' => %i[
     Addrinfo BasicSocket IPSocket Socket SocketError TCPServer TCPSocket UDPSocket UNIXServer UNIXSocket
   ], 'stringio' => %i[StringIO], 'strscan' => %i[StringScanner], 'tempfile' => %i[Tempfile],
@@ -16,11 +15,15 @@
   'yaml' => %i[YAML], 'psych' => %i[Psych], 'zlib' => %i[Zlib]
 }.each { |feature, constants| constants.each { |name| autoload(name, feature) unless Object.const_defined?(name, false) } }
 
+# Not `Net` itself: other libraries define that module too.
+module Net
+  autoload(:HTTP, 'net/http')
+end
+
 # Methods that a library adds to core classes: each stands in for itself until the library replaces it.
 module Boson
   module Library
-    # [feature, owner, methods]; `own` tells that the library defines the method in the same place, and not in a
-    # module behind it, so that loading it replaces ours.
+    # [feature, owner, methods]
     STAND_INS = [
       ['json', Object, %i[to_json]], ['yaml', Object, %i[to_yaml]],
       ['shellwords', String, %i[shellescape shellsplit]], ['shellwords', Array, %i[shelljoin]],
