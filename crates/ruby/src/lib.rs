@@ -3,7 +3,7 @@
 //! One VM per process, used from the main thread. Only bytes cross: requests and replies are Marshal dumps, so no Ruby
 //! object is ever held by Rust.
 
-mod constant;
+mod c;
 mod marshal;
 mod vm;
 mod yaml;

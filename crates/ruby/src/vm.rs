@@ -10,7 +10,7 @@ use deployment::Value;
 use problem::Problem;
 use rutie::{AnyObject, Encoding, Exception, Integer, Module, Object, RString, VM};
 
-use crate::constant::constant;
+use crate::c::{constant, define_provide};
 use crate::marshal;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -76,6 +76,7 @@ impl Vm {
         VM::init_loadpath();
         let vm = Vm { reads: Cell::new(false), _not_send: PhantomData };
         vm.evaluate("entry", include_str!("../ruby/entry.rb"))?;
+        define_provide(&Module::from_existing("Boson"));
         vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
         vm.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
         Ok(vm)
