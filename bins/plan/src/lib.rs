@@ -11,6 +11,7 @@ mod write;
 use deployment::identity::Domain;
 use dialect_erb::Renderer;
 use instance_group::{Deployment, Resolved};
+use options::Request;
 pub use options::{Kind, Options};
 use problem::{Place, Problem, Result};
 use ruby::Vm;
@@ -22,10 +23,14 @@ pub const ABOUT: &str = "Resolves properties and links of instance groups, and w
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     let request = options.check(common)?;
+    Vm::beside(|vm| plan(vm, &request))?;
+    Ok(0)
+}
+
+fn plan(vm: &Vm, request: &Request) -> Result<()> {
     let steps = Steps::start();
-    let vm = Vm::start()?;
-    steps.done("started the embedded Ruby");
-    let input = input::read(&vm, &request)?;
+    let renderer = Renderer::new(vm, request.rendering.clone());
+    let input = input::read(vm, request)?;
     steps.done("read manifest and job specs");
     let domain = Domain {
         deployment: request.deployment_name.clone().unwrap_or_else(|| input.manifest.name.clone()),
@@ -40,19 +45,18 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     for warning in &outcome.warnings {
         tracing::warn!("{warning}");
     }
-    schema::check(&vm, &input, &outcome.groups)?;
+    schema::check(vm, &input, &outcome.groups)?;
     let mut groups = match &request.group {
         Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
         None => outcome.groups,
     };
     steps.done("resolved properties and links");
-    let renderer = Renderer::new(&vm, request.rendering.clone())?;
     bpm_yml::render(&renderer, &input, &mut groups)?;
     steps.done("rendered bpm.yml");
     let infos = groups.iter().map(|group| bpm_info::info(group, &input)).collect::<Result<Vec<_>>>()?;
-    write::write(&vm, &request, &groups, &infos)?;
+    write::write(vm, request, &groups, &infos)?;
     steps.done("wrote the documents");
-    Ok(0)
+    Ok(())
 }
 
 fn choose(groups: Vec<Resolved>, name: &str, manifest: &str) -> Result<Resolved> {

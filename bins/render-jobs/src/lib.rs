@@ -25,24 +25,26 @@ pub const ABOUT: &str = "Renders every job template of an instance group for one
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     let request = options.check(common)?;
+    Vm::beside(|vm| render_jobs(vm, &request))?;
+    Ok(0)
+}
+
+fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
     let steps = Steps::start();
-    let vm = Vm::start()?;
-    steps.done("started the embedded Ruby");
-    let group = read_group(&vm, &request)?;
-    let instance = identity::of_this_pod(&group, &request)?;
+    let renderer = Renderer::new(vm, request.rendering.clone());
+    let group = read_group(vm, request)?;
+    let instance = identity::of_this_pod(&group, request)?;
     steps.done("read the resolved group");
     let jobs_src = JobsSrc::below(&request.jobs_dir);
-    let jobs = sources::read(&vm, &group, &jobs_src)?;
+    let jobs = sources::read(vm, &group, &jobs_src)?;
     steps.done("read the job sources");
-    let renderer = Renderer::new(&vm, request.rendering.clone())?;
-    steps.done("loaded the evaluation context");
     let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?
-        .map_err(|failed| failed::report_of(&vm, &jobs_src, &group, &jobs, &failed))?;
+        .map_err(|failed| failed::report_of(vm, &jobs_src, &group, &jobs, &failed))?;
     steps.done("rendered");
-    tree::commit(&request, &group, &rendered)?;
+    tree::commit(request, &group, &rendered)?;
     steps.done("committed");
     tracing::info!(group = group.name, index = instance.index, "rendered the jobs");
-    Ok(0)
+    Ok(())
 }
 
 fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {

@@ -1,7 +1,8 @@
 //! The processes that templates are evaluated in: who does what, what they send, and what becomes of the work of one
 //! that is gone or stuck.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -52,23 +53,49 @@ pub(crate) fn evaluate(vm: &Vm, settings: &Settings, contexts: &[Value], tasks: 
 
 /// What a task costs beside compiling its code, as a length of code.
 const BESIDE: usize = 500;
+/// What forking a worker costs, as a length of code.
+const WORKER: usize = 10_000;
+/// What loading a library costs, as a length of code.
+const LIBRARIES: &[(&str, usize)] =
+    &[("openssl", 140_000), ("yaml", 48_000), ("uri", 40_000), ("ipaddr", 25_000), ("erb", 15_000), ("json", 12_000)];
+/// What loading any other library costs.
+const SMALL_LIBRARY: usize = 5_000;
+/// A library that costs more is loaded by as few workers as can be.
+const LARGE_LIBRARY: usize = 30_000;
 
-/// Runs of tasks of about the same length of code.
+fn loading(feature: &str) -> usize {
+    LIBRARIES.iter().find(|(name, _)| *name == feature).map_or(SMALL_LIBRARY, |(_, cost)| *cost)
+}
+
+/// Runs of tasks that cost about the same. Tasks that need the same large libraries are together; the others stay in
+/// their order, in which those of a job follow one another.
 fn shares(tasks: &[Task], workers: usize) -> Vec<Vec<usize>> {
-    let total: usize = tasks.iter().map(|task| task.length + BESIDE).sum();
+    let large = |task: &Task| {
+        let large = task.features.iter().filter(|feature| loading(feature) > LARGE_LIBRARY);
+        large.copied().collect::<BTreeSet<_>>()
+    };
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_key(|i| Reverse(large(&tasks[*i])));
+    let cost = |loaded: &mut BTreeSet<&'static str>, task: &Task| {
+        let new: Vec<&str> = task.features.iter().filter(|feature| loaded.insert(feature)).copied().collect();
+        task.length + BESIDE + new.into_iter().map(loading).sum::<usize>()
+    };
+    let mut loaded = BTreeSet::new();
+    let total: usize = tasks.iter().map(|task| cost(&mut loaded, task)).sum();
+    // Workers are forked one after the other: beyond so many, the last one would start when the first is done.
+    let workers = workers.clamp(1, (total / WORKER).isqrt() + 1);
     let mut shares: Vec<Vec<usize>> = Vec::new();
-    let mut passed = 0;
-    let mut last = None;
-    for (i, task) in tasks.iter().enumerate() {
-        let share = passed * workers.max(1) / total.max(1);
-        if last != Some(share) {
+    let mut room = 0;
+    for i in order {
+        if room == 0 && (shares.is_empty() || shares.len() < workers) {
             shares.push(Vec::new());
-            last = Some(share);
+            room = total.div_ceil(workers);
+            loaded.clear();
         }
+        room = room.saturating_sub(cost(&mut loaded, &tasks[i]));
         if let Some(share) = shares.last_mut() {
             share.push(i);
         }
-        passed += task.length + BESIDE;
     }
     shares
 }
@@ -223,4 +250,46 @@ fn outcome(frame: &[u8]) -> Outcome {
 
 fn lost(why: &str) -> Value {
     Value::map([("class", Value::str("Boson::Lost")), ("message", Value::str(why)), ("line", Value::Nil)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(length: usize, features: &[&'static str]) -> Task {
+        Task { context: 0, unit: Value::Nil, features: features.to_vec(), length: length - BESIDE }
+    }
+
+    #[test]
+    fn every_task_is_in_one_share_and_shares_cost_the_same() {
+        let tasks: Vec<Task> = (0..100).map(|i| task(3_000 + i, &[])).collect();
+        let shares = shares(&tasks, 4);
+        assert_eq!(shares.len(), 4);
+        assert_eq!(shares.concat(), (0..100).collect::<Vec<_>>());
+        assert!(shares.iter().all(|share| (22..28).contains(&share.len())));
+    }
+
+    #[test]
+    fn a_large_library_is_loaded_by_one_worker() {
+        let yaml = |i: usize| if i.is_multiple_of(10) { vec!["yaml"] } else { vec!["json"] };
+        let tasks: Vec<Task> = (0..100).map(|i| task(2_000, &yaml(i))).collect();
+        let shares = shares(&tasks, 2);
+        assert_eq!(shares.len(), 2);
+        let with_yaml = shares.iter().filter(|share| share.iter().any(|i| i % 10 == 0)).count();
+        assert_eq!(with_yaml, 1);
+        assert!(shares[0].len() < shares[1].len());
+    }
+
+    #[test]
+    fn small_work_gets_few_workers() {
+        assert_eq!(shares(&[task(600_000, &[]), task(600_000, &[])], 8), [[0], [1]]);
+        assert_eq!(shares(&[task(600, &[]), task(600, &[])], 8), [[0, 1]]);
+        assert!(shares(&[], 8).is_empty());
+    }
+
+    #[test]
+    fn many_cores_do_not_get_a_worker_each() {
+        let tasks: Vec<Task> = (0..100).map(|_| task(3_000, &[])).collect();
+        assert!((3..12).contains(&shares(&tasks, 64).len()));
+    }
 }

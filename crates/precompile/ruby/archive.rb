@@ -17,17 +17,25 @@ compiled = sources.to_h do |source|
   file = "<boson>/#{name}.rb"
   [name, place.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
 end
-files = {}
+# Each in a process of its own, so that all that it loads is seen.
 loaded = features.to_h do |feature|
-  before = $LOADED_FEATURES.dup
-  begin
-    require feature
-  rescue LoadError
-    next [feature, []]
+  paths = IO.popen('-') do |child|
+    next child.read.split("\0") if child
+
+    before = $LOADED_FEATURES.dup
+    begin
+      require feature
+      print(($LOADED_FEATURES - before).join("\0"))
+      $stdout.flush
+    rescue LoadError
+      # Not in this Ruby.
+    end
+    exit!
   end
-  paths = $LOADED_FEATURES - before
-  paths.grep(/\.rb\z/) { |path| files[path] = place.call(RubyVM::InstructionSequence.compile_file(path)) }
   [feature, paths]
+end
+files = loaded.values.flatten.uniq.grep(/\.rb\z/).to_h do |path|
+  [path, place.call(RubyVM::InstructionSequence.compile_file(path))]
 end
 index = Marshal.dump('ruby' => RUBY_DESCRIPTION, 'sources' => compiled, 'files' => files, 'features' => loaded)
 File.binwrite(out, [index.bytesize].pack('N') + index + blob)

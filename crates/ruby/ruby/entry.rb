@@ -64,9 +64,20 @@ module Boson
       ours, extensions = paths.partition { |path| path.end_with?('.rb') }
       return false unless ours.all? { |path| @files.key?(path) }
 
-      $LOADED_FEATURES.concat(ours)
-      paths.each { |path| extensions.include?(path) ? require(path) : compiled(path).eval }
+      ours.each { |path| provide(path) }
+      without_autoload(%i[BigDecimal Date DateTime]) do
+        paths.each { |path| extensions.include?(path) ? require(path) : compiled(path).eval }
+      end
       true
+    end
+
+    # Psych looks for these classes while it loads, and finds them later too.
+    def without_autoload(names)
+      waiting = names.to_h { |name| [name, Object.autoload?(name, false)] }.compact
+      waiting.each_key { |name| Object.__send__(:remove_const, name) }
+      yield
+    ensure
+      waiting.each { |name, feature| Object.autoload(name, feature) }
     end
 
     def call(request)

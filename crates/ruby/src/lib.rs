@@ -1,15 +1,17 @@
 //! The embedded CRuby: start, one protected entry, processes forked from it, YAML read by Psych with positions.
 //!
-//! One VM per process, used from the main thread. Only bytes cross: requests and replies are Marshal dumps, so no Ruby
-//! object is ever held by Rust.
+//! One VM per process, on the main thread; its user is on another, so that both start at once. Only bytes cross: requests
+//! and replies are Marshal dumps, so no Ruby object is ever held by Rust.
 
-mod constant;
+mod c;
+mod interpreter;
 mod marshal;
 mod vm;
 mod yaml;
 
+pub use interpreter::Forked;
 pub use marshal::{dump, load};
-pub use vm::{Forked, RubyError, Vm};
+pub use vm::{RubyError, Vm};
 pub use yaml::Document;
 
 /// For the fuzz targets, which are built with `cfg(fuzzing)`.

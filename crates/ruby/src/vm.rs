@@ -1,35 +1,23 @@
-//! The VM and its one entry.
+//! The VM as the rest of boson knows it.
 
-use std::cell::Cell;
-use std::io::PipeReader;
-use std::marker::PhantomData;
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 
 use deployment::Value;
-use problem::Problem;
-use rutie::{AnyObject, Encoding, Exception, Integer, Module, Object, RString, VM};
+use problem::{Problem, Problems};
 
-use crate::constant::constant;
+use crate::interpreter::{Forked, Interpreter};
 use crate::marshal;
 
-static STARTED: AtomicBool = AtomicBool::new(false);
+/// The VM, which runs on the main thread while its user runs on another: it starts while its user does something else,
+/// and waits for the first request.
+pub struct Vm(Sender<Job>);
 
-/// The running VM. It belongs to the thread that started it (it is neither `Send` nor `Sync`).
-pub struct Vm {
-    /// Whether the parts of Psych that read are loaded.
-    reads: Cell<bool>,
-    _not_send: PhantomData<*const ()>,
-}
+/// What is done with the interpreter, on its thread.
+type Job = Box<dyn FnOnce(&Interpreter) -> problem::Result<()> + Send>;
 
-/// A process that runs an operation.
-#[derive(Debug)]
-pub struct Forked {
-    /// Its id.
-    pub pid: i32,
-    /// What it writes.
-    pub output: PipeReader,
-}
+/// Enough for values that are nested as deeply as documents may be.
+const STACK: usize = 64 << 20;
 
 /// An exception that reached the entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,60 +52,59 @@ impl RubyError {
 }
 
 impl Vm {
-    /// Starts the VM and loads the entry; the first call of the process, on the main thread.
+    /// Starts the VM on this thread, which has to be the main one, and does `work` with it on another.
     ///
     /// # Errors
-    /// A second start, or a Ruby that cannot run our own code.
-    pub fn start() -> problem::Result<Vm> {
-        if STARTED.swap(true, Ordering::SeqCst) {
-            return Err(Problem::internal("the embedded Ruby is started once per process").into());
-        }
-        VM::init();
-        VM::init_loadpath();
-        let vm = Vm { reads: Cell::new(false), _not_send: PhantomData };
-        vm.evaluate("entry", include_str!("../ruby/entry.rb"))?;
-        vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
-        vm.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
-        Ok(vm)
+    /// Those of `work`; before them that the VM did not start, or could not run our own code.
+    pub fn beside<T: Send>(work: impl FnOnce(&Vm) -> problem::Result<T> + Send) -> problem::Result<T> {
+        let (jobs, received) = channel();
+        thread::scope(|scope| {
+            let user = thread::Builder::new().name("work".into()).stack_size(STACK);
+            let user = user
+                .spawn_scoped(scope, move || work(&Vm(jobs)))
+                .map_err(|e| Problem::internal("cannot start a thread").because(e))?;
+            let failed = serve(&received).err();
+            drop(received);
+            let outcome = user.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            match (outcome, failed) {
+                (Err(_), Some(failed)) => Err(failed),
+                (outcome, _) => outcome,
+            }
+        })
+    }
+
+    /// Does something on the interpreter's thread; `None` where the VM has failed.
+    fn with<T: Send + 'static>(&self, work: impl FnOnce(&Interpreter) -> T + Send + 'static) -> Option<T> {
+        let (answer, answered) = channel();
+        self.0
+            .send(Box::new(move |ruby| {
+                // Who asked waits for it.
+                let _ = answer.send(work(ruby));
+                Ok(())
+            }))
+            .ok()?;
+        answered.recv().ok()
+    }
+
+    /// As [`Vm::with`], but nobody waits: if it fails, so does all that is asked for after it.
+    fn later(&self, work: impl FnOnce(&Interpreter) -> problem::Result<()> + Send + 'static) {
+        // Where the interpreter is gone, the next one to wait is told.
+        let _ = self.0.send(Box::new(work));
     }
 
     /// Adds an archive that a build script made with `precompile`.
-    pub fn add_archive(&self, archive: &'static [u8]) -> problem::Result<()> {
-        self.boson("add_archive", &[constant(archive)])
+    pub fn add_archive(&self, archive: &'static [u8]) {
+        self.later(move |ruby| ruby.add_archive(archive));
     }
 
     /// Runs a source of ours: from an archive, or else from its text. `name` is what backtraces show.
-    pub fn load_source(&self, name: &str, source: &str) -> problem::Result<()> {
-        self.boson("source", &[RString::new_utf8(name).to_any_object(), RString::new_utf8(source).to_any_object()])
+    pub fn load_source(&self, name: &'static str, source: &'static str) {
+        self.later(move |ruby| ruby.load_source(name, source));
     }
 
     /// Loads the parts of Psych that read.
-    pub(crate) fn load_reader(&self) -> problem::Result<()> {
-        if !self.reads.replace(true) {
-            self.load_source("loader", include_str!("../ruby/loader.rb"))?;
-        }
-        Ok(())
-    }
-
-    fn boson(&self, method: &str, arguments: &[AnyObject]) -> problem::Result<()> {
-        Module::from_existing("Boson")
-            .protect_send(method, arguments)
-            .map(|_| ())
-            .map_err(|e| Problem::internal(format!("the embedded Ruby cannot start: {}", e.message())).into())
-    }
-
-    /// Evaluates Ruby code of ours; `name` is what backtraces show.
-    fn evaluate(&self, name: &str, source: &str) -> problem::Result<()> {
-        let kernel = Module::from_existing("Kernel");
-        let arguments: [AnyObject; 3] = [
-            RString::new_utf8(source).to_any_object(),
-            Module::from_existing("TOPLEVEL_BINDING").to_any_object(),
-            RString::new_utf8(&format!("<boson>/{name}.rb")).to_any_object(),
-        ];
-        kernel
-            .protect_send("eval", &arguments)
-            .map(|_| ())
-            .map_err(|e| Problem::internal(format!("cannot load {name}.rb: {}", e.message())).into())
+    pub(crate) fn load_reader(&self) {
+        self.later(Interpreter::load_reader);
     }
 
     /// Runs an operation in a process forked from this one. It is the caller's: to be read from, and to be waited for.
@@ -125,21 +112,9 @@ impl Vm {
     /// # Errors
     /// A system that has no more processes or pipes.
     pub fn fork(&self, operation: &str, argument: Value) -> problem::Result<Forked> {
-        let (output, input) = std::io::pipe().map_err(|e| Problem::internal("cannot make a pipe").because(e))?;
-        let request = marshal::dump(&Value::array([Value::str(operation), argument]));
-        let fd = |fd: i32| Integer::new(fd.into()).to_any_object();
-        let arguments = [
-            RString::from_bytes(&request, &Encoding::ascii_8bit()).to_any_object(),
-            fd(output.as_raw_fd()),
-            fd(input.as_raw_fd()),
-        ];
-        let failed = |why: &str| Problem::internal("the embedded Ruby cannot start a process").because(why);
-        let pid = Module::from_existing("Boson")
-            .protect_send("fork", &arguments)
-            .map_err(|e| failed(&e.message()))?
-            .try_convert_to::<Integer>()
-            .map_err(|e| failed(&e.message()))?;
-        Ok(Forked { pid: pid.to_i32(), output })
+        let request = request(operation, argument);
+        let forked = self.with(move |ruby| ruby.fork(&request)).unwrap_or_else(|| Err(GONE.into()));
+        forked.map_err(|why| Problem::internal("the embedded Ruby cannot start a process").because(why).into())
     }
 
     /// Calls an operation that our Ruby code registered.
@@ -147,19 +122,25 @@ impl Vm {
     /// # Errors
     /// The exception, if one was raised.
     pub fn call(&self, operation: &str, argument: Value) -> Result<Value, RubyError> {
-        let request = marshal::dump(&Value::array([Value::str(operation), argument]));
-        let request = RString::from_bytes(&request, &Encoding::ascii_8bit()).to_any_object();
-        let reply = Module::from_existing("Boson")
-            .protect_send("call", &[request])
-            .map_err(|e| RubyError::broken(e.message()))?
-            .try_convert_to::<RString>()
-            .map_err(|e| RubyError::broken(e.message()))?
-            .to_vec_u8_unchecked();
-        let reply = marshal::load(&reply).map_err(|e| RubyError::broken(e.0))?;
+        let request = request(operation, argument);
+        let reply = self.with(move |ruby| ruby.call(&request)).unwrap_or_else(|| Err(GONE.into()));
+        let reply = marshal::load(&reply.map_err(RubyError::broken)?).map_err(|e| RubyError::broken(e.0))?;
         match reply.as_array() {
             Some([Value::Bool(true), result]) => Ok(result.clone()),
             Some([_, facts]) => Err(RubyError::from_value(facts)),
             _ => Err(RubyError::broken("no reply")),
         }
     }
+}
+
+const GONE: &str = "it is not running";
+
+fn request(operation: &str, argument: Value) -> Vec<u8> {
+    marshal::dump(&Value::array([Value::str(operation), argument]))
+}
+
+/// Starts the interpreter and does what it is given, until nobody is left who could give it more.
+fn serve(jobs: &Receiver<Job>) -> Result<(), Problems> {
+    let ruby = Interpreter::start()?;
+    jobs.iter().try_for_each(|job| job(&ruby))
 }

@@ -1,0 +1,36 @@
+//! What rutie lacks of Ruby's C interface.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_char, c_int, c_long};
+
+use rutie::types::Value;
+use rutie::{AnyObject, Module, Object};
+
+type Method = unsafe extern "C" fn(Value, Value) -> Value;
+
+unsafe extern "C" {
+    fn rb_str_new_static(bytes: *const c_char, length: c_long) -> Value;
+    fn rb_define_singleton_method(object: Value, name: *const c_char, method: Method, arguments: c_int);
+    fn rb_string_value_cstr(string: *const Value) -> *const c_char;
+    fn rb_provide(feature: *const c_char);
+}
+
+/// A String of bytes that are not copied, and so cost no memory before they are looked at. Only for code of ours, which
+/// does not change it.
+pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
+    // SAFETY: the bytes live as long as the process. Only the VM's own thread comes here ([`crate::Vm`] is not `Send`).
+    unsafe { rb_str_new_static(bytes.as_ptr().cast(), bytes.len() as c_long) }.into()
+}
+
+/// Gives `module` a method `provide(path)`, which makes a file count as loaded. Adding to `$LOADED_FEATURES` does that
+/// too, but at the next `require` Ruby then asks the disk about every file that is loaded.
+pub(crate) fn define_provide(module: &Module) {
+    // SAFETY: the method takes one argument. Only the VM's own thread comes here.
+    unsafe { rb_define_singleton_method(module.value(), c"provide".as_ptr(), provide, 1) }
+}
+
+unsafe extern "C" fn provide(_module: Value, path: Value) -> Value {
+    // SAFETY: Ruby calls this with a live String (else the conversion raises), whose bytes Ruby copies.
+    unsafe { rb_provide(rb_string_value_cstr(&raw const path)) };
+    path
+}

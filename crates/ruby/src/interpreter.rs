@@ -1,0 +1,104 @@
+//! The interpreter itself, on the thread that started it.
+
+use std::cell::Cell;
+use std::io::PipeReader;
+use std::marker::PhantomData;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use problem::Problem;
+use rutie::{AnyObject, Encoding, Exception, Integer, Module, Object, RString, VM};
+
+use crate::c::{constant, define_provide};
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// The running interpreter. It belongs to the thread that started it (it is neither `Send` nor `Sync`).
+pub(crate) struct Interpreter {
+    /// Whether the parts of Psych that read are loaded.
+    reads: Cell<bool>,
+    _not_send: PhantomData<*const ()>,
+}
+
+/// A process that runs an operation.
+#[derive(Debug)]
+pub struct Forked {
+    /// Its id.
+    pub pid: i32,
+    /// What it writes.
+    pub output: PipeReader,
+}
+
+fn bytes(bytes: &[u8]) -> AnyObject {
+    RString::from_bytes(bytes, &Encoding::ascii_8bit()).to_any_object()
+}
+
+fn text(text: &str) -> AnyObject {
+    RString::new_utf8(text).to_any_object()
+}
+
+impl Interpreter {
+    /// Starts Ruby and loads the entry; once per process, on the main thread.
+    pub(crate) fn start() -> problem::Result<Interpreter> {
+        if STARTED.swap(true, Ordering::SeqCst) {
+            return Err(Problem::internal("the embedded Ruby is started once per process").into());
+        }
+        VM::init();
+        VM::init_loadpath();
+        let ruby = Interpreter { reads: Cell::new(false), _not_send: PhantomData };
+        ruby.evaluate("entry", include_str!("../ruby/entry.rb"))?;
+        define_provide(&Module::from_existing("Boson"));
+        ruby.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
+        ruby.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
+        Ok(ruby)
+    }
+
+    pub(crate) fn add_archive(&self, archive: &'static [u8]) -> problem::Result<()> {
+        self.boson("add_archive", &[constant(archive)])
+    }
+
+    pub(crate) fn load_source(&self, name: &str, source: &str) -> problem::Result<()> {
+        self.boson("source", &[text(name), text(source)])
+    }
+
+    /// Loads the parts of Psych that read.
+    pub(crate) fn load_reader(&self) -> problem::Result<()> {
+        if !self.reads.replace(true) {
+            self.load_source("loader", include_str!("../ruby/loader.rb"))?;
+        }
+        Ok(())
+    }
+
+    fn boson(&self, method: &str, arguments: &[AnyObject]) -> problem::Result<()> {
+        Module::from_existing("Boson")
+            .protect_send(method, arguments)
+            .map(|_| ())
+            .map_err(|e| Problem::internal(format!("the embedded Ruby cannot start: {}", e.message())).into())
+    }
+
+    /// Evaluates Ruby code of ours; `name` is what backtraces show.
+    fn evaluate(&self, name: &str, source: &str) -> problem::Result<()> {
+        let binding = Module::from_existing("TOPLEVEL_BINDING").to_any_object();
+        Module::from_existing("Kernel")
+            .protect_send("eval", &[text(source), binding, text(&format!("<boson>/{name}.rb"))])
+            .map(|_| ())
+            .map_err(|e| Problem::internal(format!("cannot load {name}.rb: {}", e.message())).into())
+    }
+
+    /// Gives a request to the entry, and its reply.
+    pub(crate) fn call(&self, request: &[u8]) -> Result<Vec<u8>, String> {
+        let reply = Module::from_existing("Boson").protect_send("call", &[bytes(request)]);
+        let reply = reply.map_err(|e| e.message())?.try_convert_to::<RString>().map_err(|e| e.message())?;
+        Ok(reply.to_vec_u8_unchecked())
+    }
+
+    /// Gives a request to a process forked from this one.
+    pub(crate) fn fork(&self, request: &[u8]) -> Result<Forked, String> {
+        let (output, input) = std::io::pipe().map_err(|e| e.to_string())?;
+        let fd = |fd: i32| Integer::new(fd.into()).to_any_object();
+        let arguments = [bytes(request), fd(output.as_raw_fd()), fd(input.as_raw_fd())];
+        let pid = Module::from_existing("Boson").protect_send("fork", &arguments);
+        let pid = pid.map_err(|e| e.message())?.try_convert_to::<Integer>().map_err(|e| e.message())?;
+        Ok(Forked { pid: pid.to_i32(), output })
+    }
+}
