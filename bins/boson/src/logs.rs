@@ -1,9 +1,8 @@
 //! `boson logs`: what the jobs have logged.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,18 +46,18 @@ pub(crate) const ABOUT: &str = "Prints what the jobs have logged";
 /// How often files are looked at that grow.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Where the instance itself has its logs.
-const LOGS: &str = "/var/vcap/sys/log";
+/// Where the logs are in an instance's `/var/vcap`.
+const LOGS: &str = "sys/log";
 
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     if let Some(name) = &options.inside {
-        return print(|| Ok(vec![(name.clone(), PathBuf::from(LOGS))]), &options);
+        return print(|| Ok(vec![(name.clone(), PathBuf::from("/var/vcap"))]), &options);
     }
     let dir = options.which.find()?;
     let sources = sources(&dir, options.instance.as_deref())?;
     // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
-    if sources.iter().any(|source| is_closed(&source.logs())) {
+    if sources.iter().any(|source| is_closed(&source.dir.vcap())) {
         return print_inside(&sources, &options);
     }
     // While following, instances come and go: an errand's, for one.
@@ -67,7 +66,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
             return Ok(Vec::new());
         }
         let sources = self::sources(&dir, options.instance.as_deref())?;
-        Ok(sources.into_iter().map(|source| (source.instance.clone(), source.logs())).collect())
+        Ok(sources.into_iter().map(|source| (source.instance.clone(), source.dir.vcap())).collect())
     };
     print(now, &options)
 }
@@ -80,17 +79,10 @@ struct Source {
     dir: InstanceDir,
 }
 
-impl Source {
-    /// The directory that has one directory for each job.
-    fn logs(&self) -> PathBuf {
-        self.dir.vcap().join("sys/log")
-    }
-}
-
 /// The instances that are wanted.
 fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     let mut all = Vec::new();
-    for name in names(&dir.instances())? {
+    for name in names(&dir.instances(), "")? {
         // The directory of `group/index` is `group-index`.
         if let Some((group, index)) = name.rsplit_once('-') {
             all.push(Source { instance: format!("{group}/{index}"), dir: dir.instance(&name) });
@@ -108,16 +100,16 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     Err(problem.hint(format!("there are: {}", known.join(", "))).into())
 }
 
-/// Prints what there is, and with `--follow` what comes, until there are no sources any more.
+/// Prints what there is below each instance's `/var/vcap`, and with `--follow` what comes, until there are no sources any more.
 fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options) -> Result<u8> {
     let mut reader = Reader { seen: HashMap::new() };
     loop {
         let sources = sources()?;
-        for (instance, logs) in &sources {
+        for (instance, vcap) in &sources {
             let wanted = |job: &String| options.job.as_ref().is_none_or(|wanted| wanted == job);
-            for job in names(logs)?.into_iter().filter(wanted) {
-                for file in names(&logs.join(&job))? {
-                    reader.print(&format!("{instance} {job}/{file}"), &logs.join(&job).join(&file))?;
+            for job in names(vcap, LOGS)?.into_iter().filter(wanted) {
+                for file in names(vcap, &format!("{LOGS}/{job}"))? {
+                    reader.print(&format!("{instance} {job}/{file}"), vcap, &format!("{LOGS}/{job}/{file}"))?;
                 }
             }
         }
@@ -129,10 +121,15 @@ fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options
 }
 
 /// Whether there is a file in one of the directories that this user may not read.
-fn is_closed(logs: &Path) -> bool {
-    let denied = |path: &Path| File::open(path).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied);
-    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().filter_map(|e| Some(e.ok()?.path()));
-    entries(logs).any(|job| denied(&job) || entries(&job).any(|file| file.is_file() && denied(&file)))
+fn is_closed(vcap: &Path) -> bool {
+    let denied = |path: &str| {
+        sandbox::open_beneath(vcap, Path::new(path)).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    let entries = |path: &str| {
+        let names = sandbox::names_beneath(vcap, Path::new(path)).unwrap_or_default();
+        names.into_iter().map(|name| format!("{path}/{name}")).collect::<Vec<_>>()
+    };
+    entries(LOGS).iter().any(|job| denied(job) || entries(job).iter().any(|file| denied(file)))
 }
 
 /// Has each instance's logs printed by a sandbox that has its ids, all at once when they are followed.
@@ -169,14 +166,18 @@ fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
     Ok(sandbox::once(spec, command).map_err(cannot)?.code())
 }
 
-fn names(directory: &Path) -> Result<Vec<String>> {
-    let mut names: Vec<String> = match fs::read_dir(directory) {
-        Ok(entries) => entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect(),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(e) => Err(e).io("read", directory)?,
-    };
-    names.sort();
-    Ok(names)
+/// What is in a directory; nothing if it is not there, or is none.
+fn names(base: &Path, path: &str) -> Result<Vec<String>> {
+    match sandbox::names_beneath(base, Path::new(path)) {
+        Err(e) if is_nothing(&e) => Ok(Vec::new()),
+        other => other.io("read", &base.join(path)),
+    }
+}
+
+/// Whether there is nothing to be read: jobs can put there what they want, a link, a pipe, a socket.
+fn is_nothing(e: &std::io::Error) -> bool {
+    use nix::libc::{ELOOP, ENOENT, ENOTDIR, ENXIO};
+    matches!(e.raw_os_error(), Some(ENOENT | ENOTDIR | ELOOP | ENXIO))
 }
 
 /// Remembers how far each file has been read.
@@ -187,15 +188,12 @@ struct Reader {
 
 impl Reader {
     /// Prints the lines that are new; a line without its end waits for it.
-    fn print(&mut self, label: &str, path: &Path) -> Result<()> {
-        // Jobs can write there: no link is followed, and nothing waited for.
-        let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
-        let mut file = match File::options().read(true).custom_flags(flags).open(path) {
-            Ok(file) => file,
-            Err(e) if matches!(e.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ELOOP | nix::libc::ENXIO)) => {
-                return Ok(());
-            }
-            Err(e) => Err(e).io("read", path)?,
+    fn print(&mut self, label: &str, vcap: &Path, path: &str) -> Result<()> {
+        let opened = sandbox::open_beneath(vcap, Path::new(path));
+        let path = &vcap.join(path);
+        let mut file = match opened {
+            Err(e) if is_nothing(&e) => return Ok(()),
+            other => other.io("read", path)?,
         };
         let meta = file.metadata().io("read", path)?;
         if !meta.is_file() {
@@ -214,7 +212,7 @@ impl Reader {
             output::line(&format!("[{label}] {}", String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])));
             line.clear();
         }
-        self.seen.insert(path.to_path_buf(), (meta.ino(), at));
+        self.seen.insert(path.clone(), (meta.ino(), at));
         Ok(())
     }
 }

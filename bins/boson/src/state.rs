@@ -1,19 +1,23 @@
 //! Where a deployment on this machine lives: one directory, readable by its owner only.
 
 use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
+use nix::unistd::{User, geteuid};
 use problem::{IoContext, Problem, Result};
 use sandbox::ProcessId;
 use serde::{Deserialize, Serialize};
 
 /// Everything that boson itself puts into the directory.
-const CONTENT: [&str; 7] =
-    ["instances", "all-releases", "hosts", "control.sock", "sandbox.log", "boson.log", "state.json"];
+const CONTENT: [&str; 8] =
+    ["instances", "all-releases", "hosts", "control.sock", "sandbox.log", "boson.log", NEW_RECORD, "state.json"];
+
+/// The record while it is being written: the one thing besides the lock that can be there before it.
+const NEW_RECORD: &str = "state.json.new";
 
 /// How long the kernel may take to end killed processes.
 const END_LIMIT: Duration = Duration::from_secs(30);
@@ -48,7 +52,12 @@ impl StateDir {
     pub(crate) fn of(given: Option<&Path>, deployment: &str) -> Result<StateDir> {
         match given {
             Some(path) => Ok(StateDir { path: std::path::absolute(path).io("find", path)? }),
-            None => Ok(StateDir { path: all()?.join(deployment.replace('/', "-")) }),
+            None => match deployment {
+                "" | "." | ".." => Err(Problem::input(format!("a deployment cannot be called \"{deployment}\""))
+                    .hint("give another name, in the manifest or with --name")
+                    .into()),
+                _ => Ok(StateDir { path: all()?.join(deployment.replace('/', "-")) }),
+            },
         }
     }
 
@@ -103,7 +112,9 @@ impl StateDir {
         if !self.path.exists() {
             make_private(&self.path)?;
         } else if self.record().is_none()
-            && fs::read_dir(&self.path).io("read", &self.path)?.any(|e| e.is_ok_and(|e| e.file_name() != "lock"))
+            && fs::read_dir(&self.path)
+                .io("read", &self.path)?
+                .any(|e| e.is_ok_and(|e| e.file_name() != "lock" && e.file_name() != NEW_RECORD))
         {
             let message = format!("{} is not empty and not a deployment's", self.path.display());
             return Err(Problem::input(message).hint("give an empty or a new directory with --state-dir").into());
@@ -128,7 +139,7 @@ impl StateDir {
         let path = self.path.join("state.json");
         let text =
             serde_json::to_string(record).map_err(|e| Problem::internal("cannot record the state").because(e))?;
-        let new = self.path.join("state.json.new");
+        let new = self.path.join(NEW_RECORD);
         fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).io("write", &path)
     }
 
@@ -226,11 +237,14 @@ pub(crate) fn cache() -> Result<PathBuf> {
 /// boson's directory of one kind (XDG Base Directory Specification: relative values are ignored).
 fn home(variable: &str, below_home: &str, instead: &str) -> Result<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    // As a login would set HOME.
+    let of_user = || User::from_uid(geteuid()).ok().flatten().map(|user| user.dir).filter(|path| path.is_absolute());
     absolute(variable)
-        .or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+        .or_else(|| absolute("HOME").or_else(of_user).map(|home| home.join(below_home)))
         .map(|path| path.join("boson"))
         .ok_or_else(|| {
-            Problem::usage(format!("neither {variable} nor HOME is set")).hint(format!("set {instead}")).into()
+            let message = format!("neither {variable} nor HOME is set, and this user has no entry in /etc/passwd");
+            Problem::usage(message).hint(format!("set {instead}")).into()
         })
 }
 
@@ -258,13 +272,17 @@ pub(crate) fn make_private(path: &Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).io("make", path)
 }
 
-/// A directory in memory where the machine has one that this user can write to.
+/// A directory in memory where the machine has one that this user can write to, and nobody else can take away from there
+/// what it makes: root may have been left with another user's `XDG_RUNTIME_DIR`.
 pub(crate) fn in_memory() -> Option<PathBuf> {
     let candidates = [std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), Some(PathBuf::from("/dev/shm"))];
     candidates.into_iter().flatten().find(|path| {
         let memory =
             nix::sys::statfs::statfs(path).is_ok_and(|fs| fs.filesystem_type() == nix::sys::statfs::TMPFS_MAGIC);
-        memory && nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
+        let safe = fs::metadata(path).is_ok_and(|meta| {
+            meta.uid() == geteuid().as_raw() || (meta.uid() == 0 && meta.mode() & nix::libc::S_ISVTX != 0)
+        });
+        memory && safe && nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
     })
 }
 

@@ -302,7 +302,9 @@ fn a_copy_that_is_asked_to_end_leaves_nothing() {
     fs::create_dir_all(pod.copied("")).unwrap();
     for (name, number) in [("TERM", 15), ("INT", 2)] {
         let _ = fs::remove_dir_all(pod.copied("r"));
-        assert_eq!(interrupted(&pod, name).signal(), Some(number));
+        let status = interrupted(&pod, name);
+        // A shell has its background jobs ignore INT, these tests perhaps among them.
+        assert_eq!(status.signal().or(status.code().map(|code| code - 128)), Some(number));
         assert!(names(&pod.copied("")).iter().all(|name| name == "r"));
     }
 }

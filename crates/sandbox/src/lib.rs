@@ -16,6 +16,7 @@
 //!
 //! Linux only, without any external program except `newuidmap` and `newgidmap` where they are installed.
 
+mod beneath;
 mod forward;
 mod holder;
 mod hosts;
@@ -31,6 +32,7 @@ mod root;
 mod spec;
 mod sys;
 
+pub use beneath::{names_beneath, open_beneath};
 pub use hosts::hosts_file;
 pub use ids::Ids;
 pub use instance::{Command, Exit, Instance, Process, Stdio};

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::Signal;
 
@@ -123,7 +124,11 @@ fn enter(wants_user_namespace: bool, channel: &Channel) -> io::Result<()> {
 
 /// Makes a user namespace and waits until the program has mapped the ids.
 fn user_namespace(channel: &Channel) -> io::Result<()> {
-    unshare(CloneFlags::CLONE_NEWUSER).map_err(|e| context("make a user namespace", e))?;
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|e| match e {
+        // In the kernel's words no space is left on a device.
+        Errno::ENOSPC => io::Error::other("cannot make a user namespace: there are as many as this user may have"),
+        e => context("make a user namespace", e),
+    })?;
     channel.send(&Step::WantsIds, &[])?;
     match channel.expect::<Step>()?.0 {
         Step::Done => {}

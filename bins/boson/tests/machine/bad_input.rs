@@ -68,6 +68,16 @@ fn a_directory_that_holds_something_else_is_left_alone() {
 }
 
 #[test]
+fn a_name_that_is_no_directorys_is_refused() {
+    let machine = Machine::new();
+    for name in [".", ".."] {
+        let up = machine.up(&["--name", name]).ends_with(65);
+        assert!(up.stderr.contains(&format!("a deployment cannot be called \"{name}\"")), "{}", up.stderr);
+    }
+    assert!(!machine.path("state").exists());
+}
+
+#[test]
 fn a_mistake_in_the_manifest_is_shown_as_plan_shows_it() {
     let machine = Machine::new();
     machine.edit("manifest.yml", "name: check\n    release: small", "name: chekc\n    release: small");

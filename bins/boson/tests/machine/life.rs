@@ -100,6 +100,39 @@ fn logs_of_all_instances_or_of_one_are_shown() {
 }
 
 #[test]
+fn logs_are_files_of_the_instance_and_nothing_that_it_points_to() {
+    let machine = Machine::new();
+    machine.write("outside/host.log", "of the host\n");
+    machine.up(&[]).ends_with(0);
+    let make = format!(
+        "cd /var/vcap/sys/log && ln -s {0} linked && mkfifo pipe web/pipe && ln -s {0}/host.log web/host.log && \
+         echo of the job >web/own.log",
+        machine.path("outside").display()
+    );
+    machine.boson(&["exec", "web/0", "sh", "-c", &make]).ends_with(0);
+    let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
+    assert!(logs.contains("[web/0 web/own.log] of the job") && !logs.contains("of the host"), "{logs}");
+}
+
+#[test]
+fn a_strict_user_and_an_open_lock_disturb_nobody() {
+    let machine = Machine::new();
+    let mut boson = std::process::Command::new("bash");
+    // As a script does that takes a lock, brings the deployment up and goes on.
+    let script = "umask 077; exec 9>lock; flock 9; exec \"$@\"";
+    let inner = machine.command(&["up", "-m", "manifest.yml", "-r", "release", "--detach"]);
+    boson.args(["-c", script, "bash"]).arg(inner.get_program()).args(inner.get_args());
+    boson.current_dir(machine.path("")).stdin(std::process::Stdio::null());
+    boson.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let up = boson.output().unwrap();
+    assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+    let lock = std::fs::File::open(machine.path("lock")).unwrap();
+    assert!(lock.try_lock().is_ok(), "the deployment holds the script's lock");
+    let id = "setpriv --reuid=vcap --regid=vcap --clear-groups cat /etc/hosts || test $(id -u vcap) = 0";
+    machine.boson(&["exec", "web/0", "sh", "-c", id]).ends_with(0);
+}
+
+#[test]
 fn ctrl_c_stops_everything() {
     let machine = Machine::new();
     let mut boson = machine.up_in_foreground();
