@@ -18,7 +18,7 @@ module Boson
         case unit['isolation']
         when 'shared' then send_result(output, evaluate(contexts.shared(context), unit))
         when 'copy' then send_result(output, evaluate_apart(contexts.copy(context), unit))
-        else in_own_process(contexts.shared(context), unit, output)
+        else send_result(output, in_own_process(contexts.shared(context), unit))
         end
       end
     end
@@ -41,18 +41,34 @@ module Boson
       end
     end
 
-    # A process of its own for a template that may leave something behind.
-    def in_own_process(spec, unit, output)
+    # A process of its own for a template that may leave something behind. What it sends is looked at here: it may have
+    # broken anything in its process, but nothing in this one.
+    def in_own_process(spec, unit)
+      reader, writer = IO.pipe(binmode: true)
+      writer.sync = true
       pid = Process.fork do
-        send_result(output, evaluate(spec, unit))
+        reader.close
+        WRITE.bind_call(writer, Marshal.dump(evaluate(spec, unit)))
         Process.exit!(0)
       ensure
         Process.exit!(9)
       end
+      writer.close
+      result = received(reader)
       _, status = Process.wait2(pid)
-      send_result(output, [false, LOST]) unless status.success?
+      status.success? && result ? result : [false, LOST]
+    ensure
+      reader.close
     end
 
+    def received(reader)
+      done, result = Marshal.load(reader)
+      [done, result] if done == true && result.is_a?(String) || done == false && result.is_a?(Hash)
+    rescue EOFError, TypeError, ArgumentError, NameError
+      nil
+    end
+
+    WRITE = IO.instance_method(:write)
     LOST = { 'class' => 'Boson::Lost', 'message' => 'ended the process it was evaluated in', 'line' => nil }.freeze
 
     def send_result(output, (done, result))
