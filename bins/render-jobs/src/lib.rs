@@ -41,7 +41,7 @@ fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
     let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?
         .map_err(|failed| failed::report_of(vm, &jobs_src, &group, &jobs, &failed))?;
     steps.done("rendered");
-    tree::commit(request, &group, &rendered)?;
+    tree::commit(request, &group, rendered)?;
     steps.done("committed");
     tracing::info!(group = group.name, index = instance.index, "rendered the jobs");
     Ok(())

@@ -13,13 +13,13 @@ fn mode(destination: &str) -> u32 {
 }
 
 /// Writes everything at once.
-pub(crate) fn commit(request: &Request, group: &Resolved, jobs: &[RenderedJob]) -> Result<()> {
+pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>) -> Result<()> {
     let mut entries = Vec::new();
     for job in jobs {
-        for file in &job.files {
+        for file in job.files {
             entries.push(RenderedEntry {
                 path: format!("{}/{}", job.name, file.destination),
-                content: file.content.clone(),
+                content: file.content,
                 mode: mode(&file.destination),
             });
         }

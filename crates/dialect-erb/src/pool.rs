@@ -34,13 +34,19 @@ pub(crate) struct Task {
 /// What became of a task: bytes, or facts about the exception.
 pub(crate) type Outcome = std::result::Result<Vec<u8>, Value>;
 
-/// Evaluates all tasks; the outcomes are in their order.
+/// Evaluates all tasks; the outcomes are in their order. `ended` gets the processes that have nothing left to do.
 ///
 /// # Errors
 /// Only where processes cannot be made.
-pub(crate) fn evaluate(vm: &Vm, settings: &Settings, contexts: &[Value], tasks: &[Task]) -> Result<Vec<Outcome>> {
-    let mut pool =
-        Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes: tasks.iter().map(|_| None).collect() };
+pub(crate) fn evaluate(
+    vm: &Vm,
+    settings: &Settings,
+    contexts: &[Value],
+    tasks: &[Task],
+    ended: &mut Vec<Process>,
+) -> Result<Vec<Outcome>> {
+    let outcomes = tasks.iter().map(|_| None).collect();
+    let mut pool = Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes, ended };
     for share in shares(tasks, settings.workers) {
         pool.start(share)?;
     }
@@ -107,10 +113,30 @@ struct Pool<'a> {
     tasks: &'a [Task],
     workers: Vec<Worker>,
     outcomes: Vec<Option<Outcome>>,
+    ended: &'a mut Vec<Process>,
+}
+
+/// A process that is ended, with all that it started, and waited for when this is dropped.
+pub(crate) struct Process(Forked);
+
+impl Process {
+    fn end(&self) {
+        // Gone already, or to be killed before it had a group of its own.
+        if kill(Pid::from_raw(-self.0.pid), Signal::SIGKILL).is_err() {
+            let _ = kill(Pid::from_raw(self.0.pid), Signal::SIGKILL);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+        while waitpid(Pid::from_raw(self.0.pid), None) == Err(Errno::EINTR) {}
+    }
 }
 
 struct Worker {
-    process: Forked,
+    process: Process,
     /// What it has not answered yet.
     tasks: VecDeque<usize>,
     buffer: Vec<u8>,
@@ -119,7 +145,7 @@ struct Worker {
 
 impl Pool<'_> {
     fn start(&mut self, tasks: Vec<usize>) -> Result<()> {
-        let process = self.vm.fork("work", self.request(&tasks))?;
+        let process = Process(self.vm.fork("work", self.request(&tasks))?);
         let deadline = Instant::now() + self.time();
         self.workers.push(Worker { process, tasks: tasks.into(), buffer: Vec::new(), deadline });
         Ok(())
@@ -164,7 +190,7 @@ impl Pool<'_> {
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
         let wait = first.saturating_duration_since(now) + Duration::from_millis(1);
         let mut fds: Vec<PollFd> =
-            self.workers.iter().map(|w| PollFd::new(w.process.output.as_fd(), PollFlags::POLLIN)).collect();
+            self.workers.iter().map(|w| PollFd::new(w.process.0.output.as_fd(), PollFlags::POLLIN)).collect();
         match poll(&mut fds, PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(Problem::internal("cannot wait for templates").because(e).into()),
@@ -174,6 +200,11 @@ impl Pool<'_> {
         for i in (0..ready.len()).rev() {
             if ready[i] && !self.receive(i) {
                 self.replace(i, "ended the process it was evaluated in")?;
+            } else if self.workers[i].tasks.is_empty() {
+                // It takes a while to go: nobody waits for that now.
+                let process = self.workers.swap_remove(i).process;
+                process.end();
+                self.ended.push(process);
             } else if self.workers[i].deadline <= Instant::now() {
                 self.replace(i, &format!("took longer than {} s, the TEMPLATE_TIMEOUT", self.settings.timeout))?;
             }
@@ -187,7 +218,7 @@ impl Pool<'_> {
         let worker = &mut self.workers[i];
         let start = worker.buffer.len();
         worker.buffer.resize(start + READ_AT_ONCE, 0);
-        let n = match worker.process.output.read(&mut worker.buffer[start..]) {
+        let n = match worker.process.0.output.read(&mut worker.buffer[start..]) {
             Ok(n) => n,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {
                 worker.buffer.truncate(start);
@@ -217,17 +248,6 @@ impl Pool<'_> {
             self.outcomes[current] = Some(Err(lost(why)));
         }
         if tasks.is_empty() { Ok(()) } else { self.start(tasks.into()) }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let pid = Pid::from_raw(self.process.pid);
-        // Gone already, or killed before it had a group of its own.
-        if kill(Pid::from_raw(-self.process.pid), Signal::SIGKILL).is_err() {
-            let _ = kill(pid, Signal::SIGKILL);
-        }
-        while waitpid(pid, None) == Err(Errno::EINTR) {}
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rendering: specs and templates in, bytes or failures out.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -11,13 +12,15 @@ use template::Source;
 
 use crate::analysis::Isolation;
 use crate::mask::{Mask, Secrets};
-use crate::pool::{self, Task};
+use crate::pool::{self, Process, Task};
 use crate::{analysis, eager::needs_whole_structs, scanner};
 
 /// BOSH's evaluation context on a running VM.
 pub struct Renderer<'vm> {
     vm: &'vm Vm,
     settings: Settings,
+    /// Processes that are ending.
+    ended: RefCell<Vec<Process>>,
 }
 
 /// How templates are evaluated.
@@ -94,7 +97,7 @@ impl<'vm> Renderer<'vm> {
         vm.load_source("library", include_str!("../ruby/library.rb"));
         vm.load_source("context", include_str!("../ruby/context.rb"));
         vm.load_source("driver", include_str!("../ruby/driver.rb"));
-        Renderer { vm, settings }
+        Renderer { vm, settings, ended: RefCell::default() }
     }
 
     /// Renders every unit; `contexts` are the specs that templates see.
@@ -107,7 +110,8 @@ impl<'vm> Renderer<'vm> {
         let has_code = |unit: &Unit| eager[unit.context] || scanner::has_tags(&unit.source.text);
         let coded: Vec<&Unit> = units.iter().filter(|unit| has_code(unit)).collect();
         let tasks: Vec<Task> = coded.iter().map(|unit| task(unit, eager[unit.context])).collect();
-        let mut outcomes = pool::evaluate(self.vm, &self.settings, contexts, &tasks)?.into_iter();
+        let mut ended = self.ended.borrow_mut();
+        let mut outcomes = pool::evaluate(self.vm, &self.settings, contexts, &tasks, &mut ended)?.into_iter();
         let mut secrets = HashMap::new();
         units
             .iter()

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::thread;
 
 use nix::unistd::{Gid, Uid, geteuid};
 use problem::{IoContext, Problem, Result};
@@ -17,6 +18,8 @@ use crate::owner::fchown_where_possible;
 const DIR_MODE: u32 = 0o750;
 /// Flushing many small files one after the other costs a journal commit each; in parallel they share them.
 const FLUSHERS: usize = 8;
+/// In memory it is the processors that do the work.
+const WRITERS: usize = 4;
 
 /// Writes the tree into the new directory `base`; `durable` says whether it has to be flushed to a disk.
 pub(super) fn write(base: &Path, tree: &Tree, owner: (Uid, Gid), durable: bool, after: &mut dyn FnMut()) -> Result<()> {
@@ -57,12 +60,13 @@ fn write_files(base: &Path, files: &[&RenderedEntry], owner: (Uid, Gid), durable
         // A full disk fails every file; one of them says it.
         files.iter().find_map(failed).map(problem::Problems::into_vec).unwrap_or_default()
     };
-    if !durable || files.len() <= FLUSHERS {
+    let writers = if durable { FLUSHERS } else { thread::available_parallelism().map_or(1, usize::from).min(WRITERS) };
+    if files.len() <= FLUSHERS || writers == 1 {
         return problem::Problems::check(some(files));
     }
-    let problems = std::thread::scope(|scope| {
+    let problems = thread::scope(|scope| {
         let workers: Vec<_> =
-            files.chunks(files.len().div_ceil(FLUSHERS)).map(|chunk| scope.spawn(move || some(chunk))).collect();
+            files.chunks(files.len().div_ceil(writers)).map(|chunk| scope.spawn(move || some(chunk))).collect();
         let died = |_| vec![Problem::internal("a thread writing files died")];
         workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(died)).take(1).collect()
     });
