@@ -23,6 +23,7 @@ pub const ABOUT: &str = "Resolves properties and links of instance groups, and w
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     let request = options.check(common)?;
+    write::check(&request)?;
     Vm::beside(|vm| plan(vm, &request))?;
     Ok(0)
 }

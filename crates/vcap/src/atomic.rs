@@ -1,11 +1,12 @@
-//! Writing one file so that a reader sees the old content or the new one, never a part.
+//! Writing files so that a reader sees the old content or the new one, never a part.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Problem, Result};
+use tempfile::NamedTempFile;
 
 use crate::dirs::make_dirs;
 
@@ -15,37 +16,79 @@ use crate::dirs::make_dirs;
 /// everything as it was. A link to a file stays a link: what it points to is replaced. A pipe or a device (`/dev/stdout`)
 /// is written to as it is.
 pub fn write_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    match fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => {
-            Err(Problem::internal(format!("cannot write {}", path.display())).because("it is a directory").into())
-        }
-        Ok(meta) if meta.file_type().is_fifo() || meta.file_type().is_char_device() => {
-            File::options().write(true).open(path).and_then(|mut f| f.write_all(bytes)).io("write", path)
-        }
-        Ok(_) => replace(&fs::canonicalize(path).io("write", path)?, bytes, mode).io("write", path),
-        Err(_) => replace(path, bytes, mode).map_err(|e| refused(path, &e).into()),
+    Staged::new(path, bytes, mode)?.commit()
+}
+
+/// As [`write_file`] for several files, creating the directories above. None is written unless there is room for all of
+/// them; the directories are removed again if the write fails.
+pub fn write_files_with_parents(files: &[(&Path, &[u8])], mode: u32) -> Result<()> {
+    let mut made = Vec::new();
+    let mut staged = Vec::new();
+    for (path, bytes) in files {
+        made.push(make_dirs(parent(path))?);
+        staged.push(Staged::new(path, bytes, mode)?);
     }
+    staged.into_iter().try_for_each(Staged::commit)?;
+    made.into_iter().for_each(crate::dirs::MadeDirs::keep);
+    Ok(())
 }
 
 /// As [`write_file`], creating the directories above; those are removed again if the write fails.
 pub fn write_file_with_parents(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let made = make_dirs(parent(path))?;
-    write_file(path, bytes, mode)?;
-    made.keep();
-    Ok(())
+    write_files_with_parents(&[(path, bytes)], mode)
 }
 
-fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let parent = parent(path);
+/// What is written beside, or to be written as it is.
+enum Staged<'a> {
+    File { named: &'a Path, target: PathBuf, content: NamedTempFile },
+    Stream { named: &'a Path, bytes: &'a [u8] },
+}
+
+impl<'a> Staged<'a> {
+    fn new(path: &'a Path, bytes: &'a [u8], mode: u32) -> Result<Self> {
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => {
+                Err(Problem::internal(format!("cannot write {}", path.display())).because("it is a directory").into())
+            }
+            Ok(meta) if meta.file_type().is_fifo() || meta.file_type().is_char_device() => {
+                Ok(Staged::Stream { named: path, bytes })
+            }
+            Ok(_) => {
+                let target = fs::canonicalize(path).io("write", path)?;
+                let content = beside(&target, bytes, mode).io("write", path)?;
+                Ok(Staged::File { named: path, target, content })
+            }
+            Err(_) => {
+                let content = beside(path, bytes, mode).map_err(|e| refused(path, &e))?;
+                Ok(Staged::File { named: path, target: path.to_path_buf(), content })
+            }
+        }
+    }
+
+    fn commit(self) -> Result<()> {
+        match self {
+            Staged::File { named, target, content } => content
+                .persist(&target)
+                .map_err(|e| e.error)
+                .and_then(|_| File::open(parent(&target))?.sync_all())
+                .io("write", named),
+            Staged::Stream { named, bytes } => {
+                File::options().write(true).open(named).and_then(|mut f| f.write_all(bytes)).io("write", named)
+            }
+        }
+    }
+}
+
+/// The content in a hidden file beside `path`.
+fn beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let prefix = format!(".{}.", name.to_string_lossy());
     // Created 0600: nobody else reads a secret before the owner of the path decided its mode.
-    let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").tempfile_in(parent)?;
+    let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").tempfile_in(parent(path))?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    File::open(parent)?.sync_all()
+    Ok(file)
 }
 
 fn parent(path: &Path) -> &Path {
@@ -111,6 +154,19 @@ mod tests {
         assert!(write_file(&dir.path().join("d"), b"x", 0o600).unwrap_err().to_string().contains("directory"));
         assert_eq!(names(dir.path()), ["d", "file"]);
         assert!(names(&dir.path().join("d")).is_empty());
+    }
+
+    #[test]
+    fn of_several_files_all_are_written_or_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("a/f"), dir.path().join("b/f"));
+        write_files_with_parents(&[(&first, b"1"), (&second, b"2")], 0o600).unwrap();
+        fs::remove_file(&second).unwrap();
+        fs::create_dir(&second).unwrap();
+        let third = dir.path().join("c/f");
+        write_files_with_parents(&[(&first, b"3"), (&third, b"3"), (&second, b"3")], 0o600).unwrap_err();
+        assert_eq!(fs::read(&first).unwrap(), b"1");
+        assert_eq!((names(dir.path()), names(&dir.path().join("a"))), (vec!["a".into(), "b".into()], vec!["f".into()]));
     }
 
     #[test]
