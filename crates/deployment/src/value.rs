@@ -1,5 +1,6 @@
 //! Values as Psych reads them: everything that a BOSH document can hold, with Ruby's distinctions kept.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -149,6 +150,36 @@ impl Value {
         self.as_map()?.get(key)
     }
 
+    /// How many values there would be if everything that is shared were written out, as whoever walks all of them finds
+    /// them; a few lines of aliases to aliases are enough for more than fit into any memory.
+    pub fn written_out(&self) -> u64 {
+        fn count(value: &Value, known: &mut HashMap<*const (), u64>) -> u64 {
+            let (place, shared) = match value {
+                Value::Array(items) => (Rc::as_ptr(items).cast(), Rc::strong_count(items) > 1),
+                Value::Map(map) => (Rc::as_ptr(map).cast(), Rc::strong_count(map) > 1),
+                _ => return 1,
+            };
+            if let Some(size) = known.get(&place) {
+                return *size;
+            }
+            let mut size = 1u64;
+            match value {
+                Value::Array(items) => items.iter().for_each(|item| size = size.saturating_add(count(item, known))),
+                Value::Map(map) => {
+                    for (key, value) in map.iter() {
+                        size = size.saturating_add(count(key, known)).saturating_add(count(value, known));
+                    }
+                }
+                _ => {}
+            }
+            if shared {
+                known.insert(place, size);
+            }
+            size
+        }
+        count(self, &mut HashMap::new())
+    }
+
     /// The name of its Ruby class, for messages that must not show the value.
     pub fn class_name(&self) -> &'static str {
         match self {
@@ -291,6 +322,16 @@ mod tests {
     fn big_integers_print_their_digits() {
         let two_to_the_64 = BigInt { negative: true, magnitude: vec![0, 0, 0, 0, 0, 0, 0, 0, 1, 0] };
         assert_eq!(Value::BigInt(Rc::new(two_to_the_64)).scalar_to_s().as_deref(), Some("-18446744073709551616"));
+    }
+
+    #[test]
+    fn what_is_shared_counts_each_time() {
+        let mut value = Value::array([Value::Nil, Value::Nil]);
+        assert_eq!(Value::map([("a", value.clone()), ("b", value.clone())]).written_out(), 1 + 2 + 2 * 3);
+        for _ in 0..100 {
+            value = Value::array([value.clone(), value]);
+        }
+        assert_eq!(value.written_out(), u64::MAX);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub struct Document {
     pub text: Vec<u8>,
 }
 
+/// As many values as a document may have with its aliases written out; the largest public manifests have some 10,000.
+const MOST_VALUES: u64 = 5_000_000;
+
 impl Vm {
     /// Loads documents in one call; each is a value or the problem with it.
     ///
@@ -32,7 +35,8 @@ impl Vm {
         let rare: Vec<&Document> = documents.iter().zip(&read).filter(|(_, v)| v.is_none()).map(|(d, _)| d).collect();
         let mut rare = self.load_all_by_psych(&rare)?.into_iter();
         let lost = || Err(Problem::internal("the embedded Ruby gave no document").into());
-        Ok(read.into_iter().map(|value| value.map_or_else(|| rare.next().unwrap_or_else(lost), Ok)).collect())
+        let read = read.into_iter().map(|value| value.map_or_else(|| rare.next().unwrap_or_else(lost), Ok));
+        Ok(read.zip(documents).map(|(value, document)| small_enough(value?, document)).collect())
     }
 
     /// The value of a document that holds nothing rare.
@@ -102,6 +106,15 @@ impl Vm {
             }
         }
     }
+}
+
+/// Refuses a document that is small only as long as nobody looks at all of it.
+fn small_enough(value: Value, document: &Document) -> problem::Result<Value> {
+    if value.written_out() <= MOST_VALUES {
+        return Ok(value);
+    }
+    let problem = Problem::input("too large a YAML document").at(Place::file(&document.file));
+    Err(problem.because(format!("with its aliases written out it has more than {MOST_VALUES} values")).into())
 }
 
 fn bytes(text: &[u8]) -> Value {
