@@ -83,6 +83,41 @@ const CASES: &[Case] = &[
     Case::plan("manifest-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yml")]),
     Case::plan("manifest-malformed", 65).edit(&[("manifest.yml", "releases:\n", "releases: [\n")]),
     Case::plan("manifest-no-mapping", 65).edit(&[("manifest.yml", "---\n", "just words\n---\n")]),
+    Case::plan("manifest-of-aliases", 65).edit(&[(
+        "manifest.yml",
+        "---\n",
+        "---
+a: &a [x, x, x, x, x, x, x, x, x, x]
+b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
+c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
+d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]
+e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]
+f: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]
+g: &g [*f, *f, *f, *f, *f, *f, *f, *f, *f, *f]
+h: &h [*g, *g, *g, *g, *g, *g, *g, *g, *g, *g]
+i: &i [*h, *h, *h, *h, *h, *h, *h, *h, *h, *h]
+j: &j [*i, *i, *i, *i, *i, *i, *i, *i, *i, *i]
+k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
+",
+    )]),
+    Case::plan("manifest-directory", 65).environment(&[("BOSH_MANIFEST_PATH", "base")]),
+    Case::plan("manifest-endless", 65).environment(&[("BOSH_MANIFEST_PATH", "/dev/zero")]),
+    Case::plan("names-that-are-paths", 65).edit(&[
+        ("manifest.yml", "- name: nats\n  azs", "- name: ../nats\n  azs"),
+        ("manifest.yml", "- name: smoke-tests\n  lifecycle", "- name: \"\"\n  lifecycle"),
+        ("manifest.yml", "  - name: nats\n    release", "  - name: /etc\n    release"),
+        ("manifest.yml", "- name: nats\n  version", "- name: \"..\"\n  version"),
+    ]),
+    Case::plan("spec-templates-elsewhere", 65).edit(&[(
+        SPEC,
+        "  nats.conf.erb: config/nats.conf\n  pre-start.erb: bin/pre-start\n",
+        "  ../../../../etc/hostname: config/hostname\n  /etc/hostname: config/hostname2\n",
+    )]),
+    Case::plan("spec-templates-to-elsewhere", 65).edit(&[(
+        SPEC,
+        "  nats.conf.erb: config/nats.conf\n  pre-start.erb: bin/pre-start\n",
+        "  nats.conf.erb: ../nats.conf\n  pre-start.erb: /bin/pre-start\n  post-start.erb: config/./bpm.yml\n",
+    )]),
     Case::plan("release-unknown", 65).edit(&[(
         "manifest.yml",
         "    release: nats\n    properties:\n      nats:",
@@ -165,6 +200,15 @@ const CASES: &[Case] = &[
         "--output",
         "output.json",
     ]),
+    Case::plan("output-is-manifest", 65).arguments(&[
+        "plan",
+        "bpm",
+        "--instance-group-name",
+        "nats",
+        "--output",
+        "./base/../manifest.yml",
+    ]),
+    Case::plan("output-among-sources", 65).arguments(&["plan", "--output-dir", "base/jobs-src/nats/nats/output"]),
     Case::plan("output-unwritable", 70).arguments(&["plan", "--output-dir", "manifest.yml/output"]),
     Case::render("render-group-unknown", 65).environment(&[("INSTANCE_GROUP_NAME", "gnats")]),
     Case::render("render-document-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yaml")]),

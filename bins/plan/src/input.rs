@@ -65,12 +65,16 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
 
 fn read_manifest(path: &Path) -> Result<Document> {
     let file = path.display().to_string();
-    match std::fs::read(path) {
+    match vcap::input::read(path) {
         Ok(text) => Ok(Document { file, text }),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             Err(Problem::input(format!("there is no deployment manifest {file}"))
                 .hint("give its path with --bosh-manifest-path or BOSH_MANIFEST_PATH")
                 .into())
+        }
+        // A mistaken path, not a broken machine.
+        Err(e) if matches!(e.kind(), ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::FileTooLarge) => {
+            Err(Problem::input(format!("{file} is no deployment manifest")).because(e).into())
         }
         Err(e) => Err(e).io("read", path),
     }

@@ -50,7 +50,7 @@ fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
 fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {
     let path = &request.resolved;
     let file = path.display().to_string();
-    let text = match std::fs::read(path) {
+    let text = match vcap::input::read(path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             return Err(Problem::input(format!("there is no resolved instance group {file}"))

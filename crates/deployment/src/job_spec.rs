@@ -104,6 +104,15 @@ fn templates(reader: &mut Reader, root: &Object, job: &str) -> Vec<(String, Stri
     let mut templates = Vec::new();
     for (source, destination) in map.iter() {
         match (source.scalar_to_s(), destination.as_str()) {
+            (Some(source), Some(_)) if leads_out(&source) => {
+                let mut path = root.at("templates");
+                path.push(source.as_str().into());
+                let message = format!(
+                    "Job '{job}' has a template '{}' that does not lie in its templates directory",
+                    source.escape_debug()
+                );
+                reader.problem(path, message);
+            }
             (Some(source), Some(destination)) => templates.push((source, destination.to_owned())),
             (source, _) => {
                 let mut path = root.at("templates");
@@ -113,6 +122,11 @@ fn templates(reader: &mut Reader, root: &Object, job: &str) -> Vec<(String, Stri
         }
     }
     templates
+}
+
+/// Whether a template's path names a file that is not the release's own.
+fn leads_out(source: &str) -> bool {
+    source.starts_with('/') || source.contains('\0') || source.split('/').any(|part| part == "..")
 }
 
 fn packages(reader: &mut Reader, root: &Object, job: &str) -> Vec<String> {

@@ -167,6 +167,10 @@ impl Manifest {
     }
 
     fn check_references(&self, reader: &mut Reader) {
+        // Whoever references a release without a name references no other one.
+        if self.releases.iter().any(|release| release.name.is_empty()) {
+            return;
+        }
         for group in &self.instance_groups {
             for job in &group.jobs {
                 if !self.releases.iter().any(|r| r.name == job.release) && !job.release.is_empty() {
@@ -191,7 +195,7 @@ impl Manifest {
 fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
     let mut releases: Vec<Release> = Vec::new();
     for object in reader.hashes(root, "releases") {
-        let name = reader.required_string(&object, "name", "an entry of 'releases'");
+        let name = reader.required_name(&object, "an entry of 'releases'", "a release");
         let version = reader.string(&object, "version").unwrap_or_default();
         if releases.iter().any(|r| r.name == name) {
             reader.problem(object.path.clone(), format!("Duplicate release name '{name}'"));
@@ -219,7 +223,7 @@ fn instance_groups(reader: &mut Reader, root: &Object, per_az: bool) -> Vec<Inst
     let mut groups: Vec<InstanceGroup> = Vec::new();
     for object in reader.hashes(root, "instance_groups") {
         let group = instance_group(reader, &object, per_az);
-        if groups.iter().any(|g| canonical(&g.name) == canonical(&group.name)) {
+        if !group.name.is_empty() && groups.iter().any(|g| canonical(&g.name) == canonical(&group.name)) {
             reader.problem(
                 object.path.clone(),
                 format!("Invalid instance group name '{}', canonical name already taken", group.name),
@@ -231,7 +235,7 @@ fn instance_groups(reader: &mut Reader, root: &Object, per_az: bool) -> Vec<Inst
 }
 
 fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> InstanceGroup {
-    let name = reader.required_string(object, "name", "an entry of 'instance_groups'");
+    let name = reader.required_name(object, "an entry of 'instance_groups'", "an instance group");
     let lifecycle = match reader.string(object, "lifecycle").as_deref() {
         None | Some("service") => Lifecycle::Service,
         Some("errand") => Lifecycle::Errand,
@@ -274,7 +278,7 @@ fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
             return 0;
         }
         Some(Value::Int(n @ 0..=MOST_INSTANCES)) => return *n as u32,
-        Some(Value::Int(_)) => {
+        Some(Value::Int(_) | Value::BigInt(_)) => {
             format!("'instances' of instance group '{group}' must lie between 0 and {MOST_INSTANCES}")
         }
         Some(other) => {
@@ -376,14 +380,8 @@ pub(crate) fn job(reader: &mut Reader, entry: &Object, owner: &str, addon: bool)
         // The type is checked; what is in it is read together with the job's spec.
         reader.hash(entry, key);
     }
-    let mut name = reader.required_string(entry, "name", owner);
-    // Names become directories and parts of paths.
-    if name.contains('/') || name == "." || name == ".." {
-        reader.problem(entry.at("name"), format!("'{name}' is no name of a job"));
-        name.clear();
-    }
     Job {
-        name,
+        name: reader.required_name(entry, owner, "a job"),
         release: reader.required_string(entry, "release", owner),
         properties,
         consumes: field("consumes").unwrap_or(Value::Nil),

@@ -63,6 +63,18 @@ impl<'a> Reader<'a> {
         self.string(object, key).unwrap_or_default()
     }
 
+    /// The field `name`, of something whose name becomes a directory's and a part of paths; empty where it is no such name.
+    pub(crate) fn required_name(&mut self, object: &Object, owner: &str, what: &str) -> String {
+        let name = self.required_string(object, "name", owner);
+        let given = matches!(object.map.get("name"), Some(Value::Str(_)));
+        let plain = !matches!(name.as_str(), "" | "." | "..") && !name.contains(|c: char| c == '/' || c.is_control());
+        if plain || !given {
+            return name;
+        }
+        self.problem(object.at("name"), format!("'{}' is no name of {what}", name.escape_debug()));
+        String::new()
+    }
+
     /// A field that must be a Hash where it is present.
     pub(crate) fn hash<'v>(&mut self, object: &Object<'v>, key: &str) -> Option<Object<'v>> {
         match object.map.get(key) {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use deployment::JobSpec;
 use dialect_erb::report::did_you_mean;
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};
-use template::Source;
+use template::{Source, safe_destination};
 
 /// A job of a release, by names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +31,11 @@ impl JobsSrc {
     /// The one below `base` (`/var/vcap/all-releases` in a pod).
     pub fn below(base: &Path) -> JobsSrc {
         JobsSrc(base.join("jobs-src"))
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     /// The directory of a job.
@@ -58,7 +63,8 @@ impl JobsSrc {
         Problems::check(std::mem::take(&mut problems))?;
         let mut specs = Vec::new();
         for ((job, document), value) in jobs.iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
-            match value.and_then(|value| JobSpec::parse(&value, &job.job, &document.file)) {
+            let spec = value.and_then(|value| JobSpec::parse(&value, &job.job, &document.file));
+            match spec.and_then(|spec| check_destinations(&spec, &document.file).map(|()| spec)) {
                 Ok(spec) => specs.push(JobSpec { digest: digest(&document.text), ..spec }),
                 Err(mut found) => {
                     vm.locate(&mut found, document);
@@ -79,10 +85,10 @@ impl JobsSrc {
         let directory = self.job(job);
         for name in ["job.MF", "spec"] {
             let path = directory.join(name);
-            match std::fs::read(&path) {
+            match vcap::input::read_file(&path) {
                 Ok(text) => return Ok(Document { file: path.display().to_string(), text }),
                 Err(e) if is_absent(e.kind()) => {}
-                Err(e) => return Err(e).io("read", &path),
+                Err(e) => return Err(unreadable(&path, e)),
             }
         }
         if directory.is_dir() {
@@ -130,16 +136,44 @@ impl JobsSrc {
     }
 }
 
+/// What is wrong with where templates are to be written, all of it; `file` is the spec.
+fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
+    let mut problems = Vec::new();
+    let mut taken: Vec<(String, &str)> = Vec::new();
+    for (source, destination) in &spec.templates {
+        let place = Place::node(file, vec!["templates".into(), source.as_str().into()]);
+        match safe_destination(destination) {
+            Err(found) => problems.extend(found.into_vec().into_iter().map(|problem| problem.at(place.clone()))),
+            Ok(destination) => {
+                if let Some((_, other)) = taken.iter().find(|(taken, _)| *taken == destination) {
+                    let message = format!("templates '{other}' and '{source}' have one destination '{destination}'");
+                    problems.push(Problem::input(message).at(place));
+                }
+                taken.push((destination, source));
+            }
+        }
+    }
+    Problems::check(problems)
+}
+
 fn digest(text: &[u8]) -> String {
     Sha256::digest(text).iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn read_source(path: &Path, name: &str) -> Result<Option<Source>> {
-    match std::fs::read(path) {
+    match vcap::input::read_file(path) {
         Ok(text) => Ok(Some(Source { name: name.to_owned(), file: path.display().to_string(), text })),
         Err(e) if is_absent(e.kind()) => Ok(None),
-        Err(e) => Err(e).io("read", path),
+        Err(e) => Err(unreadable(path, e)),
     }
+}
+
+fn unreadable(path: &Path, e: std::io::Error) -> Problems {
+    if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge) {
+        // The release is wrong, not the machine.
+        return Problem::input(format!("cannot read {}", path.display())).because(e).into();
+    }
+    Problem::internal(format!("cannot read {}", path.display())).because(e).into()
 }
 
 fn is_absent(kind: ErrorKind) -> bool {

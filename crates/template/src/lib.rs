@@ -41,7 +41,8 @@ pub struct RenderedFile {
 /// The path below a job's directory that a destination names, or what is wrong with it: destinations that leave the
 /// directory are refused.
 pub fn safe_destination(destination: &str) -> problem::Result<String> {
-    let refuse = |why: &str| Err(Problem::input(format!("template destination '{destination}' {why}")).into());
+    let refuse =
+        |why: &str| Err(Problem::input(format!("template destination '{}' {why}", destination.escape_debug())).into());
     if destination.is_empty() || destination.contains('\0') {
         return refuse("is empty or holds a zero byte");
     }

@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod dirs;
+pub mod input;
 mod layout;
 pub mod log_file;
 pub mod own_dir;

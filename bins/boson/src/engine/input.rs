@@ -1,6 +1,5 @@
 //! What `up` is given, as far as it is looked at before `plan` reads it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use problem::{Place, Problem, Problems, Result};
@@ -28,10 +27,10 @@ impl Input {
     /// Checks that the files are there; what is in them is `plan`'s business.
     pub(super) fn read(options: &Options) -> Result<Input> {
         let mut problems = Vec::new();
-        let text = fs::read_to_string(&options.manifest).unwrap_or_else(|e| {
+        let text = vcap::input::read(&options.manifest).unwrap_or_else(|e| {
             let place = Place::file(options.manifest.display().to_string());
             problems.push(Problem::input("cannot read the manifest").at(place).because(e));
-            String::new()
+            Vec::new()
         });
         for release in &options.releases {
             if !release.join("jobs").is_dir() {
@@ -42,7 +41,7 @@ impl Input {
             }
         }
         Problems::check(problems)?;
-        let outline = Outline::of(&text);
+        let outline = Outline::of(&String::from_utf8_lossy(&text));
         let stem = || options.manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let given_name = options.name.clone().filter(|name| !name.is_empty());
         let name = given_name.clone().or(outline.name).unwrap_or_else(stem);
