@@ -12,9 +12,7 @@ module Boson
       # Before any template runs: what templates in processes of their own use is loaded once.
       request['features'].each { |feature| Boson.feature(feature) }
       contexts = Contexts.new(request['contexts'])
-      request['units'].each_with_index do |(context, unit), done|
-        # A few templates need no collector; many must not grow the process without end.
-        GC.enable if done == TEMPLATES_WITHOUT_GC
+      request['units'].each do |context, unit|
         case unit['isolation']
         when 'shared' then send_result(output, evaluate(contexts.shared(context), unit))
         when 'copy' then send_result(output, evaluate_apart(contexts.copy(context), unit))
@@ -22,8 +20,6 @@ module Boson
         end
       end
     end
-
-    TEMPLATES_WITHOUT_GC = 60
 
     # The objects of specs: loaded when they are needed, and again for each template that may change them.
     class Contexts

@@ -47,16 +47,25 @@ pub(crate) fn evaluate(
 ) -> Result<Vec<Outcome>> {
     let outcomes = tasks.iter().map(|_| None).collect();
     let mut pool = Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes, ended };
-    for share in shares(tasks, settings.workers) {
-        pool.start(share)?;
-    }
-    while !pool.workers.is_empty() {
+    let shares = shares(tasks, settings.workers);
+    let at_a_time = shares.len();
+    let mut waiting: VecDeque<Vec<usize>> =
+        shares.iter().flat_map(|share| share.chunks(TASKS_OF_A_WORKER)).map(<[usize]>::to_vec).collect();
+    while !pool.workers.is_empty() || !waiting.is_empty() {
+        while pool.workers.len() < at_a_time
+            && let Some(next) = waiting.pop_front()
+        {
+            pool.start(next)?;
+        }
         pool.watch()?;
     }
     let lost = || Problem::internal("the embedded Ruby lost templates").into();
     std::mem::take(&mut pool.outcomes).into_iter().map(|outcome| outcome.ok_or_else(lost)).collect()
 }
 
+/// A worker collects no garbage: what it leaves goes with it, so it must not get too much to do. (Ruby 3.1's collector loses
+/// parts of code that was compiled ahead.)
+const TASKS_OF_A_WORKER: usize = 60;
 /// What a task costs beside compiling its code, as a length of code.
 const BESIDE: usize = 500;
 /// What forking a worker costs, as a length of code.
