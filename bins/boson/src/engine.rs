@@ -31,6 +31,7 @@ use board::Board;
 use deployment::Deployment;
 use failure::Failure;
 use input::Input;
+pub(crate) use input::read_manifest;
 use interrupt::Interrupt;
 use pod::Pod;
 pub(crate) use publish::Publish;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use problem::Result;
-use startup::Common;
+use startup::{Common, Secret};
 
 use crate::engine::{self, Publish};
 
@@ -49,6 +49,12 @@ pub(crate) struct Options {
     /// This is the process that stays when another one returns
     #[arg(long, hide = true)]
     pub(crate) background: bool,
+    /// The process that returns sends what is in the manifest
+    #[arg(long, hide = true)]
+    pub(crate) manifest_follows: bool,
+    /// What is in the manifest, where it was sent
+    #[arg(skip)]
+    pub(crate) text: Option<Secret<Vec<u8>>>,
 }
 
 /// One line for `--help`.
@@ -61,9 +67,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     // for others lies in directories that are not.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     if options.background {
-        background::stay(&options, signals)
+        background::stay(options, signals)
     } else if options.detach {
-        background::start(signals)
+        background::start(&options, signals)
     } else {
         engine::up(&options, signals, &mut |_, _| Ok(()))
     }

@@ -240,7 +240,7 @@ fn distribute(init: &Channel, waiting: &Mutex<Waiting>) {
 }
 
 /// A file that never touches a disk, with this content, at its start.
-fn in_memory(content: &[u8]) -> io::Result<File> {
+pub fn in_memory(content: &[u8]) -> io::Result<File> {
     use std::io::{Seek, Write};
     let fd = nix::sys::memfd::memfd_create(c"sandbox", nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
     let mut file = File::from(fd);

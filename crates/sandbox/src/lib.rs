@@ -35,7 +35,7 @@ mod sys;
 pub use beneath::{names_beneath, open_beneath};
 pub use hosts::hosts_file;
 pub use ids::Ids;
-pub use instance::{Command, Exit, Instance, Process, Stdio};
+pub use instance::{Command, Exit, Instance, Process, Stdio, in_memory};
 pub use network::Network;
 pub use once::{Once, once};
 pub use proc::{ProcessId, pid_of};

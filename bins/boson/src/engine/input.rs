@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use problem::{Place, Problem, Problems, Result};
+use startup::Secret;
 
 use super::Publish;
 use crate::state::StateDir;
@@ -11,7 +12,10 @@ use crate::up::Options;
 /// The input of a run.
 #[derive(Debug)]
 pub(super) struct Input {
+    /// The manifest as the user named it.
     pub(super) manifest: PathBuf,
+    /// What is in it; read once, for it may be a pipe.
+    pub(super) text: Secret<Vec<u8>>,
     pub(super) releases: Vec<PathBuf>,
     /// The deployment's name as given, or as far as it can be seen in the manifest.
     pub(super) name: String,
@@ -27,10 +31,11 @@ impl Input {
     /// Checks that the files are there; what is in them is `plan`'s business.
     pub(super) fn read(options: &Options) -> Result<Input> {
         let mut problems = Vec::new();
-        let text = vcap::input::read(&options.manifest).unwrap_or_else(|e| {
-            let place = Place::file(options.manifest.display().to_string());
-            problems.push(Problem::input("cannot read the manifest").at(place).because(e));
-            Vec::new()
+        let text = options.text.clone().unwrap_or_else(|| {
+            read_manifest(&options.manifest).unwrap_or_else(|found| {
+                problems.extend(found.into_vec());
+                Secret::new(Vec::new())
+            })
         });
         for release in &options.releases {
             if !release.join("jobs").is_dir() {
@@ -41,12 +46,13 @@ impl Input {
             }
         }
         Problems::check(problems)?;
-        let outline = Outline::of(&String::from_utf8_lossy(&text));
+        let outline = Outline::of(&String::from_utf8_lossy(text.expose()));
         let stem = || options.manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let given_name = options.name.clone().filter(|name| !name.is_empty());
         let name = given_name.clone().or(outline.name).unwrap_or_else(stem);
         Ok(Input {
-            manifest: absolute(&options.manifest)?,
+            manifest: options.manifest.clone(),
+            text,
             releases: options.releases.clone(),
             dir: StateDir::of(options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty()), &name)?,
             name,
@@ -57,9 +63,10 @@ impl Input {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
-    Ok(std::path::absolute(path)
-        .map_err(|e| Problem::internal(format!("cannot find {}", path.display())).because(e))?)
+/// The manifest's text.
+pub(crate) fn read_manifest(path: &Path) -> Result<Secret<Vec<u8>>> {
+    let refused = |e| Problem::input("cannot read the manifest").at(Place::file(path.display().to_string())).because(e);
+    Ok(Secret::new(vcap::input::read(path).map_err(refused)?))
 }
 
 /// What decides where the state lies and in which order groups start. Not a reading of the manifest, which is Psych's:

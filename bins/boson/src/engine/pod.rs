@@ -21,7 +21,7 @@ use crate::state::InstanceDir;
 use crate::verbs;
 
 /// BOSH's agent runs a job's scripts with this path; boson's own verbs come first.
-const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What the user's environment says of templates, and a sandbox would not know.
 const TEMPLATE_TIMEOUT: &str = "TEMPLATE_TIMEOUT";
 /// How much of a log is shown when something fails.

@@ -1,6 +1,7 @@
 //! The stages that run on the host before there is an instance.
 
 mod compile;
+mod plan;
 mod sources;
 
 use std::collections::HashSet;
@@ -12,17 +13,15 @@ use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Problems};
 use release::SourceRelease;
 use sandbox::ProcessId;
-use tempfile::TempDir;
 
 pub(super) use compile::{Packages, compile};
+pub(super) use plan::{plan, plan_dir};
 pub(super) use sources::Sources;
 
-use super::deployment::Deployment;
 use super::failure::{Failure, Stage};
 use super::input::Input;
 use super::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::state::{self, StateDir};
 use crate::verbs;
 
 /// Opens the releases; reports what is wrong with any of them.
@@ -60,7 +59,7 @@ pub(super) fn copy_jobs(
         fs::create_dir_all(&from).io("make", &from)?;
         release.stage_jobs(&from)?;
         let to = all_releases.join("jobs-src").join(&release.name);
-        run("copy-jobs", interrupt, &Sources::default(), |command| {
+        run("copy-jobs", interrupt, |command| {
             command.arg("--from").arg(&from).arg("--to").arg(&to);
         })?;
     }
@@ -70,59 +69,11 @@ pub(super) fn copy_jobs(
     Ok(())
 }
 
-/// Where `plan` writes: a new directory for this user alone, in memory where possible, because it holds secrets.
-pub(super) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
-    let parent = state::in_memory().unwrap_or_else(|| dir.path().to_path_buf());
-    tempfile::Builder::new().prefix("boson-plan-").tempdir_in(&parent).io("make a directory in", &parent)
-}
-
-/// Resolves everything, in a process of its own: Ruby stays out of this one.
-pub(super) fn plan(
-    input: &Input,
-    plan_dir: TempDir,
-    sources: &Sources,
-    progress: &Progress,
-    interrupt: &Interrupt,
-) -> Result<Deployment, Failure> {
-    let step = progress.step("planning");
-    let planned = run("plan", interrupt, sources, |command| {
-        command.arg("--bosh-manifest-path").arg(&input.manifest);
-        command.arg("--base-dir").arg(input.dir.all_releases());
-        command.arg("--output-dir").arg(plan_dir.path());
-        if let Some(name) = &input.given_name {
-            command.arg("--deployment-name").arg(name);
-        }
-    });
-    let deployment = planned.and_then(|()| Ok(Deployment::read(plan_dir.path(), &input.groups)?));
-    let path = plan_dir.path().to_path_buf();
-    plan_dir.close().io("remove", &path)?;
-    let deployment = deployment?;
-    let groups: Vec<String> =
-        deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
-    step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
-    Ok(deployment)
-}
-
-/// Variables of verbs that would change what a stage is told here.
-const NOT_FOR_STAGES: [&str; 9] = [
-    "BASE_DIR",
-    "BOSH_MANIFEST_PATH",
-    "BOSON_ROOT",
-    "DEPLOYMENT_NAME",
-    "INSTANCE_GROUP_NAME",
-    "JOBS_DIR",
-    "OUTPUT",
-    "OUTPUT_DIR",
-    "RELEASE_NAME",
-];
+/// Variables of `copy-jobs` that would change what it is told here.
+const NOT_FOR_STAGES: [&str; 2] = ["BOSON_ROOT", "RELEASE_NAME"];
 
 /// Runs a verb of this executable on the host to its end.
-fn run(
-    verb: &str,
-    interrupt: &Interrupt,
-    sources: &Sources,
-    arguments: impl FnOnce(&mut Command),
-) -> Result<(), Failure> {
+fn run(verb: &str, interrupt: &Interrupt, arguments: impl FnOnce(&mut Command)) -> Result<(), Failure> {
     let cannot = |e: std::io::Error| Problem::internal(format!("cannot run {verb}")).because(e);
     let mut command = Command::new("/proc/self/exe");
     command.arg(verb).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -150,7 +101,7 @@ fn run(
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
-    let said = sources.name_in(&String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70);
     Err(Stage { instance: None, verb: verb.to_owned(), said, code }.into())
 }

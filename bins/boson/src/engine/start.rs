@@ -47,7 +47,7 @@ pub(super) fn prepare(
 
     let releases = stages::open_releases(input)?;
     let given = input.releases.iter().map(PathBuf::as_path);
-    let sources = Sources::new(&dir.all_releases(), releases.iter().zip(given));
+    let sources = Sources::new(releases.iter().zip(given));
     stages::copy_jobs(input, &releases, &progress, &interrupt)?;
     // Before the packages: what is wrong with the manifest is known at once, and only what jobs need is compiled.
     let deployment = stages::plan(input, plan_dir, &sources, &progress, &interrupt)?;
@@ -87,7 +87,7 @@ pub(super) fn prepare(
     })
 }
 
-fn cannot_sandbox(e: &std::io::Error) -> Problem {
+pub(super) fn cannot_sandbox(e: &std::io::Error) -> Problem {
     Problem::internal("cannot make a sandbox on this machine").because(e).hint(
         "boson needs Linux namespaces: as root all of them, else user namespaces (sysctl user.max_user_namespaces, \
          kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)",

@@ -1,17 +1,22 @@
 //! `--detach`: a second boson does the work, and stays.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
 use problem::{IoContext, Problem, Result};
 use sandbox::Channel;
 use serde::{Deserialize, Serialize};
+use startup::Secret;
 
 use super::Options;
 use crate::engine::{self, Signals};
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
+    /// The manifest, which only the first boson could read: its text comes along as a file.
+    Manifest,
     /// Everything runs; the second boson stays.
     Up,
     /// The user has had enough.
@@ -19,19 +24,27 @@ enum Word {
 }
 
 /// Starts the second boson with this one's command line and output, and waits until everything runs.
-pub(super) fn start(signals: Signals) -> Result<u8> {
+pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
+    // A pipe of the user's shell, its input: what cannot be read twice, or not by another process.
+    let is_stream = fs::metadata(&options.manifest).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    let text = if is_stream { Some(engine::read_manifest(&options.manifest)?) } else { None };
     let (channel, end) = Channel::pair().map_err(failed)?;
     let mut command = Command::new("/proc/self/exe");
     // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.
     let mut child = sandbox::streams_only(&mut command)
         .args(std::env::args_os().skip(1))
         .arg("--background")
+        .args(text.as_ref().map(|_| "--manifest-follows"))
         .stdin(Stdio::from(end))
         .spawn()
         .map_err(failed)?;
     // With this process' copy of the other end, so that the end of the second boson is the end of the connection.
     drop(command);
+    if let Some(text) = text {
+        let file = sandbox::in_memory(text.expose()).map_err(failed)?;
+        channel.send(&Word::Manifest, &[file.as_fd()]).map_err(failed)?;
+    }
     let to_child = channel.try_clone().map_err(failed)?;
     signals.forward(move || {
         // It has ended by itself if it cannot be told.
@@ -45,11 +58,19 @@ pub(super) fn start(signals: Signals) -> Result<u8> {
 }
 
 /// Is the second boson.
-pub(super) fn stay(options: &Options, signals: Signals) -> Result<u8> {
+pub(super) fn stay(mut options: Options, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot stay in the background").because(e);
     // Not the terminal's any more: neither its Ctrl-C nor its end is for us.
     nix::unistd::setsid().map_err(|e| failed(e.into()))?;
     let channel = Channel::from_stdin().map_err(failed)?;
+    if options.manifest_follows {
+        let (_, files) = channel.expect::<Word>().map_err(failed)?;
+        let mut text = Vec::new();
+        for file in files {
+            File::from(file).read_to_end(&mut text).map_err(failed)?;
+        }
+        options.text = Some(Secret::new(text));
+    }
     let from_parent = channel.try_clone().map_err(failed)?;
     let stop = signals.remote();
     let up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -63,7 +84,7 @@ pub(super) fn stay(options: &Options, signals: Signals) -> Result<u8> {
             stop();
         }
     });
-    engine::up(options, signals, &mut |dir, progress| {
+    engine::up(&options, signals, &mut |dir, progress| {
         progress.leave_the_terminal();
         let log = dir.own_log();
         let file = File::options().create(true).append(true).open(&log).io("write", &log)?;

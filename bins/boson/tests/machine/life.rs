@@ -133,6 +133,40 @@ fn a_strict_user_and_an_open_lock_disturb_nobody() {
 }
 
 #[test]
+fn a_manifest_may_come_through_a_pipe() {
+    let machine = Machine::new();
+    let start = |further: &[&str]| {
+        let mut command = machine.command(&[&["up", "-m", "/dev/stdin", "-r", "release"], further].concat());
+        let output = fs::File::create(machine.path("output")).unwrap();
+        let mut up = command.stdin(std::process::Stdio::piped()).stdout(output).spawn().unwrap();
+        let manifest = fs::read(machine.path("manifest.yml")).unwrap();
+        std::io::Write::write_all(&mut up.stdin.take().unwrap(), &manifest).unwrap();
+        up
+    };
+    assert_eq!(start(&["--detach"]).wait().unwrap().code(), Some(0));
+    machine.boson(&["down"]).ends_with(0);
+    let mut in_foreground = start(&[]);
+    wait_until("the deployment is up", || machine.output().contains("small is up"));
+    signal(&in_foreground, Signal::SIGINT);
+    assert_eq!(in_foreground.wait().unwrap().code(), Some(0));
+    machine.assert_gone();
+}
+
+#[test]
+fn templates_see_nothing_of_the_machine() {
+    let machine = Machine::new();
+    let secret = machine.path("secret");
+    machine.write("secret", "of the machine");
+    let look = format!(
+        "<% raise 'it is seen' if ['{0}', '{1}', '/etc/shadow', '/root/.ssh'].any? {{ |f| File.exist?(f) }} %>processes:",
+        secret.display(),
+        machine.path("manifest.yml").display()
+    );
+    machine.edit("release/jobs/web/templates/bpm.yml.erb", "processes:", &look);
+    machine.up(&[]).ends_with(0);
+}
+
+#[test]
 fn ctrl_c_stops_everything() {
     let machine = Machine::new();
     let mut boson = machine.up_in_foreground();

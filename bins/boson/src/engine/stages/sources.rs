@@ -9,22 +9,16 @@ use release::SourceRelease;
 pub(crate) struct Sources(Vec<(String, String)>);
 
 impl Sources {
-    /// The copies are in `all_releases` (as the host names it, and as an instance does); `given` is each release's
-    /// directory as the user named it.
-    pub(crate) fn new<'a>(
-        all_releases: &Path,
-        releases: impl IntoIterator<Item = (&'a SourceRelease, &'a Path)>,
-    ) -> Sources {
+    /// The copies are where every sandbox has them; `given` is each release's directory as the user named it.
+    pub(crate) fn new<'a>(releases: impl IntoIterator<Item = (&'a SourceRelease, &'a Path)>) -> Sources {
         let mut names = Vec::new();
         for (release, given) in releases {
-            for base in [all_releases, Path::new("/var/vcap/all-releases")] {
-                let copies = base.join("jobs-src").join(&release.name);
-                for job in &release.jobs {
-                    let (copy, original) = (copies.join(&job.name), given.join("jobs").join(&job.name));
-                    let name = |dir: &Path, file: &str| dir.join(file).display().to_string();
-                    names.push((name(&copy, "job.MF"), name(&original, "spec")));
-                    names.push((name(&copy, ""), name(&original, "")));
-                }
+            let copies = Path::new("/var/vcap/all-releases/jobs-src").join(&release.name);
+            for job in &release.jobs {
+                let (copy, original) = (copies.join(&job.name), given.join("jobs").join(&job.name));
+                let name = |dir: &Path, file: &str| dir.join(file).display().to_string();
+                names.push((name(&copy, "job.MF"), name(&original, "spec")));
+                names.push((name(&copy, ""), name(&original, "")));
             }
         }
         Sources(names)

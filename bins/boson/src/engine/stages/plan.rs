@@ -1,0 +1,118 @@
+//! Resolving the deployment, in a sandbox of its own.
+//!
+//! `plan` evaluates templates, which are the release's code: it sees the manifest and the job sources, and nothing else of
+//! this machine.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use problem::{IoContext, Problem, Problems};
+use sandbox::{Bind, Command, Exit, InstanceSpec, Once, Stdio};
+use tempfile::TempDir;
+
+use super::Sources;
+use crate::engine::deployment::Deployment;
+use crate::engine::failure::{Failure, Stage};
+use crate::engine::input::Input;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::start::cannot_sandbox;
+use crate::progress::Progress;
+use crate::state::{self, StateDir};
+
+/// Where the sandbox has what `plan` reads and writes.
+const MANIFEST: &str = "/mnt/manifest.yml";
+const RELEASES: &str = "/var/vcap/all-releases";
+const OUTPUT: &str = "/mnt/output";
+
+/// Variables of `plan` that the user may set for `boson up`.
+const PASSED_ON: [&str; 5] =
+    ["BOSON_LOG", "BOSON_LOG_FORMAT", "KUBE_NAMESPACE", "KUBE_SERVICE_DOMAIN", "TEMPLATE_TIMEOUT"];
+
+/// The directory of `plan`: new, for this user alone, in memory where possible, because it holds secrets.
+pub(in crate::engine) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
+    let parent = state::in_memory().unwrap_or_else(|| dir.path().to_path_buf());
+    tempfile::Builder::new().prefix("boson-plan-").tempdir_in(&parent).io("make a directory in", &parent)
+}
+
+/// Resolves everything, and removes what that took.
+pub(in crate::engine) fn plan(
+    input: &Input,
+    plan_dir: TempDir,
+    sources: &Sources,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<Deployment, Failure> {
+    let step = progress.step("planning");
+    // What templates left may belong to ids that only a sandbox has, so it is not this guard that removes it.
+    let dir = plan_dir.keep();
+    let planned = run(input, &dir, sources, interrupt);
+    let deployment = planned.and_then(|()| Ok(Deployment::read(&dir.join("output"), &input.groups)?));
+    sandbox::remove_tree(&dir).io("remove", &dir)?;
+    let deployment = deployment?;
+    let groups: Vec<String> =
+        deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
+    step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
+    Ok(deployment)
+}
+
+fn run(input: &Input, dir: &Path, sources: &Sources, interrupt: &Interrupt) -> Result<(), Failure> {
+    if interrupt.is_asked() {
+        return Err(Failure::Interrupted);
+    }
+    let (manifest, said) = (dir.join("manifest.yml"), dir.join("said"));
+    fs::write(&manifest, input.text.expose()).io("write", &manifest)?;
+    let mut argv = ["plan", "-m", MANIFEST, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
+    argv.extend(input.given_name.iter().flat_map(|name| ["--deployment-name".to_owned(), name.clone()]));
+    let passed_on = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let env = passed_on.chain([("PATH".to_owned(), super::super::pod::PATH.to_owned())]).collect();
+    let log = File::options().create_new(true).append(true).mode(0o600).open(&said).io("write", &said)?;
+    let stdio = Stdio::to_file(log).io("write", &said)?;
+
+    let sandbox = Arc::new(Once::start(specification(input, dir, &manifest)?).map_err(|e| cannot_sandbox(&e))?);
+    let to_end = Arc::clone(&sandbox);
+    let guard = interrupt.guard(move || to_end.kill());
+    let exit = sandbox.run(Command { argv, env, directory: "/".into(), stdio });
+    drop(guard);
+    if interrupt.is_asked() {
+        return Err(Failure::Interrupted);
+    }
+    let exit = exit.map_err(|e| Problem::internal("cannot run plan").because(e))?;
+    if exit == Exit::Code(0) {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    File::open(&said).and_then(|mut file| file.read_to_end(&mut text)).io("read", &said)?;
+    let text = String::from_utf8_lossy(&text).replace(MANIFEST, &input.manifest.display().to_string());
+    Err(Stage { instance: None, verb: "plan".to_owned(), said: sources.name_in(&text), code: exit.code() }.into())
+}
+
+fn specification(input: &Input, dir: &Path, manifest: &Path) -> Result<InstanceSpec, Problems> {
+    let make = |name: &str| -> Result<PathBuf, Problems> {
+        let path = dir.join(name);
+        fs::create_dir(&path).io("make", &path)?;
+        Ok(path)
+    };
+    let bind = |source: &Path, target: &str, read_only| Bind {
+        source: source.to_path_buf(),
+        target: target.into(),
+        read_only,
+    };
+    Ok(InstanceSpec {
+        name: "plan".to_owned(),
+        hostname: "plan".to_owned(),
+        address: None,
+        mount_point: make("root")?,
+        vcap: make("vcap")?,
+        hosts: None,
+        memory: Vec::new(),
+        binds: vec![
+            bind(manifest, MANIFEST, true),
+            bind(&input.dir.all_releases(), RELEASES, true),
+            bind(&make("output")?, OUTPUT, false),
+        ],
+        executable_names: vec!["plan".to_owned()],
+    })
+}
