@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
 use nix::libc::{SIGINT, SIGTERM};
 use problem::{IoContext, Place, Problem, Problems, Result};
-use supervisor::{Capability, Command, Exit, Identity, Notice, Policy, Privileges, ResourceLimits};
+use supervisor::{Capability, Command, Exit, Identity, Policy, Privileges, ResourceLimits};
 
-use crate::execute::{Logs, execute, not_started};
+use crate::execute::{Logs, execute, execute_recorded, not_started};
 use crate::records::Records;
 use crate::{Context, dirs, environment};
 
@@ -42,24 +42,7 @@ fn start(context: &Context, config: &ProcessConfig, command: Command, records: &
         ShutdownSignal::Int => SIGINT,
     };
     let policy = Policy { stop_signal, ..context.policy.clone() };
-    let ended = execute(context, command, &logs, &policy, &mut |notice| match notice {
-        Notice::Started(_, pid) => records.started(pid),
-        Notice::StopRequested => records.note("stopping", serde_json::json!({})),
-        Notice::Exited(..) => {}
-    })?;
-    match ended.result {
-        Ok(exit) => {
-            records.ended(exit, ended.stop_requested);
-            Ok(exit.status())
-        }
-        Err(error) => {
-            let problem = not_started(config.executable.as_ref(), &error).at(Place::file(config_path(context)));
-            records.failed(&problem.to_string(), error.status());
-            let problem = context.explain::<u8>(Err(problem.into()));
-            startup::finish(problem);
-            Ok(error.status())
-        }
-    }
+    execute_recorded(context, command, &logs, &policy, records, Some(Place::file(config_path(context))))
 }
 
 /// Runs the hook as BPM does: by itself, not as vcap, with the process' environment and logs. Whether a stop was requested.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use nix::unistd::Uid;
 use problem::{Problem, Result};
-use supervisor::{Command, Notice, ResourceLimits};
+use supervisor::{Command, ResourceLimits};
 use vcap::own_dir::ensure_dir;
 
-use crate::execute::{Logs, execute, not_started};
+use crate::execute::{Logs, execute_recorded};
 use crate::records::Records;
 use crate::{Context, environment};
 
@@ -48,22 +48,5 @@ fn start(context: &Context, script: &Path, records: &mut Records) -> Result<u8> 
         no_new_privileges: false,
         limits: ResourceLimits::default(),
     };
-    let ended = execute(context, command, &logs, &context.policy, &mut |notice| {
-        if let Notice::Started(_, pid) = notice {
-            records.started(pid);
-        }
-    })?;
-    match ended.result {
-        Ok(exit) => {
-            records.ended(exit, ended.stop_requested);
-            Ok(exit.status())
-        }
-        Err(error) => {
-            let problem = not_started(script, &error);
-            records.failed(&problem.to_string(), error.status());
-            let problem = context.explain::<u8>(Err(problem.into()));
-            startup::finish(problem);
-            Ok(error.status())
-        }
-    }
+    execute_recorded(context, command, &logs, &context.policy, records, None)
 }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Place, Problem, Result};
 use supervisor::{Command, Echo, Exit, Notice, Outcome, Policy, SpawnError, Task, Tee};
 use vcap::log_file::open_log;
 
 use crate::Context;
+use crate::records::Records;
 
 /// The two log files of a program.
 pub(crate) struct Logs {
@@ -52,6 +53,37 @@ pub(crate) fn execute(
         .map_err(|e| Problem::internal("supervising failed").because(e))?;
     let result = results.pop().unwrap_or(Ok(Exit::Code(0)));
     Ok(Ended { result, stop_requested })
+}
+
+/// Runs the job's program as [`execute`] does and records its life; gives its status. Where it is named, `at`, is told if
+/// it does not start.
+pub(crate) fn execute_recorded(
+    context: &Context,
+    command: Command,
+    logs: &Logs,
+    policy: &Policy,
+    records: &mut Records,
+    at: Option<Place>,
+) -> Result<u8> {
+    let program = PathBuf::from(&command.program);
+    let ended = execute(context, command, logs, policy, &mut |notice| match notice {
+        Notice::Started(_, pid) => records.started(pid),
+        Notice::StopRequested => records.note("stopping", serde_json::json!({})),
+        Notice::Exited(..) => {}
+    })?;
+    match ended.result {
+        Ok(exit) => {
+            records.ended(exit, ended.stop_requested);
+            Ok(exit.status())
+        }
+        Err(error) => {
+            let problem = not_started(&program, &error);
+            let problem = Problem { place: at, ..problem };
+            records.failed(&problem.to_string(), error.status());
+            startup::finish(context.explain::<u8>(Err(problem.into())));
+            Ok(error.status())
+        }
+    }
 }
 
 /// Why `program` did not start, as a problem to be printed.
