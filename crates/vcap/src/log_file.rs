@@ -1,7 +1,7 @@
 //! Log files that a program running as root opens in directories that belong to jobs.
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use nix::libc;
@@ -13,7 +13,7 @@ use crate::owner::fchown_where_possible;
 
 /// Opens a log file for appending, making it where it is missing, with this mode and owner.
 ///
-/// Neither a link is followed nor a pipe waited for: a job could have put either there.
+/// No link is followed, no file taken that has a second name, no pipe waited for: a job could have put any of them there.
 pub fn open_log(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<File> {
     let opened = OpenOptions::new()
         .append(true)
@@ -25,8 +25,14 @@ pub fn open_log(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<File> {
         Err(e) if e.raw_os_error() == Some(libc::ELOOP) => return Err(refused(path, &e).into()),
         other => other.io("open", path)?,
     };
-    if !file.metadata().io("open", path)?.is_file() {
-        return Err(Problem::internal(format!("cannot open {}", path.display())).because("it is no file").into());
+    let meta = file.metadata().io("open", path)?;
+    let unfit = match (meta.is_file(), meta.nlink()) {
+        (false, _) => Some("it is no file"),
+        (true, 2..) => Some("it is somewhere else, too"),
+        _ => None,
+    };
+    if let Some(why) = unfit {
+        return Err(Problem::internal(format!("cannot open {}", path.display())).because(why).into());
     }
     fchown_where_possible(&file, owner).io("change the owner of", path)?;
     // Somebody else's file that may be written is good enough.
@@ -38,7 +44,7 @@ pub fn open_log(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<File> {
 mod tests {
     use std::fs;
     use std::io::Write;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -54,14 +60,17 @@ mod tests {
     }
 
     #[test]
-    fn links_and_pipes_are_refused() {
+    fn links_and_pipes_are_refused_whatever_they_lead_to() {
         let dir = tempfile::tempdir().unwrap();
-        let (link, pipe) = (dir.path().join("link"), dir.path().join("pipe"));
+        let [link, pipe, file, twin] = ["link", "pipe", "file", "twin"].map(|name| dir.path().join(name));
         symlink(dir.path().join("target"), &link).unwrap();
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let open = |path| open_log(path, 0o600, (Uid::effective(), Gid::effective())).unwrap_err().to_string();
         assert!(open(&link).starts_with("error: refusing to open symlink at "));
         assert!(open(&pipe).starts_with("error: cannot open "));
+        fs::write(&file, "somebody else's").unwrap();
+        fs::hard_link(&file, &twin).unwrap();
+        assert!(open(&twin).ends_with("it is somewhere else, too"));
         assert!(!dir.path().join("target").exists());
     }
 }
