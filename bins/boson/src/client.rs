@@ -35,12 +35,14 @@ pub(crate) fn next(channel: &Channel) -> Result<Option<Reply>> {
 
 /// Prints progress and complaints until what was asked for has ended; gives its exit code.
 pub(crate) fn follow(channel: &Channel) -> Result<u8> {
+    let mut said = String::new();
     while let Some(reply) = next(channel)? {
         match reply {
             Reply::Line(text) => output::complain(&text),
+            Reply::Part(text) => said.push_str(&text),
             Reply::Exited(code) => return Ok(code),
             Reply::Failed { text, code } => {
-                output::complain(&text);
+                output::complain(&(said + &text));
                 return Ok(code);
             }
             Reply::Row(_) => {}

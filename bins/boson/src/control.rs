@@ -22,6 +22,8 @@ pub(crate) enum Reply {
     Row(Row),
     /// Progress.
     Line(String),
+    /// A part of what a stage complained about; the rest follows.
+    Part(String),
     /// What was run has ended.
     Exited(u8),
     /// What a stage complained about, as it did, and the exit code.

@@ -13,6 +13,9 @@ use super::failure::Failure;
 use super::interrupt::Interrupt;
 use crate::control::Reply;
 
+/// As many bytes as fit into a message, however they are written there.
+const PART: usize = 8 * 1024;
+
 /// The standard streams that came with a question.
 #[derive(Debug)]
 pub(super) struct Streams([OwnedFd; 3]);
@@ -55,9 +58,21 @@ impl Client {
         let _ = self.channel.send(&Reply::Line(text.to_owned()), &[]);
     }
 
-    /// The last word.
-    pub(super) fn end(self, reply: &Reply) {
-        let _ = self.channel.send(reply, &[]);
+    /// The last word. Messages have a largest size, what many instances complain about has none.
+    pub(super) fn end(self, reply: Reply) {
+        let reply = match reply {
+            Reply::Failed { text, code } => {
+                let mut rest = text.as_str();
+                while rest.len() > PART {
+                    let (part, after) = rest.split_at(rest.floor_char_boundary(PART));
+                    let _ = self.channel.send(&Reply::Part(part.to_owned()), &[]);
+                    rest = after;
+                }
+                Reply::Failed { text: rest.to_owned(), code }
+            }
+            other => other,
+        };
+        let _ = self.channel.send(&reply, &[]);
         self.channel.shut_down();
     }
 

@@ -72,7 +72,7 @@ fn run(
             Reply::Failed { text, code }
         }
     };
-    client.end(&reply);
+    client.end(reply);
 }
 
 /// The board with what only `/proc` knows.

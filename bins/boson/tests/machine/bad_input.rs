@@ -163,6 +163,15 @@ fn an_errand_that_there_is_not_is_told_with_those_there_are() {
 }
 
 #[test]
+fn an_errand_may_complain_at_length() {
+    let machine = Machine::new();
+    machine.edit("release/jobs/check/templates/run.erb", "#!/bin/bash", "#!/bin/bash\n<% raise 'long ' * 40_000 %>");
+    machine.up(&[]).ends_with(0);
+    let errand = machine.boson(&["run-errand", "check"]).ends_with(66);
+    assert!(errand.stderr.matches("long ").count() >= 40_000, "{} bytes", errand.stderr.len());
+}
+
+#[test]
 fn the_state_is_for_its_owner_alone() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
