@@ -8,7 +8,6 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use deployment::Value;
-use deployment::value::{Encoding, Text};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -17,9 +16,11 @@ use nix::unistd::Pid;
 use problem::{Problem, Result};
 use ruby::{Forked, Vm};
 
+use crate::contexts::Contexts;
 use crate::render::Settings;
 
 /// What a worker evaluates: a template and the index of its context.
+#[derive(Clone)]
 pub(crate) struct Task {
     /// Index of its context.
     pub(crate) context: usize,
@@ -41,7 +42,7 @@ pub(crate) type Outcome = std::result::Result<Vec<u8>, Value>;
 pub(crate) fn evaluate(
     vm: &Vm,
     settings: &Settings,
-    contexts: &[Value],
+    contexts: &Contexts,
     tasks: &[Task],
     ended: &mut Vec<Process>,
 ) -> Result<Vec<Outcome>> {
@@ -118,7 +119,7 @@ fn shares(tasks: &[Task], workers: usize) -> Vec<Vec<usize>> {
 struct Pool<'a> {
     vm: &'a Vm,
     settings: &'a Settings,
-    contexts: &'a [Value],
+    contexts: &'a Contexts,
     tasks: &'a [Task],
     workers: Vec<Worker>,
     outcomes: Vec<Option<Outcome>>,
@@ -182,11 +183,10 @@ impl Pool<'_> {
                 }
             }
         }
-        let dump = |context: usize| {
-            Value::Str(Text { bytes: ruby::dump(&self.contexts[context]), encoding: Encoding::Binary }.into())
-        };
+        let (commons, contexts) = self.contexts.request(&contexts);
         Value::map([
-            ("contexts", Value::array(contexts.into_iter().map(dump))),
+            ("commons", commons),
+            ("contexts", contexts),
             ("units", Value::array(units)),
             ("features", Value::array(features.into_iter().map(Value::str))),
         ])
