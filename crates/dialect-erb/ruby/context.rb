@@ -149,12 +149,20 @@ module Bosh::Common
     class EvaluationLink
       include PropertyHelper
       Boson::Lookup.define(self, :@properties)
-      attr_reader :instances, :properties
+      attr_reader :properties
 
-      def initialize(instances, properties, address)
-        @instances = instances
-        @properties = properties
-        @address = address
+      # The instances are built when they are asked for: a template may ask for one link once for each of them.
+      def initialize(facts)
+        @facts = facts['instances']
+        @instances = nil
+        @properties = facts['properties']
+        @address = facts['address']
+        # BOSH: no Array is an error at once.
+        instances unless @facts.is_a?(Array)
+      end
+
+      def instances
+        @instances ||= @facts.map { |facts| EvaluationLinkInstance.new(facts) }
       end
 
       # In a pod a group has one address, the same for every criterion (BOSH: a query by DNS).
@@ -262,8 +270,7 @@ module Bosh::Common
       private
 
       def create_evaluation_link(found)
-        instances = found['instances'].map { |facts| EvaluationLinkInstance.new(facts) }
-        EvaluationLink.new(instances, found['properties'], found['address'])
+        EvaluationLink.new(found)
       end
 
       def openstruct(object, struct = OpenStruct)

@@ -4,14 +4,15 @@ module Boson
   module Templates
     module_function
 
-    # `request`: "contexts" (Marshal of the specs), "units" (index of the context, {"file", "code", "isolation",
-    # "eager"}), "features" (libraries to load before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
+    # `request`: "commons" (Marshal of [properties, links]), "contexts" ([which of them is its, Marshal of the rest of the
+    # spec]), "units" ([index of the context, {"file", "code", "isolation", "eager"}]), "features" (libraries to load
+    # before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
     def work(request, output)
       Process.setpgid(0, 0)
       [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
       # Before any template runs: what templates in processes of their own use is loaded once.
       request['features'].each { |feature| Boson.feature(feature) }
-      contexts = Contexts.new(request['contexts'])
+      contexts = Contexts.new(request['commons'], request['contexts'])
       request['units'].each do |context, unit|
         case unit['isolation']
         when 'shared' then send_result(output, evaluate(contexts.shared(context), unit))
@@ -23,17 +24,36 @@ module Boson
 
     # The objects of specs: loaded when they are needed, and again for each template that may change them.
     class Contexts
-      def initialize(dumps)
-        @dumps = dumps
+      def initialize(commons, contexts)
+        @commons = commons
+        @contexts = contexts
         @shared = {}
+        @last = @last_index = nil
       end
 
       def shared(index)
-        @shared[index] ||= copy(index)
+        return @last if @last_index == index
+
+        common = @contexts[index][0]
+        @last_index = index
+        @last = build(index, @shared[common] ||= load(common))
       end
 
       def copy(index)
-        Marshal.load(@dumps[index])
+        build(index, load(@contexts[index][0]))
+      end
+
+      private
+
+      def load(common)
+        Marshal.load(@commons[common])
+      end
+
+      def build(index, (properties, links))
+        spec = Marshal.load(@contexts[index][1])
+        spec['properties'] = properties if spec.key?('properties')
+        spec['links'] = links if spec.key?('links')
+        spec
       end
     end
 

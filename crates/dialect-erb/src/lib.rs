@@ -4,6 +4,7 @@
 //! the VM ([`render`]), in BOSH's evaluation context (`ruby/context.rb`). `docs/dialects/erb.md` says what they may use.
 
 pub mod analysis;
+mod contexts;
 mod eager;
 mod mask;
 mod pool;

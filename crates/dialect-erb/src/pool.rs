@@ -8,7 +8,6 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use deployment::Value;
-use deployment::value::{Encoding, Text};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -17,9 +16,11 @@ use nix::unistd::Pid;
 use problem::{Problem, Result};
 use ruby::{Forked, Vm};
 
+use crate::contexts::Contexts;
 use crate::render::Settings;
 
 /// What a worker evaluates: a template and the index of its context.
+#[derive(Clone)]
 pub(crate) struct Task {
     /// Index of its context.
     pub(crate) context: usize,
@@ -41,7 +42,7 @@ pub(crate) type Outcome = std::result::Result<Vec<u8>, Value>;
 pub(crate) fn evaluate(
     vm: &Vm,
     settings: &Settings,
-    contexts: &[Value],
+    contexts: &Contexts,
     tasks: &[Task],
     ended: &mut Vec<Process>,
 ) -> Result<Vec<Outcome>> {
@@ -49,8 +50,7 @@ pub(crate) fn evaluate(
     let mut pool = Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes, ended };
     let shares = shares(tasks, settings.workers);
     let at_a_time = shares.len();
-    let mut waiting: VecDeque<Vec<usize>> =
-        shares.iter().flat_map(|share| share.chunks(TASKS_OF_A_WORKER)).map(<[usize]>::to_vec).collect();
+    let mut waiting: VecDeque<Vec<usize>> = shares.iter().flat_map(|share| portions(tasks, share)).collect();
     while !pool.workers.is_empty() || !waiting.is_empty() {
         while pool.workers.len() < at_a_time
             && let Some(next) = waiting.pop_front()
@@ -64,8 +64,27 @@ pub(crate) fn evaluate(
 }
 
 /// A worker collects no garbage: what it leaves goes with it, so it must not get too much to do. (Ruby 3.1's collector loses
-/// parts of code that was compiled ahead.)
-const TASKS_OF_A_WORKER: usize = 60;
+/// parts of code that was compiled ahead.) This much is 60 templates of usual length.
+const WORK_OF_A_WORKER: usize = 180_000;
+
+/// What the workers that follow one another get of a share.
+fn portions(tasks: &[Task], share: &[usize]) -> Vec<Vec<usize>> {
+    let mut portions: Vec<Vec<usize>> = Vec::new();
+    let mut work = 0;
+    for i in share {
+        let more = tasks[*i].length + BESIDE;
+        match portions.last_mut() {
+            Some(portion) if work + more <= WORK_OF_A_WORKER => portion.push(*i),
+            _ => {
+                portions.push(vec![*i]);
+                work = 0;
+            }
+        }
+        work += more;
+    }
+    portions
+}
+
 /// What a task costs beside compiling its code, as a length of code.
 const BESIDE: usize = 500;
 /// What forking a worker costs, as a length of code.
@@ -118,7 +137,7 @@ fn shares(tasks: &[Task], workers: usize) -> Vec<Vec<usize>> {
 struct Pool<'a> {
     vm: &'a Vm,
     settings: &'a Settings,
-    contexts: &'a [Value],
+    contexts: &'a Contexts,
     tasks: &'a [Task],
     workers: Vec<Worker>,
     outcomes: Vec<Option<Outcome>>,
@@ -182,11 +201,10 @@ impl Pool<'_> {
                 }
             }
         }
-        let dump = |context: usize| {
-            Value::Str(Text { bytes: ruby::dump(&self.contexts[context]), encoding: Encoding::Binary }.into())
-        };
+        let (commons, contexts) = self.contexts.request(&contexts);
         Value::map([
-            ("contexts", Value::array(contexts.into_iter().map(dump))),
+            ("commons", commons),
+            ("contexts", contexts),
             ("units", Value::array(units)),
             ("features", Value::array(features.into_iter().map(Value::str))),
         ])
@@ -314,6 +332,15 @@ mod tests {
         assert_eq!(shares(&[task(600_000, &[]), task(600_000, &[])], 8), [[0], [1]]);
         assert_eq!(shares(&[task(600, &[]), task(600, &[])], 8), [[0, 1]]);
         assert!(shares(&[], 8).is_empty());
+    }
+
+    #[test]
+    fn workers_follow_one_another_where_there_is_much_to_do() {
+        let tasks: Vec<Task> = (0..100).map(|i| task(if i == 50 { 900_000 } else { 3_000 }, &[])).collect();
+        let all: Vec<usize> = (0..100).collect();
+        let portions = portions(&tasks, &all);
+        assert_eq!(portions.concat(), all);
+        assert_eq!(portions.iter().map(Vec::len).collect::<Vec<_>>(), [50, 1, 49]);
     }
 
     #[test]

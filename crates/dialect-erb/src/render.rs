@@ -11,6 +11,7 @@ use ruby::Vm;
 use template::Source;
 
 use crate::analysis::Isolation;
+use crate::contexts::Contexts;
 use crate::mask::{Mask, Secrets};
 use crate::pool::{self, Process, Task};
 use crate::{analysis, eager::needs_whole_structs, scanner};
@@ -106,12 +107,12 @@ impl<'vm> Renderer<'vm> {
     /// Only where the VM itself fails; what a template does wrong is in its own result.
     pub fn render(&self, contexts: &[Value], units: &[Unit]) -> problem::Result<Vec<Result<Vec<u8>, Failure>>> {
         // BOSH fails a job that OpenStruct cannot hold, whatever its templates use.
-        let eager: Vec<bool> = contexts.iter().map(has_odd_keys).collect();
-        let has_code = |unit: &Unit| eager[unit.context] || scanner::has_tags(&unit.source.text);
+        let parts = Contexts::new(contexts);
+        let has_code = |unit: &Unit| parts.has_odd_keys(unit.context) || scanner::has_tags(&unit.source.text);
         let coded: Vec<&Unit> = units.iter().filter(|unit| has_code(unit)).collect();
-        let tasks: Vec<Task> = coded.iter().map(|unit| task(unit, eager[unit.context])).collect();
+        let tasks = tasks(&coded, &parts);
         let mut ended = self.ended.borrow_mut();
-        let mut outcomes = pool::evaluate(self.vm, &self.settings, contexts, &tasks, &mut ended)?.into_iter();
+        let mut outcomes = pool::evaluate(self.vm, &self.settings, &parts, &tasks, &mut ended)?.into_iter();
         let mut secrets = HashMap::new();
         units
             .iter()
@@ -131,11 +132,27 @@ impl<'vm> Renderer<'vm> {
     }
 }
 
-/// A unit as the driver wants it.
-fn task(unit: &Unit, eager: bool) -> Task {
+/// Units as the driver wants them. A template that is rendered for many instances is looked at once.
+fn tasks(units: &[&Unit], contexts: &Contexts) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::with_capacity(units.len());
+    let mut last: Option<(&Unit, bool)> = None;
+    for unit in units {
+        let odd = contexts.has_odd_keys(unit.context);
+        let again = last
+            .is_some_and(|(last, was)| was == odd && last.job == unit.job && std::ptr::eq(last.source, unit.source));
+        tasks.push(match tasks.last() {
+            Some(task) if again => Task { context: unit.context, ..task.clone() },
+            _ => task(unit, odd),
+        });
+        last = Some((unit, odd));
+    }
+    tasks
+}
+
+fn task(unit: &Unit, odd: bool) -> Task {
     let text = &unit.source.text;
     let facts = analysis::analyse(text);
-    let eager = eager || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
+    let eager = odd || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
     let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
     Task {
         context: unit.context,
@@ -152,15 +169,6 @@ fn task(unit: &Unit, eager: bool) -> Task {
 
 fn utf8(bytes: Vec<u8>) -> Value {
     Value::Str(Rc::new(Text { bytes, encoding: Encoding::Utf8 }))
-}
-
-/// Keys that are neither Strings nor Symbols break OpenStructs: then BOSH fails the whole job, whatever its templates use.
-fn has_odd_keys(value: &Value) -> bool {
-    match value {
-        Value::Map(map) => map.iter().any(|(k, v)| !matches!(k, Value::Str(_) | Value::Symbol(_)) || has_odd_keys(v)),
-        Value::Array(items) => items.iter().any(has_odd_keys),
-        _ => false,
-    }
 }
 
 fn failure(facts: &Value, mask: &Mask) -> Failure {

@@ -4,6 +4,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use problem::{IoContext, Problem, Result};
 use tempfile::NamedTempFile;
@@ -23,14 +24,34 @@ pub fn write_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 /// them; the directories are removed again if the write fails.
 pub fn write_files_with_parents(files: &[(&Path, &[u8])], mode: u32) -> Result<()> {
     let mut made = Vec::new();
-    let mut staged = Vec::new();
-    for (path, bytes) in files {
+    for (path, _) in files {
         made.push(make_dirs(parent(path))?);
-        staged.push(Staged::new(path, bytes, mode)?);
     }
-    staged.into_iter().try_for_each(Staged::commit)?;
+    let staged = at_once(files.to_vec(), |(path, bytes)| Staged::new(path, bytes, mode))?;
+    at_once(staged, Staged::commit)?;
     made.into_iter().for_each(crate::dirs::MadeDirs::keep);
     Ok(())
+}
+
+/// So many at a time: flushed one after the other, each file would cost the disk a journal commit of its own.
+const AT_ONCE: usize = 8;
+
+/// Does something with all items, some at a time; the first failure is the one that is told.
+fn at_once<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    if items.len() < 2 {
+        return items.into_iter().map(work).collect();
+    }
+    let mut rest = items.into_iter();
+    let each = rest.len().div_ceil(AT_ONCE);
+    let chunks = std::iter::from_fn(|| Some(rest.by_ref().take(each).collect::<Vec<T>>()).filter(|c| !c.is_empty()));
+    let (chunks, work) = (chunks.collect::<Vec<_>>(), &work);
+    thread::scope(|scope| {
+        let some = |chunk: Vec<T>| scope.spawn(move || chunk.into_iter().map(work).collect::<Result<Vec<R>>>());
+        let threads: Vec<_> = chunks.into_iter().map(some).collect();
+        let died = |_| Err(Problem::internal("a thread writing files died").into());
+        let done = threads.into_iter().map(|thread| thread.join().unwrap_or_else(died));
+        done.collect::<Result<Vec<Vec<R>>>>().map(|done| done.into_iter().flatten().collect())
+    })
 }
 
 /// As [`write_file`], creating the directories above; those are removed again if the write fails.
@@ -123,6 +144,21 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o644);
         assert_eq!(names(dir.path()), ["f"]);
+    }
+
+    #[test]
+    fn several_files_are_written_or_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let texts: Vec<String> = (0..40).map(|i| format!("text {i}")).collect();
+        let paths: Vec<PathBuf> = (0..40).map(|i| dir.path().join(format!("{}/{i}/f", i % 3))).collect();
+        let files: Vec<_> = paths.iter().map(PathBuf::as_path).zip(texts.iter().map(String::as_bytes)).collect();
+        write_files_with_parents(&files, 0o600).unwrap();
+        assert!(files.iter().all(|(path, text)| fs::read(path).unwrap() == *text));
+        write_files_with_parents(&[], 0o600).unwrap();
+        let (new, wrong) = (dir.path().join("new/f"), dir.path().join("0/0"));
+        let files = [(new.as_path(), b"x".as_slice()), (wrong.as_path(), b"x")];
+        assert_eq!(write_files_with_parents(&files, 0o600).unwrap_err().exit_code(), 70);
+        assert_eq!(names(dir.path()), ["0", "1", "2"]);
     }
 
     #[test]
