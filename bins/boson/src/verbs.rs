@@ -28,7 +28,7 @@ macro_rules! verb {
 use crate::{down, errand, exec, logs, status, up};
 
 /// In the order in which `--help` lists them: the laptop's, then a pod's in their order.
-const VERBS: [Verb; 12] = [
+const VERBS: [Verb; 16] = [
     verb!("up", up),
     verb!("status", status),
     verb!("logs", logs),
@@ -41,11 +41,17 @@ const VERBS: [Verb; 12] = [
     verb!("create-dirs", create_dirs),
     verb!("pre-start", pre_start),
     verb!("run-process", run_process),
+    verb!("post-start", post_start),
+    verb!("ready", ready),
+    verb!("post-deploy", post_deploy),
+    verb!("bpm", bpm_command),
 ];
 
 /// The names under which a sandbox finds the executable, besides its own.
 pub(crate) fn pod_names() -> Vec<String> {
-    ["render-jobs", "create-dirs", "pre-start", "run-process"].map(str::to_owned).into()
+    ["render-jobs", "create-dirs", "pre-start", "run-process", "post-start", "ready", "post-deploy", "bpm"]
+        .map(str::to_owned)
+        .into()
 }
 
 /// Set for a stage that ends when the boson that started it ends.

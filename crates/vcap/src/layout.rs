@@ -61,6 +61,21 @@ impl Vcap {
         self.base.join("sys/run/bpm").join(job)
     }
 
+    /// What boson's own programs tell each other about a job: `/var/vcap/sys/run/boson/<job>`.
+    pub fn boson_run(&self, job: &str) -> PathBuf {
+        self.base.join("sys/run/boson").join(job)
+    }
+
+    /// The socket of a process' supervisor: `/var/vcap/sys/run/boson/<job>/<process>.sock`.
+    pub fn control_socket(&self, job: &str, process: &str) -> PathBuf {
+        self.boson_run(job).join(format!("{process}.sock"))
+    }
+
+    /// The state of a job's lifecycle script: `/var/vcap/sys/run/boson/<job>/<script>.hook`.
+    pub fn hook_state(&self, job: &str, script: &str) -> PathBuf {
+        self.boson_run(job).join(format!("{script}.hook"))
+    }
+
     /// Ephemeral data of a job: `/var/vcap/data/<job>`.
     pub fn data(&self, job: &str) -> PathBuf {
         self.base.join("data").join(job)
