@@ -125,8 +125,11 @@ impl Hook {
         if !dir.exists() {
             ensure_dir(&dir, LOG_DIR_MODE, place.owner)?;
         }
-        let open = |stream| open_log(&dir.join(format!("{}.{stream}.log", self.script)), LOG_MODE, place.owner);
-        let prefix = format!("[{job}] ");
+        let log = |stream| open_log(&dir.join(format!("{}.{stream}.log", self.script)), LOG_MODE, place.owner);
+        let tee = |stream, echo: Option<Echo>| {
+            let echo = echo.map(|echo| echo.with_prefix(format!("[{job}] ")));
+            log(stream).map(|file| Tee { file: Some(file), echo, capture: 0 })
+        };
         Ok(Task {
             command: Command {
                 program: self.path(&place.vcap, job).into(),
@@ -137,8 +140,8 @@ impl Hook {
                 no_new_privileges: false,
                 limits: ResourceLimits::default(),
             },
-            stdout: Tee { file: Some(open("stdout")?), echo: Echo::stdout().map(|e| e.with_prefix(&prefix)) },
-            stderr: Tee { file: Some(open("stderr")?), echo: Echo::stderr().map(|e| e.with_prefix(&prefix)) },
+            stdout: tee("stdout", Echo::stdout())?,
+            stderr: tee("stderr", Echo::stderr())?,
         })
     }
 
