@@ -75,7 +75,10 @@ fn show(logs: &mut [Log], options: &Options, output: &mut Output) -> io::Result<
         output.heading(number, log)?;
         log.print_rest(number, output)?;
     }
-    while options.follow {
+    if !options.follow {
+        return Ok(());
+    }
+    loop {
         match inotify.read_events() {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(e.into()),
@@ -84,7 +87,6 @@ fn show(logs: &mut [Log], options: &Options, output: &mut Output) -> io::Result<
             log.print_rest(number, output)?;
         }
     }
-    Ok(())
 }
 
 struct Log {

@@ -172,7 +172,9 @@ fn what_a_script_leaves_in_the_background_does_not_hang_it() {
     // It keeps the script's output open and ignores TERM.
     let root = root(&[(
         "a",
-        Some("sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & until [ -s \"${0%/jobs/*}/sys/log/a/pre-start.stdout.log\" ]; do sleep 0.01; done"),
+        Some(
+            "sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & until [ -s \"${0%/jobs/*}/sys/log/a/pre-start.stdout.log\" ]; do sleep 0.01; done",
+        ),
     )]);
     let output = command(root.path()).args(["--quit-timeout-ms", "50"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -183,8 +185,7 @@ fn what_a_script_leaves_in_the_background_does_not_hang_it() {
 #[test]
 fn a_script_that_hangs_and_ignores_term_is_killed() {
     let root = root(&[("a", Some("trap '' TERM QUIT; echo ready; while :; do sleep 1000; done"))]);
-    let mut child =
-        command(root.path()).args(["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]).spawn().unwrap();
+    let mut child = command(root.path()).args(["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "[a] ready");
     let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
+use hooks::Script;
 use nix::libc::{SIGINT, SIGTERM};
 use problem::{IoContext, Place, Problem, Problems, Result};
 use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimits};
@@ -18,8 +19,10 @@ const LOG_MODE: u32 = 0o600;
 /// Runs the process to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
     // What is wrong with the input is told before anything is touched.
-    let config = context.explain(read_config(context))?;
-    let program = context.explain(program(context, &config))?;
+    let (config, is_first) = context.explain(read_config(context))?;
+    let mut program = context.explain(program(context, &config))?;
+    // The script is the job's: of several processes, one runs it.
+    program.post_start = is_first.then(|| post_start(context)).flatten();
     let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
     let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
@@ -40,7 +43,12 @@ fn program(context: &Context, config: &ProcessConfig) -> Result<Program> {
         policy: Policy { stop_signal, ..context.policy.clone() },
         log_mode: LOG_MODE,
         described: Some(Place::file(config_path(context))),
+        post_start: None,
     })
+}
+
+fn post_start(context: &Context) -> Option<Script> {
+    Script::of_job(&context.vcap, &context.job, "post-start", context.owner.1)
 }
 
 /// The hook as BPM runs it: by itself, not as vcap, with the process' environment and logs.
@@ -60,8 +68,8 @@ fn config_path(context: &Context) -> String {
     context.vcap.job(&context.job).join("config/bpm.yml").display().to_string()
 }
 
-/// The process as `bpm.yml` describes it.
-fn read_config(context: &Context) -> Result<ProcessConfig> {
+/// The process as `bpm.yml` describes it, and whether it is the first one there.
+fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
     let path = PathBuf::from(config_path(context));
     let text = match std::fs::read_to_string(&path) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
@@ -71,7 +79,8 @@ fn read_config(context: &Context) -> Result<ProcessConfig> {
         other => other.io("read", &path)?,
     };
     let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
-    Ok(config.process(&context.process)?.clone())
+    let is_first = config.processes.first().is_some_and(|first| first.name == context.process);
+    Ok((config.process(&context.process)?.clone(), is_first))
 }
 
 fn missing_hint(context: &Context) -> String {

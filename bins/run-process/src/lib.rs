@@ -1,6 +1,7 @@
 //! Runs one process of a job as BPM would, and as PID 1 must.
 
 mod bpm_process;
+mod control;
 mod dirs;
 mod environment;
 mod errand;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use clap::Args;
 use nix::unistd::{Gid, Uid};
 use problem::{Problem, Result};
-use startup::Common;
+use startup::{Common, plain_name};
 use supervisor::{Policy, Signals};
 use vcap::Vcap;
 
@@ -109,12 +110,4 @@ impl Context {
             problems
         })
     }
-}
-
-/// Jobs and processes name files and directories, so they must not lead elsewhere.
-fn plain_name(name: &str) -> std::result::Result<String, String> {
-    if name.is_empty() || name.contains(['/', '\0']) || name == "." || name == ".." {
-        return Err("must be the name of a job or process, not a path".to_owned());
-    }
-    Ok(name.to_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hooks::Script;
 use nix::libc::SIGTERM;
 use nix::unistd::Pid;
 use problem::{Class, Place, Problem, Result};
@@ -11,6 +12,7 @@ use supervisor::{
 };
 
 use crate::Context;
+use crate::control::Control;
 use crate::failures::not_started;
 use crate::logs::Logs;
 use crate::records::Records;
@@ -27,6 +29,8 @@ pub(crate) struct Program {
     pub(crate) log_mode: u32,
     /// Where it is described, for messages.
     pub(crate) described: Option<Place>,
+    /// The job's post-start script, if this process is the one beside which it runs.
+    pub(crate) post_start: Option<Script>,
 }
 
 /// Runs the program until it has ended and nothing that descends from it is left; gives its status.
@@ -39,9 +43,11 @@ pub(crate) fn run(context: &Context, program: Program, records: &mut Records) ->
         limits: None,
     });
     let logs = Logs::open(context, &context.process, program.log_mode)?;
-    let mut running = Running { context, program, logs, records, exit: None, failure: None };
-    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut [])
+    let mut running = Running { context, program, logs, records, state: State::Starting, exit: None, failure: None };
+    let mut control = Control::open(context);
+    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut [&mut control])
         .map_err(|e| Problem::internal("supervising failed").because(e))?;
+    control.close(running.exit);
     running.finish(machine.stop_requested())
 }
 
@@ -56,6 +62,7 @@ struct Running<'a> {
     program: Program,
     logs: Logs,
     records: &'a mut Records,
+    state: State,
     /// How the process ended last.
     exit: Option<Exit>,
     failure: Option<Failure>,
@@ -66,6 +73,7 @@ impl Host for Running<'_> {
         let command = match role {
             Role::Main => Some(&self.program.main),
             Role::Hook => self.program.hook.as_ref(),
+            Role::PostStart => return Ok(self.post_start()),
             _ => None,
         };
         if let (Role::Hook, Some(hook)) = (role, command) {
@@ -75,15 +83,25 @@ impl Host for Running<'_> {
     }
 
     fn started(&mut self, role: Role, pid: Pid) {
-        if role == Role::Main {
-            (self.exit, self.failure) = (None, None);
-            self.records.started(pid);
+        match (role, &self.program.post_start) {
+            (Role::Main, _) => {
+                (self.exit, self.failure) = (None, None);
+                self.records.started(pid);
+            }
+            (Role::PostStart, Some(script)) => {
+                self.records.note("post-start", json!({"script": script.path().display().to_string()}));
+                script.started();
+            }
+            _ => {}
         }
     }
 
     fn ended(&mut self, end: End) -> Event {
         match (end.role, &end.result) {
-            (Role::Main, Ok(exit)) => self.exit = Some(*exit),
+            (Role::Main, Ok(exit)) => {
+                self.exit = Some(*exit);
+                self.records.gone();
+            }
             (Role::Main, Err(error)) => {
                 let problem = not_started(Path::new(&self.program.main.program), error);
                 let problem = Problem { place: self.program.described.clone(), ..problem };
@@ -91,20 +109,55 @@ impl Host for Running<'_> {
             }
             (Role::Hook, Ok(exit)) if exit.is_success() => {}
             (Role::Hook, result) => self.hook_failed(result),
+            (Role::PostStart, result) => self.post_start_ended(result),
             _ => {}
         }
         end.event()
     }
 
     fn changed(&mut self, status: &Status) {
+        self.state = status.state;
         match status.state {
-            State::Ending if status.pid.is_some() => self.records.note("stopping", json!({})),
+            State::Ending | State::Stopping if status.pid.is_some() => self.records.note("stopping", json!({})),
+            State::Stopped => self.records.stopped(self.exit),
             _ => {}
         }
     }
 }
 
 impl Running<'_> {
+    /// BOSH: the script runs once all is started, not whenever a process is started again.
+    fn post_start(&self) -> Option<Task> {
+        let script = self.program.post_start.as_ref().filter(|script| !script.has_succeeded())?;
+        // Its failure is not the process'.
+        let failed = |problems| {
+            startup::finish(self.context.explain::<u8>(Err(problems)));
+            script.ended(Exit::Code(Class::Internal.exit_code()));
+        };
+        script.task("[post-start] ").map_err(failed).ok()
+    }
+
+    fn post_start_ended(&mut self, result: &std::result::Result<Exit, SpawnError>) {
+        let Some(script) = &self.program.post_start else { return };
+        let exit = result.as_ref().map_or_else(|error| Exit::Code(error.status()), |exit| *exit);
+        script.ended(exit);
+        self.records.note("post-start-ended", json!({"status": exit.status()}));
+        // One that is stopped together with its process is not a failure that somebody has to see to.
+        if !exit.is_success() && self.state == State::Running {
+            let log = script.stderr_log();
+            let problem = Problem::internal("post-start failed, so that it does not become ready");
+            let problem = match result {
+                Ok(exit) => problem.because(exit),
+                Err(error) => {
+                    let reason = not_started(script.path(), error);
+                    reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
+                }
+            };
+            let problem = problem.hint(format!("the process goes on; see {}", log.display()));
+            startup::finish(self.context.explain::<u8>(Err(problem.into())));
+        }
+    }
+
     fn hook_failed(&mut self, result: &std::result::Result<Exit, SpawnError>) {
         let hook = self.program.hook.as_ref().map_or(Path::new(""), |hook| Path::new(&hook.program));
         let mut problem = Problem::internal("prestart hook failed");
@@ -124,7 +177,7 @@ impl Running<'_> {
     fn finish(self, asked: bool) -> Result<u8> {
         let Running { context, records, exit, failure, .. } = self;
         match (exit, failure) {
-            (None, Some(Failure { problem, status })) if !asked => {
+            (_, Some(Failure { problem, status })) if !asked => {
                 records.failed(&problem.to_string(), status);
                 startup::finish(context.explain::<u8>(Err(problem.into())));
                 Ok(status)

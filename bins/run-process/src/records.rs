@@ -40,14 +40,17 @@ impl Records {
         ensure_dir(&state, 0o755, root)?;
         let pid_file = run.join(format!("{}.pid", context.process));
         let lock = lock(run.join(format!("{}.lock", context.process)), &pid_file)?;
-        Ok(Records {
+        let records = Records {
             pid_file,
             state_file: state.join(format!("{}.state", context.process)),
             journal: open_log(&context.log_dir().join("bpm.log"), 0o600, context.owner)?,
             about: (context.job.clone(), context.process.clone()),
             pid: None,
             _lock: lock,
-        })
+        };
+        // What a killed predecessor left is the id of nobody, or by now of somebody else.
+        records.remove_pid_file();
+        Ok(records)
     }
 
     /// A line of BPM's own log, in its format.
@@ -79,13 +82,23 @@ impl Records {
         warn_of(pid_file);
     }
 
+    /// The process is gone; what it left behind may still be.
+    pub(crate) fn gone(&mut self) {
+        self.remove_pid_file();
+    }
+
+    /// The process was stopped by a request, and may be started again by another; it ended this way, if it ever ran.
+    pub(crate) fn stopped(&mut self, exit: Option<Exit>) {
+        self.note("stopped", json!({"status": exit.map(Exit::status)}));
+        self.write_state(State::Stopped, exit.map(Exit::status), exit.and_then(Exit::signal));
+    }
+
     /// The process is over: it ended this way, having been asked to or not.
     pub(crate) fn ended(&mut self, exit: Exit, asked: bool) {
         self.note("ended", json!({"status": exit.status()}));
         self.remove_pid_file();
-        let signal = if let Exit::Signal(n) = exit { Some(n) } else { None };
         let state = if asked || exit.is_success() { State::Exited } else { State::Crashed };
-        self.write_state(state, Some(exit.status()), signal);
+        self.write_state(state, Some(exit.status()), exit.signal());
     }
 
     /// The process never ran; `run-process` exits with `status`.

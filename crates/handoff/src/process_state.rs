@@ -27,6 +27,8 @@ pub struct ProcessState {
 pub enum State {
     /// It runs.
     Running,
+    /// A request stopped it; its supervisor waits for another to start it again.
+    Stopped,
     /// It ended well: with 0, or because it was asked to stop.
     Exited,
     /// It ended by itself and not with 0, or could not be started.

@@ -1,26 +1,16 @@
 //! The lifecycle scripts of an instance's jobs, run as BOSH's agent does: all of one name at once, as the user that runs
 //! this (root in a pod), with nothing but `PATH` in the environment; what they print goes to their own log files.
 
-mod record;
+mod script;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use nix::unistd::{Gid, Uid};
 use problem::{Problem, Problems, Result};
-use record::Record;
-use supervisor::{Command, Echo, Exit, Notice, Policy, ResourceLimits, Signals, SpawnError, Task, Tee};
+pub use script::Script;
+use supervisor::{Exit, Notice, Policy, Signals, SpawnError};
 use vcap::Vcap;
-use vcap::log_file::open_log;
-use vcap::own_dir::ensure_dir;
-
-/// What BOSH's agent gives a script as environment.
-const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
-/// BOSH's agent: of a log directory that it has to make itself.
-const LOG_DIR_MODE: u32 = 0o750;
-/// BOSH's agent: of a script's log files.
-const LOG_MODE: u32 = 0o640;
 
 /// What every verb that runs lifecycle scripts is told.
 #[derive(Debug, Args)]
@@ -46,138 +36,78 @@ pub fn run(script: &'static str, options: HookOptions, root: &Path) -> Result<u8
         quit_timeout: Duration::from_millis(options.quit_timeout_ms),
         ..Policy::default()
     };
-    Hook { script, jobs: options.job, policy }.run(root)
+    let signals =
+        Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
+    let vcap = Vcap::under(root);
+    let group = vcap::owner::vcap_ids(root).1;
+    let scripts: Vec<Script> =
+        jobs(&vcap, &options.job)?.iter().filter_map(|job| Script::of_job(&vcap, job, script, group)).collect();
+    if scripts.is_empty() {
+        return Ok(0);
+    }
+    let tasks = prepare(&scripts)?;
+    scripts.iter().for_each(Script::started);
+    let notify = &mut |notice| {
+        if let Notice::Exited(number, exit) = notice {
+            scripts[number].ended(exit);
+        }
+    };
+    let outcome = supervisor::run(&signals, tasks, policy, notify)
+        .map_err(|e| Problem::internal("supervising failed").because(e))?;
+    for (script, result) in scripts.iter().zip(&outcome.results) {
+        if let Err(error) = result {
+            script.ended(Exit::Code(error.status()));
+        }
+    }
+    report(script, &scripts, &outcome.results)
 }
 
-/// Scripts to be run.
-#[derive(Debug)]
-struct Hook {
-    script: &'static str,
-    /// Of these jobs only; of all where it is empty.
-    jobs: Vec<String>,
-    /// How they are stopped on TERM.
-    policy: Policy,
+/// The rendered jobs of these names; all of them if there are none.
+fn jobs(vcap: &Vcap, wanted: &[String]) -> Result<Vec<String>> {
+    let mut rendered = vcap.rendered_jobs()?;
+    let problem = |job: &&String| {
+        Problem::input(format!("job \"{job}\" is not rendered"))
+            .hint(format!("rendered are the jobs: {}", rendered.join(", ")))
+    };
+    let unknown: Vec<&String> = wanted.iter().filter(|job| !rendered.contains(job)).collect();
+    Problems::check(unknown.iter().map(problem).collect())?;
+    rendered.retain(|job| wanted.is_empty() || wanted.contains(job));
+    Ok(rendered)
 }
 
-impl Hook {
-    fn run(&self, root: &Path) -> Result<u8> {
-        let signals =
-            Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
-        let place = Place { vcap: Vcap::under(root), owner: (Uid::from_raw(0), vcap::owner::vcap_ids(root).1) };
-        let jobs = self.jobs_with_script(&place.vcap)?;
-        if jobs.is_empty() {
-            return Ok(0);
+/// Everything that can fail is done for all scripts before the first one runs.
+fn prepare(scripts: &[Script]) -> Result<Vec<supervisor::Task>> {
+    let mut tasks = Vec::new();
+    let mut problems = Vec::new();
+    for script in scripts {
+        match script.task(&format!("[{}] ", script.job())) {
+            Ok(task) => tasks.push(task),
+            Err(e) => problems.extend(Problems::into_vec(e)),
         }
-        let (tasks, mut records) = self.prepare(&place, &jobs)?;
-        records.iter_mut().for_each(Record::started);
-        let notify = &mut |notice| {
-            if let Notice::Exited(number, exit) = notice {
-                records[number].ended(exit);
-            }
-        };
-        let outcome = supervisor::run(&signals, tasks, self.policy.clone(), notify)
-            .map_err(|e| Problem::internal("supervising failed").because(e))?;
-        for (record, result) in records.iter_mut().zip(&outcome.results) {
-            if let Err(error) = result {
-                record.ended(Exit::Code(error.status()));
-            }
-        }
-        self.report(&place.vcap, &jobs, &outcome.results)
     }
+    Problems::check(problems)?;
+    Ok(tasks)
+}
 
-    /// BOSH's agent: what counts is that the script exists, not that it can be executed.
-    fn jobs_with_script(&self, vcap: &Vcap) -> Result<Vec<String>> {
-        let rendered = vcap.rendered_jobs()?;
-        let unknown = self.jobs.iter().filter(|job| !rendered.contains(job));
-        let problem = |job: &String| {
-            Problem::input(format!("job \"{job}\" is not rendered"))
-                .hint(format!("rendered are the jobs: {}", rendered.join(", ")))
-        };
-        Problems::check(unknown.map(problem).collect())?;
-        let wanted = |job: &String| self.jobs.is_empty() || self.jobs.contains(job);
-        Ok(rendered.iter().filter(|job| wanted(job) && self.path(vcap, job).exists()).cloned().collect())
+/// BOSH's agent's own summary, with the reason for each job.
+fn report(name: &str, scripts: &[Script], results: &[std::result::Result<Exit, SpawnError>]) -> Result<u8> {
+    let succeeded = |result: &std::result::Result<Exit, SpawnError>| matches!(result, Ok(exit) if exit.is_success());
+    let (passed, failed): (Vec<_>, Vec<_>) = scripts.iter().zip(results).partition(|(_, result)| succeeded(result));
+    if failed.is_empty() {
+        return Ok(0);
     }
-
-    fn path(&self, vcap: &Vcap, job: &str) -> PathBuf {
-        vcap.job(job).join("bin").join(self.script)
+    let names = |some: &[(&Script, _)]| some.iter().map(|(script, _)| script.job()).collect::<Vec<_>>().join(", ");
+    let counts = format!("{} of {} {name} scripts failed.", failed.len(), scripts.len());
+    let mut message = format!("{counts} Failed Jobs: {}.", names(&failed));
+    if !passed.is_empty() {
+        message += &format!(" Successful Jobs: {}.", names(&passed));
     }
-
-    /// Everything that can fail is done for all scripts before the first one runs.
-    fn prepare(&self, place: &Place, jobs: &[String]) -> Result<(Vec<Task>, Vec<Record>)> {
-        let mut tasks = Vec::new();
-        let mut records = Vec::new();
-        let mut problems = Vec::new();
-        for job in jobs {
-            match self.task(place, job).and_then(|task| Ok((task, Record::open(&place.vcap, job, self.script)?))) {
-                Ok((task, record)) => {
-                    tasks.push(task);
-                    records.push(record);
-                }
-                Err(e) => problems.extend(Problems::into_vec(e)),
-            }
-        }
-        Problems::check(problems)?;
-        Ok((tasks, records))
-    }
-
-    fn task(&self, place: &Place, job: &str) -> Result<Task> {
-        let dir = place.vcap.log(job);
-        if !dir.exists() {
-            ensure_dir(&dir, LOG_DIR_MODE, place.owner)?;
-        }
-        let log = |stream| open_log(&dir.join(format!("{}.{stream}.log", self.script)), LOG_MODE, place.owner);
-        let tee = |stream, echo: Option<Echo>| {
-            let echo = echo.map(|echo| echo.with_prefix(format!("[{job}] ")));
-            log(stream).map(|file| Tee { file: Some(file), echo, capture: 0 })
-        };
-        Ok(Task {
-            command: Command {
-                program: self.path(&place.vcap, job).into(),
-                args: Vec::new(),
-                env: vec![("PATH".into(), PATH.into())],
-                dir: None,
-                identity: None,
-                no_new_privileges: false,
-                limits: ResourceLimits::default(),
-            },
-            stdout: tee("stdout", Echo::stdout())?,
-            stderr: tee("stderr", Echo::stderr())?,
+    let because = |problem: Problem, (script, result): (&Script, &std::result::Result<Exit, SpawnError>)| {
+        let job = script.job();
+        problem.because(match result {
+            Ok(exit) => format!("{job}: {exit}; see {}", script.stderr_log().display()),
+            Err(e) => format!("{job}: cannot {} bin/{name}: {}", e.doing, e.error),
         })
-    }
-
-    /// BOSH's agent's own summary, with the reason for each job.
-    fn report(&self, vcap: &Vcap, jobs: &[String], results: &[std::result::Result<Exit, SpawnError>]) -> Result<u8> {
-        let script = self.script;
-        let all = || jobs.iter().map(String::as_str).zip(results);
-        let failed: Vec<_> = all().filter(|(_, result)| !succeeded(result)).collect();
-        if failed.is_empty() {
-            return Ok(0);
-        }
-        let names = failed.iter().map(|(job, _)| *job).collect::<Vec<_>>().join(", ");
-        let mut message = format!("{} of {} {script} scripts failed. Failed Jobs: {names}.", failed.len(), jobs.len());
-        let passed: Vec<_> = all().filter(|(_, result)| succeeded(result)).map(|(job, _)| job).collect();
-        if !passed.is_empty() {
-            message += &format!(" Successful Jobs: {}.", passed.join(", "));
-        }
-        let mut problem = Problem::internal(message);
-        for (job, result) in failed {
-            problem = match result {
-                Ok(exit) => {
-                    problem.because(format!("{job}: {exit}; see {}/{script}.stderr.log", vcap.log(job).display()))
-                }
-                Err(e) => problem.because(format!("{job}: cannot {} bin/{script}: {}", e.doing, e.error)),
-            };
-        }
-        Err(problem.into())
-    }
-}
-
-/// Where the scripts run, and who their logs belong to.
-struct Place {
-    vcap: Vcap,
-    owner: (Uid, Gid),
-}
-
-fn succeeded(result: &std::result::Result<Exit, SpawnError>) -> bool {
-    matches!(result, Ok(exit) if exit.is_success())
+    };
+    Err(failed.into_iter().fold(Problem::internal(message), because).into())
 }
