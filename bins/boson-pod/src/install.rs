@@ -31,7 +31,7 @@ pub(crate) struct Options {
 
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
-    let default = Vcap::under(&common.root).all_releases().join(".boson/bin");
+    let default = Vcap::under(&common.root).installed();
     let dir = options.to.unwrap_or(default);
     fs::create_dir_all(&dir).io("create", &dir)?;
     let program = dir.join(crate::NAME);

@@ -11,6 +11,9 @@ pub struct Vcap {
 }
 
 impl Vcap {
+    /// Among the jobs, what holds BPM's command: `bpm/bin/bpm`, which is boson's own.
+    pub const BPM: &str = "bpm";
+
     /// The `/var/vcap` below `root` (`/` in a pod).
     pub fn under(root: &Path) -> Self {
         Vcap { base: root.join("var/vcap") }
@@ -86,7 +89,13 @@ impl Vcap {
         self.base.join("store").join(job)
     }
 
-    /// The names of the rendered jobs, sorted. A link whose job went away and hidden entries are none.
+    /// Where boson's executables are installed for the containers of a pod: `/var/vcap/all-releases/.boson/bin`.
+    pub fn installed(&self) -> PathBuf {
+        self.all_releases().join(".boson/bin")
+    }
+
+    /// The names of the rendered jobs, sorted. A link whose job went away and hidden entries are none, nor is
+    /// [`BPM`](Self::BPM).
     pub fn rendered_jobs(&self) -> Result<Vec<String>> {
         let jobs = self.jobs();
         let entries = match std::fs::read_dir(&jobs) {
@@ -100,7 +109,7 @@ impl Vcap {
         for entry in entries {
             let entry = entry.io("read", &jobs)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if !name.starts_with('.') && entry.path().is_dir() {
+            if !name.starts_with('.') && name != Self::BPM && entry.path().is_dir() {
                 names.push(name);
             }
         }
