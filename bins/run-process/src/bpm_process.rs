@@ -24,6 +24,9 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
     // The script is the job's: of several processes, one runs it.
     program.post_start = is_first.then(|| post_start(context)).flatten();
     let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
+    if let Some(script) = program.post_start.as_ref().filter(|script| !script.has_succeeded()) {
+        script.waiting();
+    }
     let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct HookState {
     /// What the script is doing.
     pub state: State,
-    /// What it exited with, or 128 + the signal that ended it; absent while it runs.
+    /// What it exited with, or 128 + the signal that ended it; absent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
     /// Since when, in seconds since 1970.
@@ -20,6 +20,8 @@ pub struct HookState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
+    /// It will be run as soon as the process runs.
+    Waiting,
     /// It runs.
     Running,
     /// It ended with 0.

@@ -69,7 +69,8 @@ fn jobs(vcap: &Vcap, wanted: &[String]) -> Result<Vec<String>> {
         Problem::input(format!("job \"{job}\" is not rendered"))
             .hint(format!("rendered are the jobs: {}", rendered.join(", ")))
     };
-    let unknown: Vec<&String> = wanted.iter().filter(|job| !rendered.contains(job)).collect();
+    // The job bpm has nothing but boson's command.
+    let unknown: Vec<&String> = wanted.iter().filter(|job| !rendered.contains(job) && *job != Vcap::BPM).collect();
     Problems::check(unknown.iter().map(problem).collect())?;
     rendered.retain(|job| wanted.is_empty() || wanted.contains(job));
     Ok(rendered)

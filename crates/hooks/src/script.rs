@@ -74,7 +74,6 @@ impl Script {
         if !self.log_dir.exists() {
             ensure_dir(&self.log_dir, LOG_DIR_MODE, self.owner)?;
         }
-        ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0)))?;
         let tee = |stream, echo: Option<Echo>| -> Result<Tee> {
             let file = open_log(&self.log(stream), LOG_MODE, self.owner)?;
             Ok(Tee { file: Some(file), echo: echo.map(|echo| echo.with_prefix(prefix)), capture: 0 })
@@ -92,6 +91,11 @@ impl Script {
             stdout: tee("stdout", Echo::stdout())?,
             stderr: tee("stderr", Echo::stderr())?,
         })
+    }
+
+    /// Records that it is going to be run.
+    pub fn waiting(&self) {
+        self.record(State::Waiting, None);
     }
 
     /// Records that it runs.
@@ -115,7 +119,8 @@ impl Script {
     fn record(&self, state: State, exit_code: Option<u8>) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let document = HookState { state, exit_code, since };
-        if let Err(problems) = write_file(&self.state_file, document.encode().as_bytes(), 0o644) {
+        let made = ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0)));
+        if let Err(problems) = made.and_then(|()| write_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
             tracing::warn!("{problems}");
         }
     }

@@ -4,5 +4,6 @@
 mod bad_input;
 mod deployment;
 mod life;
+mod scripts;
 
 use deployment::Machine;
