@@ -78,8 +78,16 @@ fn tasks(vcap: &Vcap, jobs: &[String], root: &Path) -> Result<Vec<Task>> {
             let prefix = format!("[{job}] ");
             Ok(Task {
                 command: command(vcap, job),
-                stdout: Tee { file: Some(open("stdout")?), echo: Echo::stdout().map(|e| e.with_prefix(&prefix)) },
-                stderr: Tee { file: Some(open("stderr")?), echo: Echo::stderr().map(|e| e.with_prefix(&prefix)) },
+                stdout: Tee {
+                    file: Some(open("stdout")?),
+                    echo: Echo::stdout().map(|e| e.with_prefix(&prefix)),
+                    capture: 0,
+                },
+                stderr: Tee {
+                    file: Some(open("stderr")?),
+                    echo: Echo::stderr().map(|e| e.with_prefix(&prefix)),
+                    capture: 0,
+                },
             })
         };
         match prepare() {

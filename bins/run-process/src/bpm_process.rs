@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
 use nix::libc::{SIGINT, SIGTERM};
 use problem::{IoContext, Place, Problem, Problems, Result};
-use supervisor::{Capability, Command, Exit, Identity, Policy, Privileges, ResourceLimits};
+use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimits};
 
-use crate::execute::{Logs, execute, execute_recorded, not_started};
+use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, dirs, environment};
+use crate::{Context, dirs, environment, process};
 
 /// BPM: only the process' user reads what it prints.
 const LOG_MODE: u32 = 0o600;
@@ -19,59 +19,40 @@ const LOG_MODE: u32 = 0o600;
 pub(crate) fn run(context: &Context) -> Result<u8> {
     // What is wrong with the input is told before anything is touched.
     let config = context.explain(read_config(context))?;
-    let command = context.explain(command(context, &config))?;
+    let program = context.explain(program(context, &config))?;
     let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
-    let result = context.explain(start(context, &config, command, &mut records));
+    let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());
     }
     result
 }
 
-fn start(context: &Context, config: &ProcessConfig, command: Command, records: &mut Records) -> Result<u8> {
-    let logs = Logs::open(context, &context.process, LOG_MODE)?;
-    if let Some(hooks) = &config.hooks
-        && pre_start(context, hooks, &command, &logs, records)?
-    {
-        // Asked to stop before there was a process: as if it had been stopped at once.
-        records.ended(Exit::Signal(SIGTERM), true);
-        return Ok(Exit::Signal(SIGTERM).status());
-    }
+fn program(context: &Context, config: &ProcessConfig) -> Result<Program> {
+    let main = command(context, config)?;
     let stop_signal = match config.shutdown_signal {
         ShutdownSignal::Term => SIGTERM,
         ShutdownSignal::Int => SIGINT,
     };
-    let policy = Policy { stop_signal, ..context.policy.clone() };
-    execute_recorded(context, command, &logs, &policy, records, Some(Place::file(config_path(context))))
+    Ok(Program {
+        hook: config.hooks.as_ref().map(|hooks| hook(hooks, &main)),
+        main,
+        policy: Policy { stop_signal, ..context.policy.clone() },
+        log_mode: LOG_MODE,
+        described: Some(Place::file(config_path(context))),
+    })
 }
 
-/// Runs the hook as BPM does: by itself, not as vcap, with the process' environment and logs. Whether a stop was requested.
-fn pre_start(context: &Context, hooks: &Hooks, command: &Command, logs: &Logs, records: &mut Records) -> Result<bool> {
-    records.note("pre-start", serde_json::json!({"hook": hooks.pre_start}));
-    let hook = Command {
+/// The hook as BPM runs it: by itself, not as vcap, with the process' environment and logs.
+fn hook(hooks: &Hooks, main: &Command) -> Command {
+    Command {
         program: hooks.pre_start.clone().into(),
         args: Vec::new(),
-        env: command.env.clone(),
+        env: main.env.clone(),
         dir: None,
         identity: None,
         no_new_privileges: false,
         limits: ResourceLimits::default(),
-    };
-    let ended = execute(context, hook, logs, &context.policy, &mut |_| {})?;
-    let failed = || Problem::internal("prestart hook failed").at(Place::file(config_path(context)));
-    match ended.result {
-        _ if ended.stop_requested => Ok(true),
-        Ok(exit) if exit.is_success() => Ok(false),
-        Ok(exit) => Err(failed().because(format!("{}: {exit}", hooks.pre_start)).into()),
-        Err(error) => {
-            let reason = not_started(hooks.pre_start.as_ref(), &error);
-            let problem = reason.causes.iter().fold(failed().because(&reason.message), Problem::because);
-            Err(match reason.hint {
-                Some(hint) => problem.hint(hint),
-                None => problem,
-            }
-            .into())
-        }
     }
 }
 

@@ -4,7 +4,9 @@ mod bpm_process;
 mod dirs;
 mod environment;
 mod errand;
-mod execute;
+mod failures;
+mod logs;
+mod process;
 mod records;
 
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getpid};
 
 use crate::exit::Exit;
@@ -40,6 +40,12 @@ pub fn reap() -> io::Result<Reaped> {
     }
 }
 
+/// Whether there is no child, not even one that has ended and was not reaped.
+pub fn is_childless() -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT | WaitPidFlag::__WALL;
+    matches!(waitid(Id::All, flags), Err(Errno::ECHILD))
+}
+
 /// Sends a signal, real-time ones included; a process that is gone is no failure.
 pub fn send(pid: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: kill touches no memory of this process.
@@ -47,7 +53,7 @@ pub fn send(pid: Pid, signal: i32) -> io::Result<()> {
 }
 
 /// Sends a signal to a process group; one that is gone is no failure.
-fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
+pub fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: kill touches no memory of this process.
     tolerate(unsafe { libc::kill(-leader.as_raw(), signal) })
 }

@@ -1,0 +1,140 @@
+//! Running one program of a job to its end, with its output teed and its life recorded.
+
+use std::path::Path;
+
+use nix::libc::SIGTERM;
+use nix::unistd::Pid;
+use problem::{Class, Place, Problem, Result};
+use serde_json::json;
+use supervisor::{
+    Command, End, Event, Exit, Host, Life, Machine as _, Plan, Policy, Role, SpawnError, State, Status, Task,
+};
+
+use crate::Context;
+use crate::failures::not_started;
+use crate::logs::Logs;
+use crate::records::Records;
+
+/// What is to be run, and how.
+pub(crate) struct Program {
+    /// The process itself.
+    pub(crate) main: Command,
+    /// BPM's hook, before each start.
+    pub(crate) hook: Option<Command>,
+    /// How the process is stopped.
+    pub(crate) policy: Policy,
+    /// The mode of its log files.
+    pub(crate) log_mode: u32,
+    /// Where it is described, for messages.
+    pub(crate) described: Option<Place>,
+}
+
+/// Runs the program until it has ended and nothing that descends from it is left; gives its status.
+pub(crate) fn run(context: &Context, program: Program, records: &mut Records) -> Result<u8> {
+    let mut machine = Life::new(Plan {
+        policy: program.policy.clone(),
+        hook: program.hook.is_some(),
+        scripts: false,
+        window: std::time::Duration::ZERO,
+        limits: None,
+    });
+    let logs = Logs::open(context, &context.process, program.log_mode)?;
+    let mut running = Running { context, program, logs, records, exit: None, failure: None };
+    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut [])
+        .map_err(|e| Problem::internal("supervising failed").because(e))?;
+    running.finish(machine.stop_requested())
+}
+
+/// Why the process never ran, and what `run-process` exits with therefore.
+struct Failure {
+    problem: Problem,
+    status: u8,
+}
+
+struct Running<'a> {
+    context: &'a Context,
+    program: Program,
+    logs: Logs,
+    records: &'a mut Records,
+    /// How the process ended last.
+    exit: Option<Exit>,
+    failure: Option<Failure>,
+}
+
+impl Host for Running<'_> {
+    fn task(&mut self, role: Role) -> std::result::Result<Option<Task>, SpawnError> {
+        let command = match role {
+            Role::Main => Some(&self.program.main),
+            Role::Hook => self.program.hook.as_ref(),
+            _ => None,
+        };
+        if let (Role::Hook, Some(hook)) = (role, command) {
+            self.records.note("pre-start", json!({"hook": hook.program.display().to_string()}));
+        }
+        command.map(|command| self.logs.task(command.clone())).transpose()
+    }
+
+    fn started(&mut self, role: Role, pid: Pid) {
+        if role == Role::Main {
+            (self.exit, self.failure) = (None, None);
+            self.records.started(pid);
+        }
+    }
+
+    fn ended(&mut self, end: End) -> Event {
+        match (end.role, &end.result) {
+            (Role::Main, Ok(exit)) => self.exit = Some(*exit),
+            (Role::Main, Err(error)) => {
+                let problem = not_started(Path::new(&self.program.main.program), error);
+                let problem = Problem { place: self.program.described.clone(), ..problem };
+                self.failure = Some(Failure { problem, status: error.status() });
+            }
+            (Role::Hook, Ok(exit)) if exit.is_success() => {}
+            (Role::Hook, result) => self.hook_failed(result),
+            _ => {}
+        }
+        end.event()
+    }
+
+    fn changed(&mut self, status: &Status) {
+        match status.state {
+            State::Ending if status.pid.is_some() => self.records.note("stopping", json!({})),
+            _ => {}
+        }
+    }
+}
+
+impl Running<'_> {
+    fn hook_failed(&mut self, result: &std::result::Result<Exit, SpawnError>) {
+        let hook = self.program.hook.as_ref().map_or(Path::new(""), |hook| Path::new(&hook.program));
+        let mut problem = Problem::internal("prestart hook failed");
+        problem.place.clone_from(&self.program.described);
+        let problem = match result {
+            Ok(exit) => problem.because(format!("{}: {exit}", hook.display())),
+            Err(error) => {
+                let reason = not_started(hook, error);
+                let problem = reason.causes.iter().fold(problem.because(&reason.message), Problem::because);
+                Problem { hint: reason.hint, ..problem }
+            }
+        };
+        self.failure = Some(Failure { problem, status: Class::Internal.exit_code() });
+    }
+
+    /// The status of `run-process`, recorded.
+    fn finish(self, asked: bool) -> Result<u8> {
+        let Running { context, records, exit, failure, .. } = self;
+        match (exit, failure) {
+            (None, Some(Failure { problem, status })) if !asked => {
+                records.failed(&problem.to_string(), status);
+                startup::finish(context.explain::<u8>(Err(problem.into())));
+                Ok(status)
+            }
+            // Asked to stop before there was a process: as if it had been stopped at once.
+            (exit, _) => {
+                let exit = exit.unwrap_or(Exit::Signal(SIGTERM));
+                records.ended(exit, asked);
+                Ok(exit.status())
+            }
+        }
+    }
+}
