@@ -10,7 +10,7 @@ use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimi
 
 use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, dirs, environment, process};
+use crate::{Context, container, dirs, environment, process};
 
 /// BPM: only the process' user reads what it prints.
 const LOG_MODE: u32 = 0o600;
@@ -19,7 +19,9 @@ const LOG_MODE: u32 = 0o600;
 pub(crate) fn run(context: &Context) -> Result<u8> {
     // What is wrong with the input is told before anything is touched.
     let config = context.explain(read_config(context))?;
-    let program = context.explain(program(context, &config))?;
+    let described = Place::file(config_path(context));
+    let program = context.explain(program(context, &config, &described))?;
+    context.explain(container::check(context, &config, &described))?;
     let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
     let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
@@ -28,7 +30,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
     result
 }
 
-fn program(context: &Context, config: &ProcessConfig) -> Result<Program> {
+fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Program> {
     let main = command(context, config)?;
     let stop_signal = match config.shutdown_signal {
         ShutdownSignal::Term => SIGTERM,
@@ -39,7 +41,8 @@ fn program(context: &Context, config: &ProcessConfig) -> Result<Program> {
         main,
         policy: Policy { stop_signal, ..context.policy.clone() },
         log_mode: LOG_MODE,
-        described: Some(Place::file(config_path(context))),
+        described: Some(described.clone()),
+        scripts: true,
     })
 }
 
@@ -83,10 +86,6 @@ fn missing_hint(context: &Context) -> String {
 
 fn command(context: &Context, config: &ProcessConfig) -> Result<Command> {
     let Context { vcap, job, .. } = context;
-    if config.limits.processes.is_some() {
-        // RLIMIT_NPROC counts the user's processes in all containers of the machine, which is not what is meant.
-        tracing::debug!("limits.processes is left to the container's pids limit");
-    }
     Ok(Command {
         program: config.executable.clone().into(),
         args: config.args.iter().map(Into::into).collect(),
@@ -118,7 +117,6 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
         return Ok(None);
     }
     if !privileges.is_root() || !privileges.can_become(uid, gid) {
-        tracing::debug!(%uid, %gid, "cannot become vcap; the process runs as the user that runs run-process");
         return Ok(None);
     }
     Ok(Some(Identity { uid, gid, capabilities }))
