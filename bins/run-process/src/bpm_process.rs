@@ -11,7 +11,7 @@ use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimi
 
 use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, dirs, environment, process};
+use crate::{Context, container, dirs, environment, process};
 
 /// BPM: only the process' user reads what it prints.
 const LOG_MODE: u32 = 0o600;
@@ -20,13 +20,12 @@ const LOG_MODE: u32 = 0o600;
 pub(crate) fn run(context: &Context) -> Result<u8> {
     // What is wrong with the input is told before anything is touched.
     let (config, is_first) = context.explain(read_config(context))?;
-    let mut program = context.explain(program(context, &config))?;
+    let described = Place::file(config_path(context));
+    let mut program = context.explain(program(context, &config, &described))?;
+    context.explain(container::check(context, &config, &described))?;
+    let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
     // The script is the job's: of several processes, one runs it.
     program.post_start = is_first.then(|| post_start(context)).flatten();
-    let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
-    if let Some(script) = program.post_start.as_ref().filter(|script| !script.has_succeeded()) {
-        script.waiting();
-    }
     let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());
@@ -34,7 +33,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
     result
 }
 
-fn program(context: &Context, config: &ProcessConfig) -> Result<Program> {
+fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Program> {
     let main = command(context, config)?;
     let stop_signal = match config.shutdown_signal {
         ShutdownSignal::Term => SIGTERM,
@@ -45,13 +44,19 @@ fn program(context: &Context, config: &ProcessConfig) -> Result<Program> {
         main,
         policy: Policy { stop_signal, ..context.policy.clone() },
         log_mode: LOG_MODE,
-        described: Some(Place::file(config_path(context))),
+        described: Some(described.clone()),
+        scripts: true,
         post_start: None,
     })
 }
 
+/// The job's post-start, recorded as what is to come unless it has succeeded before.
 fn post_start(context: &Context) -> Option<Script> {
-    Script::of_job(&context.vcap, &context.job, "post-start", context.owner.1)
+    let script = Script::of_job(&context.vcap, &context.job, "post-start", context.owner.1)?;
+    if !script.has_succeeded() {
+        script.waiting();
+    }
+    Some(script)
 }
 
 /// The hook as BPM runs it: by itself, not as vcap, with the process' environment and logs.
@@ -95,10 +100,6 @@ fn missing_hint(context: &Context) -> String {
 
 fn command(context: &Context, config: &ProcessConfig) -> Result<Command> {
     let Context { vcap, job, .. } = context;
-    if config.limits.processes.is_some() {
-        // RLIMIT_NPROC counts the user's processes in all containers of the machine, which is not what is meant.
-        tracing::debug!("limits.processes is left to the container's pids limit");
-    }
     Ok(Command {
         program: config.executable.clone().into(),
         args: config.args.iter().map(Into::into).collect(),
@@ -130,7 +131,6 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
         return Ok(None);
     }
     if !privileges.is_root() || !privileges.can_become(uid, gid) {
-        tracing::debug!(%uid, %gid, "cannot become vcap; the process runs as the user that runs run-process");
         return Ok(None);
     }
     Ok(Some(Identity { uid, gid, capabilities }))

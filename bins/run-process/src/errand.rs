@@ -50,5 +50,13 @@ fn program(context: &Context, script: &Path) -> Program {
         no_new_privileges: false,
         limits: ResourceLimits::default(),
     };
-    Program { main, hook: None, policy: context.policy.clone(), log_mode: LOG_MODE, described: None, post_start: None }
+    Program {
+        main,
+        hook: None,
+        policy: context.policy.clone(),
+        log_mode: LOG_MODE,
+        described: None,
+        scripts: false,
+        post_start: None,
+    }
 }

@@ -1,14 +1,20 @@
 //! Runs one process of a job as BPM would, and as PID 1 must.
 
 mod bpm_process;
+mod cgroup;
+mod container;
 mod control;
 mod dirs;
 mod environment;
 mod errand;
 mod failures;
+mod grace;
+mod lock;
 mod logs;
+mod pod;
 mod process;
 mod records;
+mod scripts;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,12 +36,15 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
         hook and then the process: as user vcap if started as root, with the environment that bpm.yml \
         gives and no other. What the process prints goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
         PROCESS.stderr.log, and to stdout and stderr.\n\n\
-        TERM and INT ask the process to stop with its shutdown_signal; QUIT and KILL follow if it does \
-        not. Other signals are passed on to it. Orphans are adopted, and what the process leaves behind is \
-        terminated.",
+        TERM and INT ask it to stop. If all processes of the pod are asked, the pod stops as BOSH stops an \
+        instance: the pre-stop scripts of all jobs, then their drain scripts, and then every process gets its \
+        shutdown_signal, after 15 seconds QUIT, after 2 more KILL; post-stop follows a job's last process. A \
+        process that is asked alone is stopped alone, without scripts. Other signals are passed on to it. \
+        Orphans are adopted, and what the process leaves behind is terminated.",
     after_long_help = "Examples:\n\
         \x20\x20run-process --job nats\n\
         \x20\x20run-process --job cloud_controller_ng --process nginx\n\
+        \x20\x20run-process --job nats --grace 45s\n\
         \x20\x20run-process --errand --job smoke-tests\n\n\
         Exit codes: that of the process, 128 + n if signal n ended it; 126 it cannot be executed; 127 it \
         does not exist; 2 usage; 65 bpm.yml is missing or wrong; 70 the environment does not let it run, \
@@ -51,6 +60,17 @@ pub struct Options {
     /// Run the job's bin/run once, as BOSH runs an errand, instead of a process of its bpm.yml
     #[arg(long, conflicts_with = "process")]
     pub errand: bool,
+    /// How long a stop may take, all of it: scripts, the process, and what is left of it [default: no limit; the process
+    /// itself has BPM's times]
+    #[arg(long, env = "BOSON_GRACE", value_name = "TIME", value_parser = grace::duration)]
+    pub grace: Option<Duration>,
+    /// How long the pod's other processes have to be asked to stop, too, before it is taken for certain that this one is
+    /// stopped alone
+    #[arg(long, env = "BOSON_STOP_WINDOW", value_name = "TIME", default_value = "3s", value_parser = grace::duration)]
+    pub stop_window: Duration,
+    /// Fail if the container cannot give all that bpm.yml asks for, instead of saying so and going on
+    #[arg(long, env = "BOSON_STRICT")]
+    pub strict: bool,
     /// How long the process has to stop before it gets QUIT, in milliseconds
     #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]
     pub stop_timeout_ms: u64,
@@ -73,6 +93,9 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
             quit_timeout: Duration::from_millis(options.quit_timeout_ms),
             ..Policy::default()
         },
+        strict: options.strict,
+        grace: options.grace,
+        stop_window: options.stop_window,
         signals,
         job: options.job,
         process: if options.errand { errand::NAME.to_owned() } else { process },
@@ -86,6 +109,12 @@ struct Context {
     /// User and group vcap.
     owner: (Uid, Gid),
     policy: Policy,
+    /// Whether what the container cannot give is an error.
+    strict: bool,
+    /// What a stop has to fit into.
+    grace: Option<Duration>,
+    /// How long the other processes have to be asked to stop, too.
+    stop_window: Duration,
     signals: Signals,
     job: String,
     process: String,
@@ -95,6 +124,11 @@ impl Context {
     /// Which process a message is about.
     fn subject(&self) -> String {
         format!("job \"{}\", process \"{}\"", self.job, self.process)
+    }
+
+    /// Where the processes of the pod keep their states: `/var/vcap/sys/run/boson`.
+    fn states(&self) -> PathBuf {
+        self.vcap.base().join("sys/run/boson")
     }
 
     fn log_dir(&self) -> PathBuf {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 
+use nix::unistd::{Gid, Uid};
 use problem::Result;
 use supervisor::{Command, Echo, SpawnError, Task, Tee};
 use vcap::log_file::open_log;
@@ -17,8 +18,8 @@ pub(crate) struct Logs {
 
 impl Logs {
     /// Opens `<name>.stdout.log` and `<name>.stderr.log` in the job's log directory.
-    pub(crate) fn open(context: &Context, name: &str, mode: u32) -> Result<Logs> {
-        let open = |stream| open_log(&context.log_dir().join(format!("{name}.{stream}.log")), mode, context.owner);
+    pub(crate) fn open(context: &Context, name: &str, mode: u32, owner: (Uid, Gid)) -> Result<Logs> {
+        let open = |stream| open_log(&context.log_dir().join(format!("{name}.{stream}.log")), mode, owner);
         Ok(Logs { stdout: open("stdout")?, stderr: open("stderr")? })
     }
 

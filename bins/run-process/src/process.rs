@@ -8,14 +8,15 @@ use nix::unistd::Pid;
 use problem::{Class, Place, Problem, Result};
 use serde_json::json;
 use supervisor::{
-    Command, End, Event, Exit, Host, Life, Machine as _, Plan, Policy, Role, SpawnError, State, Status, Task,
+    Command, End, Event, Exit, Host, Life, Machine as _, Plan, Policy, Progress, Role, SpawnError, State, Status, Task,
 };
 
-use crate::Context;
 use crate::control::Control;
 use crate::failures::not_started;
 use crate::logs::Logs;
+use crate::pod::Others;
 use crate::records::Records;
+use crate::{Context, grace, scripts};
 
 /// What is to be run, and how.
 pub(crate) struct Program {
@@ -29,23 +30,31 @@ pub(crate) struct Program {
     pub(crate) log_mode: u32,
     /// Where it is described, for messages.
     pub(crate) described: Option<Place>,
+    /// Whether the job's scripts run when the pod stops.
+    pub(crate) scripts: bool,
     /// The job's post-start script, if this process is the one beside which it runs.
     pub(crate) post_start: Option<Script>,
 }
 
 /// Runs the program until it has ended and nothing that descends from it is left; gives its status.
 pub(crate) fn run(context: &Context, program: Program, records: &mut Records) -> Result<u8> {
+    let scripts = program.scripts;
+    let limits =
+        context.grace.map(|grace| grace::limits(grace, &program.policy, scripts && scripts::exist(&context.vcap)));
+    let longest_window = limits.map_or(context.stop_window, |limits| limits.total / 10);
     let mut machine = Life::new(Plan {
         policy: program.policy.clone(),
         hook: program.hook.is_some(),
-        scripts: false,
-        window: std::time::Duration::ZERO,
-        limits: None,
+        scripts,
+        window: context.stop_window.min(longest_window),
+        limits,
     });
-    let logs = Logs::open(context, &context.process, program.log_mode)?;
-    let mut running = Running { context, program, logs, records, state: State::Starting, exit: None, failure: None };
+    let logs = Logs::open(context, &context.process, program.log_mode, context.owner)?;
+    let mut others = Others::new(context);
     let mut control = Control::open(context);
-    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut [&mut control])
+    let mut running =
+        Running { context, program, logs, records, state: State::Starting, exit: None, failure: None, draining: false };
+    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut [&mut others, &mut control])
         .map_err(|e| Problem::internal("supervising failed").because(e))?;
     control.close(running.exit);
     running.finish(machine.stop_requested())
@@ -66,6 +75,8 @@ struct Running<'a> {
     /// How the process ended last.
     exit: Option<Exit>,
     failure: Option<Failure>,
+    /// Whether the drain script was called already.
+    draining: bool,
 }
 
 impl Host for Running<'_> {
@@ -74,7 +85,7 @@ impl Host for Running<'_> {
             Role::Main => Some(&self.program.main),
             Role::Hook => self.program.hook.as_ref(),
             Role::PostStart => return Ok(self.post_start()),
-            _ => None,
+            _ => return self.script(role),
         };
         if let (Role::Hook, Some(hook)) = (role, command) {
             self.records.note("pre-start", json!({"hook": hook.program.display().to_string()}));
@@ -89,7 +100,7 @@ impl Host for Running<'_> {
                 self.records.started(pid);
             }
             (Role::PostStart, Some(script)) => {
-                self.records.note("post-start", json!({"script": script.path().display().to_string()}));
+                self.records.note("post-start", json!({}));
                 script.started();
             }
             _ => {}
@@ -100,7 +111,7 @@ impl Host for Running<'_> {
         match (end.role, &end.result) {
             (Role::Main, Ok(exit)) => {
                 self.exit = Some(*exit);
-                self.records.gone();
+                self.records.stopped(*exit);
             }
             (Role::Main, Err(error)) => {
                 let problem = not_started(Path::new(&self.program.main.program), error);
@@ -110,6 +121,15 @@ impl Host for Running<'_> {
             (Role::Hook, Ok(exit)) if exit.is_success() => {}
             (Role::Hook, result) => self.hook_failed(result),
             (Role::PostStart, result) => self.post_start_ended(result),
+            (Role::Drain, _) => {
+                let (drained, complaint) = scripts::drained(&end);
+                if let Some(complaint) = complaint {
+                    self.complain(Role::Drain, &complaint);
+                }
+                return Event::Drained(drained);
+            }
+            (role, Ok(exit)) if !exit.is_success() => self.complain(role, &exit.to_string()),
+            (role, Err(error)) => self.complain(role, &format!("cannot {} it: {}", error.doing, error.error)),
             _ => {}
         }
         end.event()
@@ -117,11 +137,14 @@ impl Host for Running<'_> {
 
     fn changed(&mut self, status: &Status) {
         self.state = status.state;
-        match status.state {
-            State::Ending | State::Stopping if status.pid.is_some() => self.records.note("stopping", json!({})),
-            State::Stopped => self.records.stopped(self.exit),
-            _ => {}
+        if status.state == State::Ending && status.progress == Progress::Asked {
+            self.records.note("stopping", json!({}));
         }
+        self.records.changed(status);
+    }
+
+    fn claim(&mut self) -> bool {
+        self.records.claim_scripts()
     }
 }
 
@@ -143,19 +166,40 @@ impl Running<'_> {
         script.ended(exit);
         self.records.note("post-start-ended", json!({"status": exit.status()}));
         // One that is stopped together with its process is not a failure that somebody has to see to.
-        if !exit.is_success() && self.state == State::Running {
-            let log = script.stderr_log();
-            let problem = Problem::internal("post-start failed, so that it does not become ready");
-            let problem = match result {
-                Ok(exit) => problem.because(exit),
-                Err(error) => {
-                    let reason = not_started(script.path(), error);
-                    reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
-                }
-            };
-            let problem = problem.hint(format!("the process goes on; see {}", log.display()));
-            startup::finish(self.context.explain::<u8>(Err(problem.into())));
+        if exit.is_success() || self.state != State::Running {
+            return;
         }
+        let problem = Problem::internal("post-start failed, so that it does not become ready");
+        let problem = match result {
+            Ok(exit) => problem.because(exit),
+            Err(error) => {
+                let reason = not_started(script.path(), error);
+                reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
+            }
+        };
+        let problem = problem.hint(format!("the process goes on; see {}", script.stderr_log().display()));
+        startup::finish(self.context.explain::<u8>(Err(problem.into())));
+    }
+
+    fn script(&mut self, role: Role) -> std::result::Result<Option<Task>, SpawnError> {
+        let again = role == Role::Drain && std::mem::replace(&mut self.draining, true);
+        let Some(script) = scripts::script(&self.context.vcap, &self.context.job, role, again) else { return Ok(None) };
+        self.records.note(script.name, json!({}));
+        let owner = scripts::log_owner(self.context.owner);
+        let logs = Logs::open(self.context, script.name, script.log_mode, owner).map_err(|problems| SpawnError {
+            doing: "open the logs of",
+            error: std::io::Error::other(problems.to_string()),
+        })?;
+        let mut task = logs.task(script.command)?;
+        task.stdout.capture = script.answer;
+        Ok(Some(task))
+    }
+
+    /// A script failed. The stop goes on: nobody could do anything about it.
+    fn complain(&mut self, role: Role, why: &str) {
+        let Some(name) = scripts::name(role) else { return };
+        tracing::error!("{}: {name} failed: {why}", self.context.subject());
+        self.records.note(&format!("{name}-failed"), json!({"error": why}));
     }
 
     fn hook_failed(&mut self, result: &std::result::Result<Exit, SpawnError>) {

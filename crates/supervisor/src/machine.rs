@@ -100,7 +100,7 @@ pub struct Pod {
     pub before_pre_stopped: u32,
     /// How many of those that were asked still have their job's drain before them.
     pub before_drained: u32,
-    /// How many of the others are of the same job and have not ended.
+    /// How many of those that were asked are of the same job.
     pub of_the_job: u32,
 }
 

@@ -114,13 +114,14 @@ impl Pump {
         self.waiting.filter(|_| self.holds_back()).map(|since| since + PATIENCE)
     }
 
-    /// Whether there is nothing to come and nothing left.
+    /// Whether there is nothing to come and nothing left, not even to be taken.
     pub(crate) fn is_done(&self) -> bool {
-        self.source.is_none() && self.pending.is_empty()
+        self.source.is_none() && self.pending.is_empty() && self.captured.is_empty()
     }
 
-    /// The beginning of what came.
+    /// The beginning of what came; what comes later is not kept.
     pub(crate) fn take_captured(&mut self) -> Vec<u8> {
+        self.tee.capture = 0;
         std::mem::take(&mut self.captured)
     }
 
@@ -353,6 +354,9 @@ mod tests {
         pump.advance();
         writer.write_all(b"2345").unwrap();
         pump.advance();
+        drop(writer);
+        pump.advance();
+        assert!(!pump.is_done(), "it has not been asked for");
         assert_eq!(pump.take_captured(), b"-123");
     }
 

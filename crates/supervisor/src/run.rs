@@ -212,7 +212,8 @@ impl Running<'_> {
             source.interests(&mut fds);
         }
         let stalls = self.pumps.iter().filter_map(|(_, pump)| pump.deadline());
-        let deadline = self.deadlines.iter().flatten().copied().chain(stalls).min();
+        let of_sources = sources.iter().filter_map(|source| source.deadline());
+        let deadline = self.deadlines.iter().flatten().copied().chain(stalls).chain(of_sources).min();
         match poll(&mut fds, timeout(deadline)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(e.into()),

@@ -16,6 +16,8 @@
 //! }
 //! ```
 
+use std::time::Instant;
+
 use nix::poll::PollFd;
 use nix::unistd::Pid;
 
@@ -46,6 +48,11 @@ pub struct Status {
 pub trait Source {
     /// The descriptors to be waited for, with what for; they must not block.
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>);
+
+    /// When `advance` is to be called even if nothing happens.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
 
     /// Does what can be done without waiting (accept, read, write), and gives what is asked of the machine.
     fn advance(&mut self, status: &Status) -> Vec<Event>;

@@ -17,6 +17,7 @@ use vcap::Vcap;
 
 use super::deployment::{Group, Member};
 use super::failure::{Failure, Stage};
+use super::stop::GRACE;
 use super::{Engine, Event};
 use crate::control::State;
 use crate::state::InstanceDir;
@@ -308,6 +309,7 @@ fn environment(group: &Group, member: &Member, properties: String) -> Vec<(Strin
         ("POD_ORDINAL", member.instance.ordinal.to_string()),
         ("POD_IP", member.ip.to_string()),
         ("BOSH_MANIFEST_PATH", properties),
+        ("BOSON_GRACE", format!("{}s", GRACE.as_secs())),
     ]
     .map(|(name, value)| (name.to_owned(), value));
     of_pod.into_iter().chain(timeout).collect()

@@ -74,8 +74,12 @@ impl Job {
 
     /// `run-process` started by another program.
     pub(crate) fn command_below(&self, program: &[&str]) -> Command {
+        self.command_for(program, "web")
+    }
+
+    fn command_for(&self, program: &[&str], job: &str) -> Command {
         let mut command = Command::new(program[0]);
-        command.args(&program[1..]).args(["--job", "web", "--root"]).arg(self.dir.path());
+        command.args(&program[1..]).args(["--job", job, "--root"]).arg(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -87,21 +91,29 @@ impl Job {
 
     /// Starts and waits for the process to print `ready`.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut running = self.spawn(args);
-        let line = running.line();
-        if line != "ready" {
-            let _ = running.child.kill();
-            let mut stderr = String::new();
-            running.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-            panic!("{line:?} instead of ready; stderr: {stderr}");
-        }
-        running
+        ready(self.spawn(args))
+    }
+
+    /// As [`Job::start`], for a process of another job of the pod.
+    pub(crate) fn start_other(&self, job: &str, process: &str, args: &[&str]) -> Running {
+        let mut command = self.command_for(&[env!("CARGO_BIN_EXE_run-process")], job);
+        ready(Running::of(command.args(["--process", process]).args(args)))
     }
 
     pub(crate) fn spawn(&self, args: &[&str]) -> Running {
-        let mut child = self.command().args(args).spawn().unwrap();
-        Running { stdout: child.stdout.take().unwrap(), child, read: Vec::new() }
+        Running::of(self.command().args(args))
     }
+}
+
+fn ready(mut running: Running) -> Running {
+    let line = running.line();
+    if line != "ready" {
+        let _ = running.child.kill();
+        let mut stderr = String::new();
+        running.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        panic!("{line:?} instead of ready; stderr: {stderr}");
+    }
+    running
 }
 
 /// A `run-process` that runs; stopped when the test is over.
@@ -112,6 +124,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    fn of(command: &mut Command) -> Running {
+        let mut child = command.spawn().unwrap();
+        Running { stdout: child.stdout.take().unwrap(), child, read: Vec::new() }
+    }
+
     /// The next line of stdout.
     pub(crate) fn line(&mut self) -> String {
         while !self.read.contains(&b'\n') && self.fill() {}
@@ -147,6 +164,24 @@ impl Running {
             status.is_some()
         });
         (text(&self.read), status.unwrap().code().expect("run-process was killed"))
+    }
+
+    /// As [`Running::wait`], with what it said on stderr.
+    pub(crate) fn wait_with_stderr(mut self) -> (String, i32, String) {
+        let mut stderr = self.child.stderr.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut said = String::new();
+            stderr.read_to_string(&mut said).unwrap();
+            said
+        });
+        let (stdout, status) = self.wait();
+        (stdout, status, reader.join().unwrap())
+    }
+
+    /// Kills it, as the kernel does when memory is short.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

@@ -48,6 +48,10 @@ pub struct StopLimits {
     pub scripts: Duration,
     /// After this time everything that is left is killed.
     pub total: Duration,
+    /// How long the process has before QUIT, instead of the policy's time.
+    pub stop_timeout: Duration,
+    /// How long it has between QUIT and KILL, instead of the policy's time.
+    pub quit_timeout: Duration,
 }
 
 /// How far the process' own stop has come.
@@ -172,11 +176,11 @@ impl Life {
             Event::Claimed(claimed) => self.claimed(claimed),
             Event::Pod(pod) => {
                 let asked = std::mem::replace(&mut self.pod, pod).asked;
+                self.look_at_the_pod();
                 // Whoever asks the pod's processes is at it: the rest may follow.
                 if self.stage == Stage::Window && pod.asked > asked {
                     self.arm(Timer::Window, self.plan.window);
                 }
-                self.look_at_the_pod();
             }
             Event::Started(_) => {}
         }

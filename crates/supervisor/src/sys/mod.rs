@@ -9,4 +9,4 @@ mod spawn;
 
 pub use children::{Reaped, adopt_orphans, is_childless, reap, send, send_everything, send_group};
 pub use signals::Signals;
-pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, spawn};
+pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, attainable, spawn};

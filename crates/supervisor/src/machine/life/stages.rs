@@ -13,6 +13,8 @@ impl Life {
         if let Some(limits) = self.plan.limits {
             self.arm(Timer::Scripts, limits.scripts);
             self.arm(Timer::Total, limits.total);
+            let policy = &mut self.plan.policy;
+            (policy.stop_timeout, policy.quit_timeout) = (limits.stop_timeout, limits.quit_timeout);
         }
         match &mut self.stage {
             // What has not been started needs no draining.
@@ -164,7 +166,9 @@ impl Life {
     }
 
     fn finish(&mut self) {
-        self.progress = Progress::Ended;
+        if self.stop_requested {
+            self.progress = Progress::Ended;
+        }
         self.stage = Stage::Done;
         self.out.push(Action::Finish);
     }
