@@ -3,6 +3,7 @@
 mod list;
 mod logs;
 mod process;
+mod run;
 
 use clap::{Args, Subcommand};
 use control::Request;
@@ -26,8 +27,9 @@ pub const ABOUT: &str = "BPM's command: asks, stops and starts the processes of 
     after_long_help = "Examples:\n\
         \x20\x20bpm list\n\
         \x20\x20bpm stop cloud_controller_ng -p nginx\n\
-        \x20\x20bpm running nats && echo it runs\n\n\
-        Exit codes: 0 done, or yes; 1 no: it does not run, or it was refused; 2 usage; 65 a bpm.yml is \
+        \x20\x20bpm running nats && echo it runs\n\
+        \x20\x20bpm run smoke-tests -e TARGET=10.0.0.7\n\n\
+        Exit codes: those of the process for `run`; else 0 done, or yes; 1 no: it does not run, or it was refused; 2 usage; 65 a bpm.yml is \
         wrong; 70 the environment failed."
 )]
 pub struct Options {
@@ -63,6 +65,8 @@ enum Action {
     },
     /// Prints the end of the process' log
     Logs(logs::Options),
+    /// Runs the process here and now, and exits as it does
+    Run(run::Options),
 }
 
 /// Which process.
@@ -97,6 +101,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         Action::Quit(named) => process(named).request(Request::Signal { signal: Signal::SIGQUIT as i32 }),
         Action::Signal { named, signal } => process(named).request(Request::Signal { signal }),
         Action::Logs(options) => logs::run(&vcap, &options),
+        Action::Run(options) => run::run(&options, common),
     }
 }
 

@@ -19,13 +19,18 @@ const LOG_MODE: u32 = 0o600;
 /// Runs the process to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
     // What is wrong with the input is told before anything is touched.
-    let (config, is_first) = context.explain(read_config(context))?;
+    let (mut config, is_first) = context.explain(read_config(context))?;
+    context.explain(add(context, &mut config))?;
+    if context.once.is_some() && Records::are_open(context) {
+        // BPM: `bpm run` of a process that runs does nothing, and that is no failure.
+        return Ok(0);
+    }
     let described = Place::file(config_path(context));
     let mut program = context.explain(program(context, &config, &described))?;
     context.explain(container::check(context, &config, &described))?;
     let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
     // The script is the job's: of several processes, one runs it.
-    program.post_start = is_first.then(|| post_start(context)).flatten();
+    program.post_start = (is_first && context.once.is_none()).then(|| post_start(context)).flatten();
     let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());
@@ -45,9 +50,18 @@ fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Resu
         policy: Policy { stop_signal, ..context.policy.clone() },
         log_mode: LOG_MODE,
         described: Some(described.clone()),
-        scripts: true,
+        scripts: context.once.is_none(),
         post_start: None,
     })
+}
+
+/// Adds what the command line of `bpm run` adds.
+fn add(context: &Context, config: &mut ProcessConfig) -> Result<()> {
+    let Some(additions) = &context.once else { return Ok(()) };
+    let volumes: Vec<_> = additions.volumes.iter().map(|volume| config.add_volume(volume, &context.job)).collect();
+    let env: Vec<_> = additions.env.iter().map(|variable| config.add_env(variable)).collect();
+    let faults = volumes.into_iter().chain(env).filter_map(std::result::Result::err);
+    Problems::check(faults.map(Problem::usage).collect())
 }
 
 /// The job's post-start, recorded as what is to come unless it has succeeded before.

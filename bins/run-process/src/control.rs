@@ -41,11 +41,14 @@ impl Control {
     /// A process runs without it as well, so that a file system that has no sockets only costs the requests.
     pub(crate) fn open(context: &Context) -> Control {
         let path = context.vcap.control_socket(&context.job, &context.process);
-        let server = Server::listen(&path).inspect_err(|error| {
-            tracing::warn!(%error, socket = %path.display(), "nobody can ask about the process");
-        });
+        let listen = || {
+            let failed =
+                |error: &_| tracing::warn!(%error, socket = %path.display(), "nobody can ask about the process");
+            Server::listen(&path).inspect_err(failed).ok()
+        };
         Control {
-            server: server.ok(),
+            // What is run once is nobody else's business.
+            server: if context.once.is_none() { listen() } else { None },
             pid_namespace: std::fs::metadata("/proc/self/ns/pid").ok().map(|meta| meta.ino()),
             waiting: Vec::new(),
             state: control::State::Starting,

@@ -60,6 +60,17 @@ pub struct Options {
     /// Run the job's bin/run once, as BOSH runs an errand, instead of a process of its bpm.yml
     #[arg(long, conflicts_with = "process")]
     pub errand: bool,
+    /// Run the process once, as `bpm run` does: without post-start and the scripts of a pod's stop, and without letting the
+    /// pod's other processes know. One that runs already is left alone
+    #[arg(long, conflicts_with = "errand")]
+    pub once: bool,
+    /// With --once: a variable for the process, besides those of bpm.yml; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", requires = "once")]
+    pub env: Vec<String>,
+    /// With --once: a volume for the process, besides those of bpm.yml: writable, mount_only, allow_executions, shared;
+    /// may be given several times
+    #[arg(long, value_name = "PATH[:OPTIONS]", requires = "once")]
+    pub volume: Vec<String>,
     /// How long a stop may take, all of it: scripts, the process, and what is left of it [default: no limit; the process
     /// itself has BPM's times]
     #[arg(long, env = "BOSON_GRACE", value_name = "TIME", value_parser = grace::duration)]
@@ -93,6 +104,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
             quit_timeout: Duration::from_millis(options.quit_timeout_ms),
             ..Policy::default()
         },
+        once: options.once.then_some(Additions { env: options.env, volumes: options.volume }),
         strict: options.strict,
         grace: options.grace,
         stop_window: options.stop_window,
@@ -103,12 +115,20 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     if options.errand { errand::run(&context) } else { bpm_process::run(&context) }
 }
 
+/// What the command line of `bpm run` adds to a process.
+struct Additions {
+    env: Vec<String>,
+    volumes: Vec<String>,
+}
+
 /// What every step of a run needs to know.
 struct Context {
     vcap: Vcap,
     /// User and group vcap.
     owner: (Uid, Gid),
     policy: Policy,
+    /// What `bpm run` adds, where it is what runs the process.
+    once: Option<Additions>,
     /// Whether what the container cannot give is an error.
     strict: bool,
     /// What a stop has to fit into.

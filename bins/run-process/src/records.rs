@@ -23,7 +23,8 @@ const SCRIPTS_LOCK: &str = "scripts";
 
 /// The records of one process. While they are open no second run of the process can start.
 pub(crate) struct Records {
-    pid_file: PathBuf,
+    /// Of a process that is run once, neither this nor a state is told: to others it does not exist.
+    pid_file: Option<PathBuf>,
     state_dir: PathBuf,
     journal: File,
     about: (String, String),
@@ -42,9 +43,12 @@ impl Records {
         ensure_dir(&run, 0o700, root)?;
         ensure_dir(&state_dir, 0o755, root)?;
         let pid_file = run.join(format!("{}.pid", context.process));
-        let lock = lock(&state_dir.join(format!("{}.lock", context.process)), &pid_file)?;
+        let lock = match context.once {
+            None => lock(&lock_file(context), &pid_file)?,
+            Some(_) => lock(&state_dir.join(format!("{}.once", context.process)), &pid_file)?,
+        };
         let records = Records {
-            pid_file,
+            pid_file: Some(pid_file).filter(|_| context.once.is_none()),
             state_dir,
             journal: open_log(&context.log_dir().join("bpm.log"), 0o600, context.owner)?,
             about: (context.job.clone(), context.process.clone()),
@@ -57,6 +61,11 @@ impl Records {
         records.remove_pid_file();
         records.write_state(State::Starting, None);
         Ok(records)
+    }
+
+    /// Whether a supervisor has the records of this process open.
+    pub(crate) fn are_open(context: &Context) -> bool {
+        Lock::is_held(&lock_file(context))
     }
 
     /// Whether this process is the one of its job that runs the job's scripts.
@@ -98,7 +107,9 @@ impl Records {
         self.pid = Some(pid);
         self.note("started", json!({"pid": pid.as_raw()}));
         self.write_state(State::Running, None);
-        warn_of(replace_file(&self.pid_file, pid.to_string().as_bytes(), 0o600));
+        if let Some(pid_file) = &self.pid_file {
+            warn_of(replace_file(pid_file, pid.to_string().as_bytes(), 0o600));
+        }
     }
 
     /// The process does not run any longer, whatever becomes of its supervisor.
@@ -138,14 +149,18 @@ impl Records {
     }
 
     fn remove_pid_file(&self) {
-        if let Err(error) = fs::remove_file(&self.pid_file)
+        let Some(pid_file) = &self.pid_file else { return };
+        if let Err(error) = fs::remove_file(pid_file)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, file = %self.pid_file.display(), "the pid file cannot be removed");
+            tracing::warn!(%error, file = %pid_file.display(), "the pid file cannot be removed");
         }
     }
 
     fn write_state(&self, state: State, exit: Option<Exit>) {
+        if self.pid_file.is_none() {
+            return;
+        }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let document = ProcessState {
             state,
@@ -158,6 +173,10 @@ impl Records {
         let path = self.state_dir.join(format!("{}.state", self.about.1));
         warn_of(replace_file(&path, document.encode().as_bytes(), 0o644));
     }
+}
+
+fn lock_file(context: &Context) -> PathBuf {
+    context.states().join(&context.job).join(format!("{}.lock", context.process))
 }
 
 fn stop(progress: Progress) -> Option<Stop> {

@@ -6,4 +6,5 @@ mod bad;
 mod logs;
 mod post_start;
 mod requests;
+mod run;
 mod support;
