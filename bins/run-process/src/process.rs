@@ -12,7 +12,7 @@ use supervisor::{
 };
 
 use crate::control::Control;
-use crate::failures::not_started;
+use crate::failures::{check_machine, not_started};
 use crate::logs::Logs;
 use crate::pod::Others;
 use crate::records::Records;
@@ -98,7 +98,9 @@ impl Host for Running<'_> {
         if let (Role::Hook, Some(hook)) = (role, command) {
             self.records.note("pre-start", json!({"hook": hook.program.display().to_string()}));
         }
-        command.map(|command| self.logs.task(command.clone())).transpose()
+        let Some(command) = command else { return Ok(None) };
+        check_machine(Path::new(&command.program))?;
+        self.logs.task(command.clone()).map(Some)
     }
 
     fn started(&mut self, role: Role, pid: Pid) {
