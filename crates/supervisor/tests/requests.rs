@@ -119,6 +119,7 @@ fn supervise(args: Vec<OsString>) {
     let mut life = Life::new(Plan {
         policy: Policy::default(),
         hook: false,
+        post_start_waits: false,
         scripts: false,
         window: Duration::ZERO,
         limits: None,
