@@ -71,7 +71,7 @@ fn one_that_cannot_be_run_has_failed() {
 }
 
 #[test]
-fn one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
+fn c08_one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
     let pod = Pod::new(WAIT);
     let pids = pod.file("pids");
     pod.hook("post-start", &format!("trap '' TERM; echo $$ >> {}; {WAIT}", pids.display()));

@@ -143,7 +143,7 @@ fn a_start_that_fails_says_so() {
 }
 
 #[test]
-fn many_ask_at_once_and_all_are_answered() {
+fn c05_many_ask_at_once_and_all_are_answered() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     thread::scope(|scope| {
