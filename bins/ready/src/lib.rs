@@ -114,7 +114,7 @@ fn post_start(vcap: &Vcap, job: &str) -> Result<Verdict> {
     let told = HookState::decode(&text, &file.display().to_string())?;
     Ok(match told.state {
         Hook::Succeeded => Verdict::Yes,
-        Hook::Waiting => Verdict::No(format!("{SCRIPT} has not run yet")),
+        Hook::Waiting => Verdict::No(format!("{SCRIPT} waits for the instance's other processes")),
         Hook::Running => Verdict::No(format!("{SCRIPT} runs")),
         Hook::Failed => {
             let code = told.exit_code.unwrap_or_default();

@@ -15,6 +15,8 @@ mod pod;
 mod process;
 mod records;
 mod scripts;
+mod siblings;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use handoff::process_state::{ProcessState, State, Stop};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags};
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use nix::poll::PollFd;
 use supervisor::{Event, Pod, Progress, Source, Status};
 
 use crate::Context;
 use crate::lock::Lock;
+use crate::watch::Watch;
 
 /// A lock is released after its file is closed, and not every file system tells of changes: so often it is looked anyhow.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -27,7 +26,7 @@ pub(crate) struct Others {
     dir: PathBuf,
     job: String,
     process: String,
-    watch: Option<Inotify>,
+    watch: Option<Watch>,
     /// When to look again; absent before anybody asked.
     next: Option<Instant>,
     last: Option<Pod>,
@@ -44,41 +43,11 @@ impl Others {
             last: None,
         }
     }
-
-    fn open_watch(&mut self) {
-        let watch = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC);
-        let what = AddWatchFlags::IN_MOVED_TO | AddWatchFlags::IN_CLOSE_WRITE;
-        match watch {
-            Ok(watch) => {
-                for dir in directories(&self.dir) {
-                    let _ = watch.add_watch(&dir, what);
-                }
-                self.watch = Some(watch);
-            }
-            Err(error) => tracing::debug!(%error, "changes cannot be watched; they are looked for"),
-        }
-    }
-
-    /// Whether anything happened since the last time.
-    fn stirred(&self) -> bool {
-        let Some(watch) = &self.watch else { return false };
-        let mut any = false;
-        loop {
-            match watch.read_events() {
-                Ok(events) if events.is_empty() => return any,
-                Ok(_) => any = true,
-                Err(Errno::EINTR) => {}
-                Err(_) => return any,
-            }
-        }
-    }
 }
 
 impl Source for Others {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        if let Some(watch) = &self.watch {
-            wanted.push(PollFd::new(std::os::fd::AsFd::as_fd(watch), PollFlags::POLLIN));
-        }
+        wanted.extend(self.watch.iter().filter_map(Watch::interest));
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -92,10 +61,10 @@ impl Source for Others {
         let first = self.next.is_none();
         if first {
             // Watched first, looked at afterwards: nothing is missed in between.
-            self.open_watch();
+            self.watch = Some(Watch::open(&directories(&self.dir)));
         }
         let now = Instant::now();
-        if !self.stirred() && self.next.is_some_and(|next| now < next) {
+        if !self.watch.as_ref().is_some_and(Watch::stirred) && self.next.is_some_and(|next| now < next) {
             return Vec::new();
         }
         self.next = Some(now + LOOK_AGAIN);
@@ -110,9 +79,10 @@ impl Source for Others {
 
 /// Another process of the pod whose supervisor runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Other {
-    job: String,
-    state: ProcessState,
+pub(crate) struct Other {
+    pub(crate) job: String,
+    pub(crate) process: String,
+    pub(crate) state: ProcessState,
 }
 
 /// What is to be known of the others.
@@ -134,7 +104,7 @@ fn view(others: &[Other], job: &str) -> Pod {
 }
 
 /// The documents of all others whose supervisors run.
-fn documents(dir: &Path, job: &str, process: &str) -> Vec<Other> {
+pub(crate) fn documents(dir: &Path, job: &str, process: &str) -> Vec<Other> {
     let mut others = Vec::new();
     for of_job in directories(dir) {
         let name = of_job.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -146,7 +116,10 @@ fn documents(dir: &Path, job: &str, process: &str) -> Vec<Other> {
                 continue;
             }
             match read(&path) {
-                Ok(state) => others.push(Other { job: name.clone(), state }),
+                Ok(state) => {
+                    let process = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                    others.push(Other { job: name.clone(), process, state });
+                }
                 Err(error) => tracing::debug!(%error, "a state cannot be read"),
             }
         }
@@ -163,7 +136,7 @@ fn read(path: &Path) -> problem::Result<ProcessState> {
     ProcessState::decode(&text, &path.display().to_string())
 }
 
-fn directories(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn directories(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
@@ -174,7 +147,7 @@ mod tests {
 
     fn other(job: &str, state: State, stop: Option<Stop>) -> Other {
         let state = ProcessState { state, pid: None, exit_code: None, signal: None, stop, since: 0 };
-        Other { job: job.to_owned(), state }
+        Other { job: job.to_owned(), process: "x".to_owned(), state }
     }
 
     #[test]
@@ -205,7 +178,10 @@ mod tests {
         let _me = Lock::take(&dir.path().join("web/web.lock")).unwrap();
         assert_eq!(documents(dir.path(), "web", "web"), []);
         let held = Lock::take(&dir.path().join("db/db.lock")).unwrap();
-        assert_eq!(documents(dir.path(), "web", "web"), [Other { job: "db".to_owned(), state }]);
+        assert_eq!(
+            documents(dir.path(), "web", "web"),
+            [Other { job: "db".to_owned(), process: "db".to_owned(), state }]
+        );
         drop(held);
         assert_eq!(documents(dir.path(), "web", "web"), []);
     }

@@ -12,10 +12,11 @@ use supervisor::{
 };
 
 use crate::control::Control;
-use crate::failures::not_started;
+use crate::failures::{check_machine, not_started};
 use crate::logs::Logs;
 use crate::pod::Others;
 use crate::records::Records;
+use crate::siblings::Siblings;
 use crate::{Context, grace, scripts};
 
 /// What is to be run, and how.
@@ -45,17 +46,24 @@ pub(crate) fn run(context: &Context, program: Program, records: &mut Records) ->
     let mut machine = Life::new(Plan {
         policy: program.policy.clone(),
         hook: program.hook.is_some(),
+        post_start_waits: true,
         scripts,
         window: context.stop_window.min(longest_window),
         limits,
     });
     let logs = Logs::open(context, &context.process, program.log_mode, context.owner)?;
     let mut others = Others::new(context);
+    let mut siblings = Siblings::new(context, program.post_start.is_some());
     let mut control = Control::open(context);
     let mut running =
         Running { context, program, logs, records, state: State::Starting, exit: None, failure: None, draining: false };
-    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut [&mut others, &mut control])
-        .map_err(|e| Problem::internal("supervising failed").because(e))?;
+    supervisor::supervise(
+        &context.signals,
+        &mut machine,
+        &mut running,
+        &mut [&mut others, &mut siblings, &mut control],
+    )
+    .map_err(|e| Problem::internal("supervising failed").because(e))?;
     control.close(running.exit);
     running.finish(machine.stop_requested())
 }
@@ -90,7 +98,9 @@ impl Host for Running<'_> {
         if let (Role::Hook, Some(hook)) = (role, command) {
             self.records.note("pre-start", json!({"hook": hook.program.display().to_string()}));
         }
-        command.map(|command| self.logs.task(command.clone())).transpose()
+        let Some(command) = command else { return Ok(None) };
+        check_machine(Path::new(&command.program))?;
+        self.logs.task(command.clone()).map(Some)
     }
 
     fn started(&mut self, role: Role, pid: Pid) {

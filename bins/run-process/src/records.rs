@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use handoff::process_state::{ProcessState, State, Stop};
 use nix::libc;
@@ -20,6 +20,10 @@ use crate::lock::Lock;
 
 /// What the lock is called by which a job's processes agree on who runs its scripts. No process' lock has this name.
 const SCRIPTS_LOCK: &str = "scripts";
+
+/// How often, and how long apart, a lock is tried that is held.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The records of one process. While they are open no second run of the process can start.
 pub(crate) struct Records {
@@ -198,7 +202,16 @@ fn warn_of(result: Result<()>) {
 
 /// BPM runs a process of a job once at a time.
 fn lock(path: &Path, pid_file: &Path) -> Result<Option<Lock>> {
-    match Lock::take(path) {
+    let mut taken = Lock::take(path);
+    // Who was killed between fork and exec is held for a moment by a child that then finds itself alone and ends.
+    for _ in 0..LOCK_ATTEMPTS {
+        if !matches!(taken, Ok(None)) {
+            break;
+        }
+        std::thread::sleep(LOCK_INTERVAL);
+        taken = Lock::take(path);
+    }
+    match taken {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => {
             let pid = fs::read_to_string(pid_file).map(|pid| format!(" with pid {}", pid.trim())).unwrap_or_default();

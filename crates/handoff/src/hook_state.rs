@@ -20,7 +20,7 @@ pub struct HookState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It will be run as soon as the process runs.
+    /// It will be run as soon as all processes of the instance run.
     Waiting,
     /// It runs.
     Running,

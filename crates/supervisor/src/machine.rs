@@ -125,6 +125,8 @@ pub enum Event {
     Timeout(Timer),
     /// What the other processes of the pod do now.
     Pod(Pod),
+    /// All other processes of the pod run, for the first time.
+    PodRuns,
     /// Whether this process is the one that runs its job's scripts.
     Claimed(bool),
 }

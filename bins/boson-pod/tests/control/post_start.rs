@@ -71,7 +71,7 @@ fn one_that_cannot_be_run_has_failed() {
 }
 
 #[test]
-fn one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
+fn c08_one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
     let pod = Pod::new(WAIT);
     let pids = pod.file("pids");
     pod.hook("post-start", &format!("trap '' TERM; echo $$ >> {}; {WAIT}", pids.display()));
@@ -103,7 +103,7 @@ fn floods_and_leftovers_of_post_start_do_not_matter() {
 }
 
 #[test]
-fn of_several_processes_the_first_runs_the_script_and_all_wait_for_it() {
+fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_it() {
     let pod = Pod::new(WAIT);
     let (go, program) = (pod.file("go"), pod.file("program"));
     fs::write(&program, format!("#!/bin/sh\n{WAIT}\n")).unwrap();
@@ -111,13 +111,17 @@ fn of_several_processes_the_first_runs_the_script_and_all_wait_for_it() {
     let program = program.display();
     pod.config(&format!("processes: [{{name: web, executable: {program}}}, {{name: side, executable: {program}}}]"));
     pod.hook("post-start", &format!("until [ -e {} ]; do sleep 0.01; done", go.display()));
-    let _side = pod.spawn(&["--process", "side"]);
     let side = ["--process", "side"];
+    let why = |args: &[&str]| pod.ready(args).2.lines().last().unwrap_or_default().trim().to_owned();
+    let first = pod.spawn(&side);
     eventually("the second process runs", || pod.bpm("running", &["-p", "side"]).0 == 0);
-    let (code, _, stderr) = pod.ready(&side);
-    assert!(code == 1 && stderr.ends_with("caused by: post-start has not run yet\n"), "{stderr}");
+    assert_eq!(why(&side), "caused by: post-start has not run yet");
+    first.kill();
     let _web = pod.start(&[]);
-    assert_eq!((pod.ready(&side).0, pod.ready(&[]).0), (1, 1));
+    assert_eq!(why(&[]), "caused by: post-start waits for the instance's other processes");
+    assert_eq!(why(&side), "caused by: it does not run");
+    let _side = pod.spawn(&side);
+    eventually("the script runs", || why(&side) == "caused by: post-start runs" && why(&[]) == why(&side));
     fs::write(&go, "").unwrap();
     eventually("both are ready", || pod.is_ready() && pod.ready(&side).0 == 0);
 }

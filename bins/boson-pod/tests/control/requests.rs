@@ -143,7 +143,7 @@ fn a_start_that_fails_says_so() {
 }
 
 #[test]
-fn many_ask_at_once_and_all_are_answered() {
+fn c05_many_ask_at_once_and_all_are_answered() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     thread::scope(|scope| {
@@ -193,4 +193,18 @@ fn the_list_shows_every_process_of_every_job() {
     let (code, stdout, stderr) = list();
     assert_eq!((code, stdout), (65, table("-", "stopped")));
     assert!(stderr.contains("jobs/broken/config/bpm.yml"), "{stderr}");
+}
+
+#[test]
+fn a_drain_script_may_stop_its_process_and_not_start_it_again() {
+    let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
+    let (said, root) = (pod.file("said"), pod.vcap("").join("../.."));
+    let bpm = |verb: &str| format!("{} bpm --root {} {verb} web", env!("CARGO_BIN_EXE_boson-pod"), root.display());
+    let note = |verb: &str| format!("{}; echo {verb} $? >> {}", bpm(verb), said.display());
+    pod.hook("drain", &format!("{{ {}; {}; {}; }} >&2; echo 0", note("stop"), note("running"), note("start")));
+    let supervisor = pod.start(&[]);
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 3);
+    assert_eq!(fs::read_to_string(said).unwrap(), "stop 0\nrunning 1\nstart 1\n");
+    assert!(pod.read("sys/log/web/drain.stderr.log").contains("its container ends"));
 }

@@ -100,6 +100,13 @@ impl Job {
         ready(Running::of(command.args(["--process", process]).args(args)))
     }
 
+    /// Starts and waits until the process runs.
+    pub(crate) fn start_quietly(&self) -> Running {
+        let running = self.spawn(&[]);
+        eventually("the pid file is written", || self.path("var/vcap/sys/run/bpm/web/web.pid").exists());
+        running
+    }
+
     pub(crate) fn spawn(&self, args: &[&str]) -> Running {
         Running::of(self.command().args(args))
     }
@@ -119,14 +126,14 @@ fn ready(mut running: Running) -> Running {
 /// A `run-process` that runs; stopped when the test is over.
 pub(crate) struct Running {
     child: Child,
-    stdout: ChildStdout,
+    stdout: Option<ChildStdout>,
     read: Vec<u8>,
 }
 
 impl Running {
     fn of(command: &mut Command) -> Running {
         let mut child = command.spawn().unwrap();
-        Running { stdout: child.stdout.take().unwrap(), child, read: Vec::new() }
+        Running { stdout: child.stdout.take(), child, read: Vec::new() }
     }
 
     /// The next line of stdout.
@@ -138,11 +145,12 @@ impl Running {
 
     /// Reads some more; whether there was more.
     fn fill(&mut self) -> bool {
-        let mut fds = [PollFd::new(self.stdout.as_fd(), PollFlags::POLLIN)];
+        let Some(stdout) = &mut self.stdout else { return false };
+        let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
         let ready = poll(&mut fds, PollTimeout::try_from(DEADLINE).unwrap()).unwrap();
         assert!(ready > 0, "nothing was printed after: {}", text(&self.read));
         let mut buffer = [0; 4096];
-        let n = self.stdout.read(&mut buffer).unwrap();
+        let n = stdout.read(&mut buffer).unwrap();
         self.read.extend_from_slice(&buffer[..n]);
         n > 0
     }
@@ -164,6 +172,15 @@ impl Running {
             status.is_some()
         });
         (text(&self.read), status.unwrap().code().expect("run-process was killed"))
+    }
+
+    /// Nobody reads what it prints any longer.
+    pub(crate) fn stop_reading(&mut self) {
+        self.stdout = None;
+    }
+
+    pub(crate) fn wait_for_status(self) -> i32 {
+        self.wait().1
     }
 
     /// As [`Running::wait`], with what it said on stderr.

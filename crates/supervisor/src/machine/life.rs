@@ -33,6 +33,8 @@ pub struct Plan {
     pub policy: Policy,
     /// Whether a hook runs before each start.
     pub hook: bool,
+    /// Whether post-start waits until [`Event::PodRuns`].
+    pub post_start_waits: bool,
     /// Whether the job's scripts run when the pod stops, agreed with the other processes of the pod.
     pub scripts: bool,
     /// How long the others of the pod have to be asked to end, too, after this or the last of them was.
@@ -106,6 +108,8 @@ pub struct Life {
     /// How far the others see this one.
     progress: Progress,
     stop_requested: bool,
+    /// Whether post-start may be run.
+    pod_runs: bool,
     /// Whether the pod stops and this process runs its job's scripts.
     speaker: bool,
     pod: Pod,
@@ -149,6 +153,7 @@ impl Life {
     /// A process that is to be started.
     pub fn new(plan: Plan) -> Self {
         Life {
+            pod_runs: !plan.post_start_waits,
             plan,
             stage: Stage::Up,
             main: Main::None,
@@ -166,7 +171,11 @@ impl Life {
             Event::Signal(signal::TERM | signal::INT) => self.asked(),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
             Event::Request(request) => self.requested(request),
-            Event::Started(Role::Main) => self.out.push(Action::Start(Role::PostStart)),
+            Event::Started(Role::Main) => self.post_start(),
+            Event::PodRuns if !self.pod_runs => {
+                self.pod_runs = true;
+                self.post_start();
+            }
             Event::Exited(Role::Hook, exit) if exit.is_success() && self.stage == Stage::Up => self.start_main(),
             Event::Exited(Role::Hook | Role::Main, _) => self.main_ended(),
             Event::Exited(role, _) | Event::Absent(role) => self.script_ended(role),
@@ -182,7 +191,14 @@ impl Life {
                     self.arm(Timer::Window, self.plan.window);
                 }
             }
-            Event::Started(_) => {}
+            Event::PodRuns | Event::Started(_) => {}
+        }
+    }
+
+    /// BOSH: once everything runs.
+    fn post_start(&mut self) {
+        if self.pod_runs && self.stage == Stage::Up && self.main == Main::Running && !self.in_hook {
+            self.out.push(Action::Start(Role::PostStart));
         }
     }
 

@@ -16,7 +16,14 @@ const WINDOW: Duration = Duration::from_secs(3);
 const TERM: Event = Signal(signal::TERM);
 
 fn plan() -> Plan {
-    Plan { policy: Policy::default(), hook: false, scripts: true, window: WINDOW, limits: None }
+    Plan {
+        policy: Policy::default(),
+        hook: false,
+        post_start_waits: false,
+        scripts: true,
+        window: WINDOW,
+        limits: None,
+    }
 }
 
 /// What the others of a pod do.
@@ -62,6 +69,26 @@ fn a_process_that_ends_by_itself_ends_the_run_without_scripts() {
     let life = check(plan(), &[(Started(Role::Main), &[Start(Role::PostStart)]), (Absent(Role::PostStart), &[])]);
     assert_eq!((life.state(), life.progress()), (State::Running, Progress::None));
     ends(life, Role::Main);
+}
+
+#[test]
+fn post_start_waits_for_the_pod_once() {
+    let waits = || Plan { post_start_waits: true, ..plan() };
+    let post_start = [Start(Role::PostStart)];
+    let mut life = check(waits(), &[(Started(Role::Main), &[]), (Event::PodRuns, &post_start), (Event::PodRuns, &[])]);
+    // Stopped and started again, it has not to wait any more.
+    life.on(Event::Request(Request::Restart));
+    life.on(Exited(Role::Main, Exit::Code(0)));
+    life.on(NoChildren);
+    assert_eq!(life.on(Started(Role::Main)), post_start);
+    // While the process does not run, nothing runs beside it.
+    let mut life = check(waits(), &[(Started(Role::Main), &[])]);
+    life.on(Event::Request(Request::Stop));
+    assert_eq!(life.on(Event::PodRuns), []);
+    life.on(Exited(Role::Main, Exit::Code(0)));
+    life.on(NoChildren);
+    life.on(Event::Request(Request::Start));
+    assert_eq!(life.on(Started(Role::Main)), post_start);
 }
 
 #[test]

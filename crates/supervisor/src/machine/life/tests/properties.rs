@@ -16,6 +16,7 @@ enum Step {
     /// One of the times that are armed is over.
     Timeout(usize),
     Pod(Pod),
+    PodRuns,
     /// An orphan appears, or one goes.
     Orphan(bool),
 }
@@ -44,6 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..4usize, 0..2u8).prop_map(|(n, code)| Step::End(n, code)),
         4 => (0..4usize).prop_map(Step::Timeout),
         3 => pod.prop_map(Step::Pod),
+        1 => Just(Step::PodRuns),
         1 => any::<bool>().prop_map(Step::Orphan),
     ]
 }
@@ -57,6 +59,8 @@ struct World {
     armed: BTreeSet<usize>,
     /// Whether processes can be killed.
     mortal: bool,
+    /// Whether the pod's other processes ran.
+    pod_ran: bool,
     finished: u32,
     history: Vec<Action>,
 }
@@ -65,7 +69,17 @@ impl World {
     fn new(plan: Plan, existing: BTreeSet<Role>, mortal: bool) -> World {
         let life = Life::new(plan);
         let (alive, armed) = (BTreeSet::new(), BTreeSet::new());
-        let mut world = World { life, existing, alive, orphans: 0, armed, mortal, finished: 0, history: Vec::new() };
+        let mut world = World {
+            life,
+            existing,
+            alive,
+            orphans: 0,
+            armed,
+            mortal,
+            pod_ran: false,
+            finished: 0,
+            history: Vec::new(),
+        };
         let first = world.life.begin();
         world.perform(first);
         world
@@ -82,6 +96,9 @@ impl World {
         let mut events = Vec::new();
         for action in actions {
             self.history.push(action);
+            if action == Action::Start(Role::PostStart) {
+                assert!(self.pod_ran || !self.life.plan.post_start_waits, "post-start has not waited");
+            }
             match action {
                 Action::Start(role) if self.existing.contains(&role) => {
                     let another = matches!(role, Role::Main | Role::Hook)
@@ -155,6 +172,10 @@ impl World {
             }
             Step::Timeout(n) => drop(self.timeout(n)),
             Step::Pod(pod) => self.tell(Event::Pod(pod)),
+            Step::PodRuns => {
+                self.pod_ran = true;
+                self.tell(Event::PodRuns);
+            }
             Step::Orphan(true) if !self.alive.is_empty() => self.orphans += 1,
             Step::Orphan(true) => {}
             Step::Orphan(false) => {
@@ -190,10 +211,12 @@ fn roles() -> impl Strategy<Value = BTreeSet<Role>> {
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
-    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(hook, scripts, limited)| {
-        let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT };
-        Plan { hook, scripts, limits: limited.then_some(limits), ..plan() }
-    })
+    (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(hook, post_start_waits, scripts, limited)| {
+            let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT };
+            Plan { hook, post_start_waits, scripts, limits: limited.then_some(limits), ..plan() }
+        },
+    )
 }
 
 proptest! {
