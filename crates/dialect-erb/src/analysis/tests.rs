@@ -26,6 +26,7 @@ fn reading_and_writing_text_is_harmless() {
         "<% begin; p('a'); rescue ArgumentError, TypeError => e; %><%= e.message %><% end %>",
         "<%= defined?(missing) ? 1 : 2 %><%= defined?(Missing::Constant) %>",
         "<%= spec.networks.send(spec.networks.methods(false).first).ip %>",
+        "<%= spec.networks.marshal_dump.values.first.dns_record_name %>",
         "<% name = p('x'); format = p('y') %><%= name %><%= format %>",
     ] {
         assert_eq!(isolation(template), Isolation::Shared, "{template}");
@@ -54,6 +55,7 @@ fn changing_and_defining_needs_objects_of_its_own() {
         "<% c = {'a' => [{}]}; c['a'][0]['b'] = p('x') %><%= YAML.dump(c) %>",
         "<% LIST = %w[a b] %><%= LIST.join %>",
         "<% def self.f; 1; end %><%= self.f %>",
+        "<%= p('xs').map { |x| x.to_s }\n  # sorted\n  .sort\n  .push('x').join %>",
         "<% p('xs').reduce(:concat) %>",
         "<% p('xs').inject({}, :merge!) %>",
         "<% def each_x(&block)\n  p('xs').each(&block)\nend %>",

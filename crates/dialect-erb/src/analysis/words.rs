@@ -72,7 +72,7 @@ static PURE: Words = words!(
     strftime strict_decode64 strict_encode64 strip sub subject succ sum swapcase take take_while tally tap
     then times to_a to_ary to_c to_date to_der to_f to_h to_hash to_i to_int to_json to_pem to_r
     to_range to_s to_set to_str to_string to_sym to_text to_time to_yaml tr tr_s transform_keys
-    transform_values transpose truncate u undump unescape unicode_normalize unicode_normalized? union uniq
+    cloud_properties dns_record_name gateway netmask transform_values transpose truncate u undump unescape unicode_normalize unicode_normalized? union uniq
     unpack unpack1 upcase upto url_encode urlsafe_decode64 urlsafe_encode64 user userinfo utc valid_encoding?
     value value? values values_at wday with_index with_object yday year yield_self zero? zip
     "
