@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::Command;
 
@@ -90,9 +91,13 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     error.exit()
 }
 
+/// With the libraries: who hears of a hole in one of them must be able to see whether it is in here.
+static VERSION: LazyLock<String> = LazyLock::new(|| format!("{}\n{}", env!("CARGO_PKG_VERSION"), ruby::linked()));
+
 fn grammar() -> Command {
     Command::new("boson")
         .version(env!("CARGO_PKG_VERSION"))
+        .long_version(VERSION.as_str())
         .about("Runs BOSH jobs: on this machine without a cluster, or stage by stage in a pod")
         .after_help(
             "Example:\n  boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222\n\n\
