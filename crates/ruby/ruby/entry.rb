@@ -4,6 +4,7 @@
 # [false, {"class", "message", "line", "column"}]. Only plain values cross.
 Encoding.default_external = Encoding::UTF_8
 Encoding.default_internal = nil
+# Most of what runs here ends before collecting would pay.
 GC.disable
 
 module Boson
@@ -104,8 +105,12 @@ module Boson
 
     private
 
+    # Without the collector, which older Rubies do not tell of all that is loaded.
     def sequence((archive, from, size))
+      disabled = GC.disable
       RubyVM::InstructionSequence.load_from_binary(archive.byteslice(from, size))
+    ensure
+      GC.enable unless disabled
     end
 
     def describe(error)

@@ -13,6 +13,9 @@ use clap::{Args, FromArgMatches, Parser};
 use problem::Result;
 pub use secret::Secret;
 pub use steps::Steps;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// The flags that every executable has.
 #[derive(Debug, Clone, Args)]
@@ -127,17 +130,55 @@ pub fn finish(result: Result<u8>) -> ExitCode {
     }
 }
 
+/// What to log: `level` or `target=level`, separated by commas. What is neither counts for nothing: a variable that
+/// somebody mistyped must not keep a pod from starting.
+///
+/// Not `EnvFilter`, whose regular expressions would be an eighth of the executable that runs in every container.
+fn filter(text: &str) -> Targets {
+    let directives = text.split(',').map(str::trim).filter(|text| !text.is_empty() && !text.starts_with('='));
+    let mut filter = Targets::new();
+    for directive in directives.filter_map(|text| text.parse::<Targets>().ok()) {
+        if let Some(level) = directive.default_level() {
+            filter = filter.with_default(level);
+        }
+        filter = filter.with_targets(directive.iter());
+    }
+    filter
+}
+
 /// Starts logging on stderr as the flags say.
 pub fn start_logging(common: &Common) {
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(&common.log);
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false);
+    let registry = tracing_subscriber::registry().with(filter(&common.log));
     // A second start in one process (one verb calling another in a test) keeps the first.
     let _ = match common.log_format {
-        LogFormat::Text => builder.without_time().try_init(),
-        LogFormat::Json => builder.json().without_time().try_init(),
+        LogFormat::Text => registry.with(layer.without_time()).try_init(),
+        LogFormat::Json => registry.with(layer.json().without_time()).try_init(),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing_subscriber::filter::LevelFilter;
+
+    #[test]
+    fn what_to_log_is_a_level_and_levels_of_targets() {
+        assert_eq!(filter("warn").default_level(), Some(LevelFilter::WARN));
+        let several = filter("info, plan=debug,run_process=off");
+        assert_eq!(several.default_level(), Some(LevelFilter::INFO));
+        assert!(several.would_enable("plan::write", &tracing::Level::DEBUG));
+        assert!(!several.would_enable("run_process", &tracing::Level::ERROR));
+        assert!(!several.would_enable("vcap", &tracing::Level::DEBUG));
+    }
+
+    #[test]
+    fn a_mistyped_filter_leaves_what_can_be_understood() {
+        let filter = filter("plan=loud,,=,warn");
+        assert!(filter.would_enable("vcap", &tracing::Level::WARN));
+        assert!(!filter.would_enable("plan", &tracing::Level::INFO));
+    }
 }
