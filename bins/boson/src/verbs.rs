@@ -26,16 +26,17 @@ macro_rules! verb {
     };
 }
 
-use crate::{down, errand, exec, logs, status, up};
+use crate::{compile, down, errand, exec, logs, status, up};
 
 /// In the order in which `--help` lists them: the laptop's, then a pod's in their order.
-const VERBS: [Verb; 16] = [
+const VERBS: [Verb; 17] = [
     verb!("up", up),
     verb!("status", status),
     verb!("logs", logs),
     verb!("exec", exec),
     verb!("run-errand", errand),
     verb!("down", down),
+    verb!("compile", compile),
     verb!("copy-jobs", copy_jobs),
     verb!("plan", plan),
     verb!("render-jobs", render_jobs),

@@ -14,11 +14,11 @@ use sandbox::{Ids, Network, ProcessId, Subnet};
 use super::deployment::{Deployment, Group, Member};
 use super::failure::Failure;
 use super::input::Input;
-use super::interrupt::Interrupt;
 use super::pod::Pod;
 use super::stages::Sources;
 use super::{Board, Engine, Event, stages};
 use crate::control::State;
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state::Record;
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 mod bad_input;
+mod compile;
 mod deployment;
 mod life;
 mod scripts;
