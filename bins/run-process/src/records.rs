@@ -11,7 +11,7 @@ use nix::unistd::{Gid, Pid, Uid};
 use problem::{IoContext, Problem, Result};
 use serde_json::json;
 use supervisor::{Exit, Progress, Status};
-use vcap::atomic::replace_file;
+use vcap::atomic::{clear_leftovers, replace_file};
 use vcap::log_file::open_log;
 use vcap::own_dir::ensure_dir;
 
@@ -61,9 +61,13 @@ impl Records {
             _lock: lock,
             _scripts: None,
         };
-        // Whoever ran before and was killed left what it was: nothing of that is true any more.
-        records.remove_pid_file();
-        let _ = fs::remove_file(records.state_file());
+        if let Some(pid_file) = &records.pid_file {
+            // Whoever ran before and was killed left what it was: nothing of that is true any more.
+            records.remove_pid_file();
+            let _ = fs::remove_file(records.state_file());
+            clear_leftovers(pid_file);
+            clear_leftovers(&records.state_file());
+        }
         Ok(records)
     }
 
