@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use problem::{IoContext, Problem, Result};
 use tempfile::NamedTempFile;
 
@@ -23,6 +24,12 @@ pub fn write_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 /// As [`write_file`] for what does not outlive the machine: not flushed to the disk, so it costs a rename and no more.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let content = unflushed(path, bytes, mode).map_err(|e| refused(path, &e))?;
+    // Where there is a file, the two change places, and dropping the other one removes it: some file systems flush to the
+    // disk what is renamed over a file, lest it be lost with its predecessor.
+    let exchanged = renameat2(AT_FDCWD, content.path(), AT_FDCWD, path, RenameFlags::RENAME_EXCHANGE);
+    if exchanged.is_ok() {
+        return Ok(());
+    }
     content.persist(path).map(drop).map_err(|e| e.error).io("write", path)
 }
 

@@ -166,7 +166,7 @@ type Step = Result<(), (u8, Errno)>;
 impl Preparation {
     fn new(command: &Command) -> io::Result<Self> {
         let privileges = Privileges::current();
-        let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w, &privileges)));
+        let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w, privileges)));
         let dir = command.dir.as_ref().map(|d| CString::new(d.as_os_str().as_bytes())).transpose()?;
         let mut capabilities = 0;
         for capability in command.identity.iter().flat_map(|i| &i.capabilities) {
