@@ -45,3 +45,28 @@ fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
         assert_eq!(output.status.code(), Some(5), "{output:?}");
     }
 }
+
+#[test]
+fn as_pid_1_it_hears_signals_from_inside_and_outside() {
+    if !can_unshare("-Urpf") {
+        return;
+    }
+    // The kernel keeps from PID 1 what it has no handler for, unless it is blocked.
+    let script = "
+        [ $PPID = 1 ] || exit 99
+        trap 'echo HUP' HUP
+        trap 'echo TERM; exit 6' TERM
+        kill -HUP 1
+        echo ready
+        while :; do sleep 1000 & wait $!; done";
+    let job = Job::script(script, "");
+    let mut running = job.start_below(&["unshare", "-Urpf", "--mount-proc", RUN_PROCESS]);
+    let mut said = vec![running.line(), running.line()];
+    said.sort();
+    assert_eq!(said, ["HUP", "ready"]);
+    // Its parent is `unshare`, which waits for it.
+    let children = format!("/proc/{0}/task/{0}/children", running.pid());
+    let pid = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(running.wait(), ("TERM\n".to_owned(), 6));
+}

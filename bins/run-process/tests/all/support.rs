@@ -107,6 +107,11 @@ impl Job {
         running
     }
 
+    /// Starts below another program.
+    pub(crate) fn start_below(&self, program: &[&str]) -> Running {
+        Running::of(&mut self.command_below(program))
+    }
+
     pub(crate) fn spawn(&self, args: &[&str]) -> Running {
         Running::of(self.command().args(args))
     }
