@@ -136,7 +136,8 @@ fn c17_there_is_one_thread() {
 #[test]
 fn c19_limits_are_set() {
     let fields = "  limits: {open_files: 77, core_file_size: 0, processes: 5}\n";
-    let output = Job::script("ulimit -Sn; ulimit -Hn; ulimit -Sc; ulimit -Hc", fields).run();
+    let job = Job::script("ulimit -Sn; ulimit -Hn; ulimit -Sc; ulimit -Hc", fields);
+    let output = output(job.command().env("BOSON_LOG", "warn"));
     assert_eq!(text(&output.stdout), "77\n77\n0\n0\n");
     // The one that cannot be set here is not dropped silently.
     assert!(text(&output.stderr).contains("limits.processes: "), "{output:?}");
