@@ -61,10 +61,10 @@ impl Records {
             _lock: lock,
             _scripts: None,
         };
+        // Whoever ran before and was killed left what it was: nothing of that is true any more.
+        records.remove_pid_file();
+        let _ = fs::remove_file(records.state_file());
         if let Some(pid_file) = &records.pid_file {
-            // Whoever ran before and was killed left what it was: nothing of that is true any more.
-            records.remove_pid_file();
-            let _ = fs::remove_file(records.state_file());
             clear_leftovers(pid_file);
             clear_leftovers(&records.state_file());
         }

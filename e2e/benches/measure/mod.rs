@@ -52,6 +52,20 @@ impl Executables {
         Ok(Executables(here.ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf()))
     }
 
+    /// The static executable that runs in release images, built unless `BOSON_BENCH_BIN` has it.
+    pub(crate) fn boson_pod() -> Result<PathBuf> {
+        if let Some(given) = std::env::var_os("BOSON_BENCH_BIN") {
+            return Ok(Path::new(&given).join("boson-pod"));
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        if !Command::new(root.join("images/build")).arg("boson-pod").status()?.success() {
+            return Err("boson-pod cannot be built".into());
+        }
+        // A bench lies in target/release/deps.
+        let here = std::env::current_exe()?;
+        Ok(here.ancestors().nth(3).unwrap_or(Path::new(".")).join("static/boson-pod"))
+    }
+
     pub(crate) fn command(&self, name: &str) -> Command {
         Command::new(self.0.join(name))
     }

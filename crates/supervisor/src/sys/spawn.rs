@@ -110,12 +110,14 @@ pub fn spawn(command: &Command) -> Result<Child, SpawnError> {
     let failed = |error| SpawnError { doing: STEPS[EXEC], error };
     let (report, reporter) = pipe2(OFlag::O_CLOEXEC).map_err(|e| failed(e.into()))?;
     let mut preparation = Preparation::new(command).map_err(failed)?;
+    // Opened here, so that its absence is not taken for the program's.
+    let nothing = File::open("/dev/null").map_err(|error| SpawnError { doing: "open /dev/null", error })?;
     let mut builder = std::process::Command::new(&command.program);
     builder
         .args(&command.args)
         .env_clear()
         .envs(command.env.iter().map(|(k, v)| (k, v)))
-        .stdin(Stdio::null())
+        .stdin(nothing)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
