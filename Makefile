@@ -17,7 +17,8 @@ deps: ## Install the Debian packages that are missing (root), or say how
 build: deps ## Build the executables (target/release/boson, target/release/boson-pod)
 	@cargo build --release --locked -p boson -p boson-pod
 
-static: deps ## Build the executables that ship, fully static (target/static)
+static: ## Build the executables that ship, fully static (target/static)
+	@.ci/deps static
 	@images/build
 
 demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release, and prove that it works

@@ -38,12 +38,16 @@ macro_rules! verb {
 }
 
 /// In the order in which a pod needs them.
-const VERBS: [Verb; 5] = [
+const VERBS: [Verb; 9] = [
     verb!("install", install, linked: false),
     verb!("copy-jobs", copy_jobs, linked: true),
     verb!("create-dirs", create_dirs, linked: true),
     verb!("pre-start", pre_start, linked: true),
     verb!("run-process", run_process, linked: true),
+    verb!("post-start", post_start, linked: true),
+    verb!("ready", ready, linked: true),
+    verb!("post-deploy", post_deploy, linked: true),
+    verb!("bpm", bpm_command, linked: true),
 ];
 
 fn main() -> ExitCode {

@@ -2,6 +2,7 @@
 //!
 //! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
 
+mod name;
 mod secret;
 mod steps;
 
@@ -9,8 +10,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, FromArgMatches, Parser};
+use clap::{Args, FromArgMatches, Parser, ValueEnum};
 use problem::Result;
+pub use name::plain_name;
 pub use secret::Secret;
 pub use steps::Steps;
 use tracing_subscriber::filter::Targets;
@@ -53,6 +55,15 @@ pub struct Common {
 }
 
 impl Common {
+    /// The flags as they are to be given to another of these programs.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let format = self.log_format.to_possible_value();
+        let format = format.as_ref().map_or("text", |value| value.get_name());
+        let flags: [(&str, OsString); 3] =
+            [("--root", self.root.clone().into()), ("--log", self.log.clone().into()), ("--log-format", format.into())];
+        flags.into_iter().flat_map(|(flag, value)| [flag.into(), value]).collect()
+    }
+
     /// `given` as it is, or else `default` (absolute) under the root.
     pub fn path(&self, given: Option<&Path>, default: &str) -> PathBuf {
         given.map_or_else(|| self.root.join(default.trim_start_matches('/')), Path::to_path_buf)

@@ -5,5 +5,6 @@ mod bad_input;
 mod compile;
 mod deployment;
 mod life;
+mod scripts;
 
 use deployment::Machine;
