@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches, Parser, ValueEnum};
-use problem::Result;
 pub use name::plain_name;
+use problem::Result;
 pub use secret::Secret;
 pub use steps::Steps;
 use tracing_subscriber::filter::Targets;
