@@ -1,7 +1,7 @@
 # To be sourced: the executables that no distribution has in a version that will do, built from their Go modules.
 
 # Where the executables are: a directory whose name is a digest of all that they are built from.
-bin=$cache/$(cd "$here" && cat go.mod go.sum kube/*.go kubectl/*.go dns/go.mod dns/go.sum dns/*.go pause.c | sha256sum | cut -c1-16)
+bin=$cache/$(cd "$here" && cat go.mod go.sum kube/*.go kubectl/*.go volumes/*.go dns/go.mod dns/go.sum dns/*.go pause.c | sha256sum | cut -c1-16)
 kubernetes=$(sed -n 's/^.*k8s.io\/kubernetes v\([0-9.]*\)$/\1/p' "$here/go.mod")
 
 # The oldest Go that go.mod accepts.

@@ -1,0 +1,120 @@
+//! A pod whose containers are killed, in whatever phase, is a working pod afterwards.
+
+use std::process::{Child, Command, Stdio};
+
+use e2e::here;
+use serde_json::Value;
+
+use crate::cluster::{DEADLINE, Namespace, kubectl, told};
+use crate::counter::Counter;
+
+/// Kills processes of pods, on whatever node.
+struct Killer {
+    namespace: Namespace,
+}
+
+impl Killer {
+    fn new(test: &str) -> Killer {
+        let namespace = Namespace::new(test);
+        kubectl(&[
+            "label",
+            "--overwrite",
+            "namespace",
+            &namespace.name,
+            "pod-security.kubernetes.io/enforce=privileged",
+        ]);
+        namespace.apply(&std::fs::read_to_string(here().join("pods/killer.yaml")).unwrap());
+        let limit = format!("--timeout={}s", DEADLINE.as_secs());
+        namespace.kubectl(&["rollout", "status", "daemonset/killer", &limit]);
+        Killer { namespace }
+    }
+
+    /// Begins to look out, on every node, for the first process of each container of the pod that runs one of these
+    /// commands, and kills it, once.
+    fn lie_in_wait(&self, namespace: &Namespace, pod: &str, commands: &[&str]) -> Waiting {
+        let script = std::fs::read_to_string(here().join("tests/pods/kill.pl")).unwrap();
+        let killers = self.namespace.kubectl(&["get", "pods", "--output", "name"]);
+        let waiting = killers.lines().map(|killer| {
+            let mut command = Command::new(told("E2E_KUBECTL"));
+            command.args([
+                "--namespace",
+                &self.namespace.name,
+                "exec",
+                killer,
+                "--",
+                "/usr/bin/perl",
+                "-e",
+                &script,
+                "--",
+            ]);
+            command.args([&namespace.name, pod]).args(commands).stdin(Stdio::null()).stdout(Stdio::null());
+            command.spawn().unwrap()
+        });
+        Waiting(waiting.collect())
+    }
+}
+
+/// Killers that wait.
+struct Waiting(Vec<Child>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// How often the container has been started again.
+fn restarts(pod: &Value, container: &str) -> u64 {
+    let status = &pod["status"];
+    let all = ["initContainerStatuses", "containerStatuses"].into_iter().filter_map(|kind| status[kind].as_array());
+    let own = all.flatten().find(|status| status["name"] == container);
+    own.and_then(|status| status["restartCount"].as_u64()).unwrap_or_default()
+}
+
+/// Each container, and how its command line ends.
+const CONTAINERS: [(&str, &str); 7] = [
+    ("install", "install"),
+    ("copy-jobs-counter", "copy-jobs"),
+    ("render-jobs", "render-jobs"),
+    ("create-dirs", "create-dirs"),
+    ("pre-start", "pre-start"),
+    ("counter-counter", "run-process --job counter"),
+    ("caller-caller", "run-process --job caller"),
+];
+
+#[test]
+fn a_kill_in_every_phase_ends_in_a_working_pod() {
+    // What can be made to take its time takes it.
+    let slow = [(
+        "  - name: counter\n    release: counter\n",
+        "  - name: counter\n    release: counter\n    properties: {seconds: {render: 0.5, pre_start: 1}}\n",
+    )];
+    let killer = Killer::new("killer");
+    let counter = Counter::up("killed", &slow);
+    let mut left: Vec<(&str, &str)> = CONTAINERS.to_vec();
+    // Some phases take milliseconds: whoever was missed is tried again with the next pod.
+    while !left.is_empty() {
+        let commands: Vec<&str> = left.iter().map(|(_, command)| *command).collect();
+        let waiting = killer.lie_in_wait(&counter.namespace, "counter-0", &commands);
+        counter.namespace.kubectl(&["delete", "pod", "counter-0"]);
+        counter.namespace.wait_until("the pod is another one, and ready", || counter.is_ready("counter-0"));
+        // The processes that stay are killed when they have just been started, or later.
+        counter.namespace.wait_until("whoever runs was killed, too", || {
+            let pod = counter.pod("counter-0");
+            let running = left.iter().filter(|(_, command)| command.starts_with("run-process"));
+            running.clone().all(|(container, _)| restarts(&pod, container) > 0)
+        });
+        counter.wait_until_ready();
+        drop(waiting);
+        let pod = counter.pod("counter-0");
+        left.retain(|(container, _)| restarts(&pod, container) == 0);
+        println!("not killed yet: {left:?}");
+        let answer = counter.ask("counter-0", "127.0.0.1", "count");
+        assert!(answer.starts_with("counter-counter/0 "), "{answer}");
+        let known = counter.ask("counter-1", &format!("tally-counter-0.{}", counter.namespace.name), "count");
+        assert!(known.starts_with("counter-counter/0 "), "{known}");
+    }
+}
