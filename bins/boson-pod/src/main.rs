@@ -38,10 +38,11 @@ macro_rules! verb {
 }
 
 /// In the order in which a pod needs them.
-const VERBS: [Verb; 5] = [
+const VERBS: [Verb; 6] = [
     verb!("install", install, linked: false),
     verb!("copy-jobs", copy_jobs, linked: true),
     verb!("create-dirs", create_dirs, linked: true),
+    verb!("wait-for", wait_for, linked: true),
     verb!("pre-start", pre_start, linked: true),
     verb!("run-process", run_process, linked: true),
 ];

@@ -2,6 +2,7 @@
 //!
 //! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
 
+mod duration;
 mod secret;
 mod steps;
 
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches, Parser};
+pub use duration::parse_duration;
 use problem::Result;
 pub use secret::Secret;
 pub use steps::Steps;
