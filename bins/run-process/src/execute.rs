@@ -74,6 +74,11 @@ pub(crate) fn execute_recorded(
     match ended.result {
         Ok(exit) => {
             records.ended(exit, ended.stop_requested);
+            if !exit.is_success() && !ended.stop_requested {
+                // What it printed may hold secrets, so only where to look is told.
+                let logs = context.log_dir().join(format!("{}.stderr.log", context.process));
+                startup::termination::tell(format!("{}: {exit}; see {}", context.subject(), logs.display()));
+            }
             Ok(exit.status())
         }
         Err(error) => {
