@@ -16,8 +16,8 @@ pub(crate) const ABOUT: &str = "Copies this program into a shared volume, under 
 /// What `install` is told.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Writes boson-pod and its other names (copy-jobs, create-dirs, wait-for, pre-start, run-process: \
-        links to the one file) into the directory, each replaced at once, so that containers with other images find \
+    long_about = "Writes boson-pod and its other names (copy-jobs, create-dirs, wait-for, pre-start, run-process, \
+        tail-logs: links to the one file) into the directory, each replaced at once, so that containers with other images find \
         them there. Needs neither a shell nor anything else in the image.",
     after_long_help = "Examples:\n\
         \x20\x20boson-pod install\n\

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 5] = ["copy-jobs", "create-dirs", "wait-for", "pre-start", "run-process"];
+const NAMES: [&str; 6] = ["copy-jobs", "create-dirs", "wait-for", "pre-start", "run-process", "tail-logs"];
 
 fn boson_pod(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_boson-pod")).args(args).output().unwrap()
@@ -35,12 +35,12 @@ fn an_installed_name_does_what_it_says() {
         names.sort();
         assert_eq!(
             names,
-            ["boson-pod", "copy-jobs", "create-dirs", "pre-start", "run-process", "wait-for"],
+            ["boson-pod", "copy-jobs", "create-dirs", "pre-start", "run-process", "tail-logs", "wait-for"],
             "nothing is left over"
         );
     }
     let file = dir.join("boson-pod").metadata().unwrap();
-    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 6));
+    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 7));
     for name in NAMES {
         assert_eq!(dir.join(name).metadata().unwrap().ino(), file.ino());
         let help = text(&Command::new(dir.join(name)).arg("--help").output().unwrap().stdout);

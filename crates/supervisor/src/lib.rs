@@ -15,4 +15,4 @@ pub use machine::Policy;
 pub use output::{Echo, Tee};
 pub use privileges::{Capability, Privileges};
 pub use run::{Notice, Outcome, Task, run};
-pub use sys::{Command, Identity, ResourceLimits, Signals, SpawnError};
+pub use sys::{Command, Identity, Outlet, ResourceLimits, Signals, SpawnError};

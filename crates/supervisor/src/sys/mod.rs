@@ -4,9 +4,11 @@
 #![allow(unsafe_code)]
 
 mod children;
+mod outlet;
 mod signals;
 mod spawn;
 
 pub use children::{Reaped, adopt_orphans, reap, send, send_everything};
+pub use outlet::Outlet;
 pub use signals::Signals;
 pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, spawn};
