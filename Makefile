@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test bench lint fuzz fmt
+.PHONY: help deps build static demo test bench lint fuzz fmt
 
 # Where rustup puts cargo, for shells that have not been told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -16,6 +16,10 @@ deps: ## Install the Debian packages that are missing (root), or say how
 
 build: deps ## Build the executables (target/release/boson, target/release/boson-pod)
 	@cargo build --release --locked -p boson -p boson-pod
+
+static: ## Build the executables that ship, fully static (target/static)
+	@.ci/deps static
+	@images/build
 
 demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release, and prove that it works
 	@e2e/demo

@@ -1,6 +1,12 @@
 //! Compiles the entry and the libraries that templates use ahead of time.
 
+#![allow(clippy::print_stdout, reason = "a build script speaks to cargo so")]
+
 fn main() {
+    println!("cargo::rustc-check-cfg=cfg(static_ruby)");
+    if std::env::var_os(precompile::LIBRARY).is_some() {
+        println!("cargo::rustc-cfg=static_ruby");
+    }
     precompile::archive(
         &[("yaml", "ruby/yaml.rb"), ("loader", "ruby/loader.rb")],
         &[

@@ -8,7 +8,7 @@ use std::fs;
 
 use e2e::{here, run};
 use handoff::output::{BPM_YAML, encode};
-use handoff::process_state::{ProcessState, State};
+use handoff::process_state::{ProcessState, State, Stop};
 use serde_yaml::Value;
 
 const PAGE: &str = "../docs/contract.md";
@@ -33,8 +33,15 @@ fn snapshot(path: &str) -> String {
 
 /// A process that a signal killed: the state with all its fields.
 fn state() -> String {
-    let state = State::Crashed;
-    ProcessState { state, pid: Some(17), exit_code: Some(137), signal: Some(9), since: 1_700_000_000 }.encode()
+    ProcessState {
+        state: State::Crashed,
+        pid: Some(17),
+        exit_code: Some(137),
+        signal: Some(9),
+        stop: Some(Stop::Drained),
+        since: 1_700_000_000,
+    }
+    .encode()
 }
 
 /// What stands in the block below this line of the page.
@@ -45,7 +52,7 @@ fn example(introduction: &str) -> Option<String> {
     if introduction.starts_with("The `output.json` of KIND `bpm` for the group `count`") {
         return Some(encode(BPM_YAML, &snapshot("3-output/count/bpm.yaml")));
     }
-    introduction.ends_with("that a signal killed:").then(state)
+    introduction.ends_with("that a signal killed while the pod stopped:").then(state)
 }
 
 #[test]

@@ -47,6 +47,7 @@ const COPY: &[&str] = &[
     "<% link('own').p('text') << 'leak' %>",
     "<% leak ||= p('text'); leak.upcase! %>",
     "<% @raw_properties['leak'] = 1 %>",
+    "<% p('list').reduce(:concat) %>",
     "<% raw_properties.freeze; p('text').freeze; p('hash').freeze %>",
 ];
 
@@ -110,6 +111,12 @@ const PROCESS: &[&str] = &[
     "<% alias $leak $stdout %>",
     "<% autoload(:LEAK, 'leak') %>",
     "<% String.prepend(Module.new { def to_s; 'leak'; end }) %>",
+    "<% leak = { 'leak' => eval('def leak; 1; end') } %>",
+    "<% p('list').each { |eval| }; eval('LEAK = 1') %>",
+    "<% def eval(leak); end if false; eval('def leak; 1; end') %>",
+    "<% p('list').each(&'upcase!'.to_sym) %>",
+    "<% p('list').reduce(:instance_eval) rescue nil %>",
+    "<% p('list').reduce(:<<) %>",
 ];
 
 /// Everything that one of the above would change. As a template of the first kind it runs in the worker itself; what it

@@ -16,8 +16,8 @@ pub(crate) const ABOUT: &str = "Copies this program into a shared volume, under 
 /// What `install` is told.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Writes boson-pod and its other names (copy-jobs, create-dirs, wait-for, pre-start, run-process, \
-        tail-logs: links to the one file) into the directory, each replaced at once, so that containers with other images find \
+    long_about = "Writes boson-pod and its other names (copy-jobs, run-process, bpm and all its other verbs: links to \
+        the one file) into the directory, each replaced at once, so that containers with other images find \
         them there. Needs neither a shell nor anything else in the image.",
     after_long_help = "Examples:\n\
         \x20\x20boson-pod install\n\
@@ -31,7 +31,7 @@ pub(crate) struct Options {
 
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
-    let default = Vcap::under(&common.root).all_releases().join(".boson/bin");
+    let default = Vcap::under(&common.root).installed();
     let dir = options.to.unwrap_or(default);
     fs::create_dir_all(&dir).io("create", &dir)?;
     let program = dir.join(crate::NAME);

@@ -7,7 +7,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 6] = ["copy-jobs", "create-dirs", "wait-for", "pre-start", "run-process", "tail-logs"];
+/// Sorted, without the executable's own.
+const NAMES: [&str; 10] = [
+    "bpm",
+    "copy-jobs",
+    "create-dirs",
+    "post-deploy",
+    "post-start",
+    "pre-start",
+    "ready",
+    "run-process",
+    "tail-logs",
+    "wait-for",
+];
 
 fn boson_pod(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_boson-pod")).args(args).output().unwrap()
@@ -33,14 +45,13 @@ fn an_installed_name_does_what_it_says() {
         let mut names: Vec<_> =
             fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
-        assert_eq!(
-            names,
-            ["boson-pod", "copy-jobs", "create-dirs", "pre-start", "run-process", "tail-logs", "wait-for"],
-            "nothing is left over"
-        );
+        let mut expected = Vec::from(NAMES);
+        expected.push("boson-pod");
+        expected.sort_unstable();
+        assert_eq!(names, expected, "nothing is left over");
     }
     let file = dir.join("boson-pod").metadata().unwrap();
-    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 7));
+    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 11));
     for name in NAMES {
         assert_eq!(dir.join(name).metadata().unwrap().ino(), file.ino());
         let help = text(&Command::new(dir.join(name)).arg("--help").output().unwrap().stdout);

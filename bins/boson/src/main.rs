@@ -1,14 +1,17 @@
 //! The executable with Ruby: plan, render-jobs and the verbs of one machine.
 
 mod client;
+mod compile;
 mod control;
 mod down;
 mod engine;
 mod errand;
 mod exec;
+mod interrupt;
 mod logs;
 mod output;
 mod progress;
+mod signals;
 mod state;
 mod status;
 mod up;

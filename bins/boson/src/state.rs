@@ -148,6 +148,14 @@ impl StateDir {
         for path in [self.instances(), self.all_releases()] {
             make_private(&path)?;
         }
+        // What `install` puts there in a pod lies elsewhere in a sandbox.
+        let installed = self.all_releases().join(".boson/bin");
+        make_private(&installed)?;
+        let inside = Path::new(sandbox::EXECUTABLE).with_file_name("");
+        for name in crate::verbs::pod_names() {
+            let link = installed.join(&name);
+            std::os::unix::fs::symlink(inside.join(&name), &link).io("make", &link)?;
+        }
         Ok(())
     }
 

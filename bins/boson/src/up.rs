@@ -9,6 +9,7 @@ use problem::Result;
 use startup::{Common, Secret};
 
 use crate::engine::{self, Publish};
+use crate::signals::Signals;
 
 /// What `up` is told.
 #[derive(Debug, Clone, Args)]
@@ -31,8 +32,8 @@ pub(crate) struct Options {
     /// The deployment manifest
     #[arg(long, short, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
     pub(crate) manifest: PathBuf,
-    /// Directory of a release's sources (jobs/, packages/, src/); once for each release
-    #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "DIR", required = true, value_delimiter = ':')]
+    /// A release: its source directory (jobs/, packages/, src/), or an archive made by bosh; once for each
+    #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
     pub(crate) releases: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's]
     #[arg(long, short, env = "DEPLOYMENT_NAME", value_name = "NAME")]
@@ -62,7 +63,7 @@ pub(crate) const ABOUT: &str = "Brings a deployment up on this machine";
 
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
-    let signals = engine::Signals::block()?;
+    let signals = Signals::block()?;
     // Instances see some of what is made: a user that is stricter would keep vcap out of its own /var/vcap. What is not
     // for others lies in directories that are not.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::Command;
 
@@ -25,27 +26,34 @@ macro_rules! verb {
     };
 }
 
-use crate::{down, errand, exec, logs, status, up};
+use crate::{compile, down, errand, exec, logs, status, up};
 
 /// In the order in which `--help` lists them: the laptop's, then a pod's in their order.
-const VERBS: [Verb; 12] = [
+const VERBS: [Verb; 17] = [
     verb!("up", up),
     verb!("status", status),
     verb!("logs", logs),
     verb!("exec", exec),
     verb!("run-errand", errand),
     verb!("down", down),
+    verb!("compile", compile),
     verb!("copy-jobs", copy_jobs),
     verb!("plan", plan),
     verb!("render-jobs", render_jobs),
     verb!("create-dirs", create_dirs),
     verb!("pre-start", pre_start),
     verb!("run-process", run_process),
+    verb!("post-start", post_start),
+    verb!("ready", ready),
+    verb!("post-deploy", post_deploy),
+    verb!("bpm", bpm_command),
 ];
 
 /// The names under which a sandbox finds the executable, besides its own.
 pub(crate) fn pod_names() -> Vec<String> {
-    ["render-jobs", "create-dirs", "pre-start", "run-process"].map(str::to_owned).into()
+    ["render-jobs", "create-dirs", "pre-start", "run-process", "post-start", "ready", "post-deploy", "bpm"]
+        .map(str::to_owned)
+        .into()
 }
 
 /// Set for a stage that ends when the boson that started it ends.
@@ -84,9 +92,13 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     error.exit()
 }
 
+/// With the libraries: who hears of a hole in one of them must be able to see whether it is in here.
+static VERSION: LazyLock<String> = LazyLock::new(|| format!("{}\n{}", env!("CARGO_PKG_VERSION"), ruby::linked()));
+
 fn grammar() -> Command {
     Command::new("boson")
         .version(env!("CARGO_PKG_VERSION"))
+        .long_version(VERSION.as_str())
         .about("Runs BOSH jobs: on this machine without a cluster, or stage by stage in a pod")
         .after_help(
             "Example:\n  boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222\n\n\

@@ -123,3 +123,74 @@ fn no_scripts_are_no_failure_and_no_jobs_are_one() {
     assert_eq!(run(root(&[("a", None)]).path()).status.code(), Some(0));
     assert_eq!(run(tempfile::tempdir().unwrap().path()).status.code(), Some(65));
 }
+
+#[test]
+fn only_the_jobs_that_are_named_are_run() {
+    let root = root(&[("a", Some("echo a")), ("b", Some("echo b")), ("c", None)]);
+    let run = |jobs: &[&str]| command(root.path()).args(jobs.iter().flat_map(|job| ["--job", job])).output().unwrap();
+    assert_eq!(text(&run(&["b"]).stdout), "[b] b\n");
+    assert_eq!((run(&["c"]).status.code(), text(&run(&["c"]).stdout)), (Some(0), String::new()));
+    let output = run(&["b", "x", "y"]);
+    assert_eq!(output.status.code(), Some(65));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("error: job \"x\" is not rendered\n") && stderr.contains("\"y\""), "{stderr}");
+    assert!(stderr.contains("hint: rendered are the jobs: a, b, c"), "{stderr}");
+    assert_eq!(text(&output.stdout), "", "nothing is run then");
+}
+
+#[test]
+fn how_a_script_ended_can_be_read() {
+    let root = root(&[("a", Some("cat \"${0%/jobs/*}/sys/run/boson/a/pre-start.hook\"")), ("b", Some("exit 3"))]);
+    let output = run(root.path());
+    assert!(text(&output.stdout).starts_with("[a] {\"state\":\"running\",\"since\":"), "{output:?}");
+    let state = |job: &str| {
+        let file = root.path().join(format!("var/vcap/sys/run/boson/{job}/pre-start.hook"));
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+        fs::read_to_string(file).unwrap()
+    };
+    assert!(state("a").starts_with("{\"state\":\"succeeded\",\"exit_code\":0,"), "{}", state("a"));
+    assert!(state("b").starts_with("{\"state\":\"failed\",\"exit_code\":3,"), "{}", state("b"));
+}
+
+#[test]
+fn a_script_that_floods_loses_nothing_and_one_that_is_silent_is_not_waited_for() {
+    let root = root(&[
+        ("a", Some("seq 1 100000; seq 1 100000 >&2")),
+        // Closes its output and goes on.
+        ("b", Some("exec >&- 2>&-; sleep 0.1; exit 0")),
+    ]);
+    let output = run(root.path());
+    assert_eq!(output.status.code(), Some(0), "{:?}", output.status);
+    assert_eq!(text(&output.stdout).lines().count(), 100_000);
+    assert_eq!(text(&output.stderr).lines().last(), Some("[a] 100000"));
+    let log = |stream: &str| fs::read(root.path().join(format!("var/vcap/sys/log/a/pre-start.{stream}.log"))).unwrap();
+    assert_eq!((log("stdout").len(), log("stdout")), (588_895, log("stderr")));
+}
+
+#[test]
+fn what_a_script_leaves_in_the_background_does_not_hang_it() {
+    // It keeps the script's output open and ignores TERM.
+    let root = root(&[(
+        "a",
+        Some(
+            "sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & until [ -s \"${0%/jobs/*}/sys/log/a/pre-start.stdout.log\" ]; do sleep 0.01; done",
+        ),
+    )]);
+    let output = command(root.path()).args(["--quit-timeout-ms", "50"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let pid = text(&output.stdout).trim().trim_start_matches("[a] ").to_owned();
+    assert!(!pid.is_empty() && !Path::new("/proc").join(&pid).exists(), "{pid}");
+}
+
+#[test]
+fn a_script_that_hangs_and_ignores_term_is_killed() {
+    let root = root(&[("a", Some("trap '' TERM QUIT; echo ready; while :; do sleep 1000; done"))]);
+    let mut child = command(root.path()).args(["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(lines.next().unwrap(), "[a] ready");
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(70));
+    assert!(text(&output.stderr).contains("a: killed by SIGKILL"), "{output:?}");
+}

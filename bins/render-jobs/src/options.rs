@@ -13,7 +13,7 @@ use startup::Common;
     long_about = "Renders the templates of every job of an instance group into /var/vcap/jobs, for the pod that it \
         runs in. In a pod everything that it is told comes from the environment.\n\n\
         Nothing is written unless every template was rendered; then the new tree takes the old one's place \
-        at once.",
+        at once. With it comes /var/vcap/jobs/bpm/bin/bpm, a link to boson's own `bpm`.",
     after_long_help = "Example: instance (2-1)*2+0 = 2 of the group\n\
         \x20\x20render-jobs -g nats -m properties.yaml -j all-releases -d jobs \\\n\
         \x20\x20    --az-index 2 --replicas 2 --pod-ordinal 0 --pod-ip 10.0.0.7\n\n\

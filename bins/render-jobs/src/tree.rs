@@ -1,8 +1,12 @@
 //! The rendered tree: modes, the generated file, the commit.
 
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
 use instance_group::Resolved;
-use problem::Result;
-use vcap::tree::RenderedEntry;
+use problem::{IoContext, Result};
+use vcap::Vcap;
+use vcap::tree::{LINK, RenderedEntry};
 
 use crate::RenderedJob;
 use crate::options::Request;
@@ -12,10 +16,11 @@ fn mode(destination: &str) -> u32 {
     if destination.starts_with("bin/") { 0o750 } else { 0o640 }
 }
 
-/// Writes everything at once.
+/// Writes everything at once, BPM's command included.
 pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>) -> Result<()> {
-    let mut entries = Vec::new();
-    for job in jobs {
+    let mut entries = vec![bpm_command(&request.root)?];
+    // A release's own BPM sets up what its runc needs and does not find here.
+    for job in jobs.into_iter().filter(|job| job.name != Vcap::BPM) {
         for file in job.files {
             entries.push(RenderedEntry {
                 path: format!("{}/{}", job.name, file.destination),
@@ -27,6 +32,17 @@ pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>
     let directories: Vec<String> = group.jobs.iter().map(|job| job.name.clone()).collect();
     let (_, gid) = vcap::owner::vcap_ids(&request.root);
     vcap::tree::commit(&request.output, &entries, &directories, (nix::unistd::Uid::from_raw(0), gid))
+}
+
+/// Scripts call BPM as `/var/vcap/jobs/bpm/bin/bpm`; it is where `install` puts boson's.
+fn bpm_command(root: &Path) -> Result<RenderedEntry> {
+    let program = Vcap::under(root).installed().join(Vcap::BPM);
+    let program = std::path::absolute(&program).io("find", &program)?;
+    Ok(RenderedEntry {
+        path: format!("{0}/bin/{0}", Vcap::BPM),
+        content: program.into_os_string().into_vec(),
+        mode: LINK,
+    })
 }
 
 /// `.bosh/links.json`: name, type and group of the links that the job provides, by group (BOSH's job template renderer).

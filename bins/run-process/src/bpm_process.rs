@@ -4,13 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
+use hooks::Script;
 use nix::libc::{SIGINT, SIGTERM};
 use problem::{IoContext, Place, Problem, Problems, Result};
-use supervisor::{Capability, Command, Exit, Identity, Policy, Privileges, ResourceLimits};
+use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimits};
 
-use crate::execute::{Logs, execute, execute_recorded, not_started};
+use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, dirs, environment};
+use crate::{Context, container, dirs, environment, process};
 
 /// BPM: only the process' user reads what it prints.
 const LOG_MODE: u32 = 0o600;
@@ -18,60 +19,70 @@ const LOG_MODE: u32 = 0o600;
 /// Runs the process to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
     // What is wrong with the input is told before anything is touched.
-    let config = context.explain(read_config(context))?;
-    let command = context.explain(command(context, &config))?;
+    let (mut config, is_first) = context.explain(read_config(context))?;
+    context.explain(add(context, &mut config))?;
+    if context.once.is_some() && Records::are_open(context) {
+        // BPM: `bpm run` of a process that runs does nothing, and that is no failure.
+        return Ok(0);
+    }
+    let described = Place::file(config_path(context));
+    let mut program = context.explain(program(context, &config, &described))?;
+    context.explain(container::check(context, &config, &described))?;
     let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
-    let result = context.explain(start(context, &config, command, &mut records));
+    // The script is the job's: of several processes, one runs it.
+    program.post_start = (is_first && context.once.is_none()).then(|| post_start(context)).flatten();
+    let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());
     }
     result
 }
 
-fn start(context: &Context, config: &ProcessConfig, command: Command, records: &mut Records) -> Result<u8> {
-    let logs = Logs::open(context, &context.process, LOG_MODE)?;
-    if let Some(hooks) = &config.hooks
-        && pre_start(context, hooks, &command, &logs, records)?
-    {
-        // Asked to stop before there was a process: as if it had been stopped at once.
-        records.ended(Exit::Signal(SIGTERM), true);
-        return Ok(Exit::Signal(SIGTERM).status());
-    }
+fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Program> {
+    let main = command(context, config)?;
     let stop_signal = match config.shutdown_signal {
         ShutdownSignal::Term => SIGTERM,
         ShutdownSignal::Int => SIGINT,
     };
-    let policy = Policy { stop_signal, ..context.policy.clone() };
-    execute_recorded(context, command, &logs, &policy, records, Some(Place::file(config_path(context))))
+    Ok(Program {
+        hook: config.hooks.as_ref().map(|hooks| hook(hooks, &main)),
+        main,
+        policy: Policy { stop_signal, ..context.policy.clone() },
+        log_mode: LOG_MODE,
+        described: Some(described.clone()),
+        scripts: context.once.is_none(),
+        post_start: None,
+    })
 }
 
-/// Runs the hook as BPM does: by itself, not as vcap, with the process' environment and logs. Whether a stop was requested.
-fn pre_start(context: &Context, hooks: &Hooks, command: &Command, logs: &Logs, records: &mut Records) -> Result<bool> {
-    records.note("pre-start", serde_json::json!({"hook": hooks.pre_start}));
-    let hook = Command {
+/// Adds what the command line of `bpm run` adds.
+fn add(context: &Context, config: &mut ProcessConfig) -> Result<()> {
+    let Some(additions) = &context.once else { return Ok(()) };
+    let volumes: Vec<_> = additions.volumes.iter().map(|volume| config.add_volume(volume, &context.job)).collect();
+    let env: Vec<_> = additions.env.iter().map(|variable| config.add_env(variable)).collect();
+    let faults = volumes.into_iter().chain(env).filter_map(std::result::Result::err);
+    Problems::check(faults.map(Problem::usage).collect())
+}
+
+/// The job's post-start, recorded as what is to come unless it has succeeded before.
+fn post_start(context: &Context) -> Option<Script> {
+    let script = Script::of_job(&context.vcap, &context.job, "post-start", context.owner.1)?;
+    if !script.has_succeeded() {
+        script.waiting();
+    }
+    Some(script)
+}
+
+/// The hook as BPM runs it: by itself, not as vcap, with the process' environment and logs.
+fn hook(hooks: &Hooks, main: &Command) -> Command {
+    Command {
         program: hooks.pre_start.clone().into(),
         args: Vec::new(),
-        env: command.env.clone(),
+        env: main.env.clone(),
         dir: None,
         identity: None,
         no_new_privileges: false,
         limits: ResourceLimits::default(),
-    };
-    let ended = execute(context, hook, logs, &context.policy, &mut |_| {})?;
-    let failed = || Problem::internal("prestart hook failed").at(Place::file(config_path(context)));
-    match ended.result {
-        _ if ended.stop_requested => Ok(true),
-        Ok(exit) if exit.is_success() => Ok(false),
-        Ok(exit) => Err(failed().because(format!("{}: {exit}", hooks.pre_start)).into()),
-        Err(error) => {
-            let reason = not_started(hooks.pre_start.as_ref(), &error);
-            let problem = reason.causes.iter().fold(failed().because(&reason.message), Problem::because);
-            Err(match reason.hint {
-                Some(hint) => problem.hint(hint),
-                None => problem,
-            }
-            .into())
-        }
     }
 }
 
@@ -79,8 +90,8 @@ fn config_path(context: &Context) -> String {
     context.vcap.job(&context.job).join("config/bpm.yml").display().to_string()
 }
 
-/// The process as `bpm.yml` describes it.
-fn read_config(context: &Context) -> Result<ProcessConfig> {
+/// The process as `bpm.yml` describes it, and whether it is the first one there.
+fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
     let path = PathBuf::from(config_path(context));
     let text = match std::fs::read_to_string(&path) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
@@ -90,7 +101,8 @@ fn read_config(context: &Context) -> Result<ProcessConfig> {
         other => other.io("read", &path)?,
     };
     let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
-    Ok(config.process(&context.process)?.clone())
+    let is_first = config.processes.first().is_some_and(|first| first.name == context.process);
+    Ok((config.process(&context.process)?.clone(), is_first))
 }
 
 fn missing_hint(context: &Context) -> String {
@@ -102,10 +114,6 @@ fn missing_hint(context: &Context) -> String {
 
 fn command(context: &Context, config: &ProcessConfig) -> Result<Command> {
     let Context { vcap, job, .. } = context;
-    if config.limits.processes.is_some() {
-        // RLIMIT_NPROC counts the user's processes in all containers of the machine, which is not what is meant.
-        tracing::debug!("limits.processes is left to the container's pids limit");
-    }
     Ok(Command {
         program: config.executable.clone().into(),
         args: config.args.iter().map(Into::into).collect(),
@@ -137,7 +145,6 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
         return Ok(None);
     }
     if !privileges.is_root() || !privileges.can_become(uid, gid) {
-        tracing::debug!(%uid, %gid, "cannot become vcap; the process runs as the user that runs run-process");
         return Ok(None);
     }
     Ok(Some(Identity { uid, gid, capabilities }))

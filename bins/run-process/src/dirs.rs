@@ -1,12 +1,13 @@
 //! The directories that BPM makes for a process.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bpm::ProcessConfig;
 use problem::{Problem, Problems, Result};
 use vcap::own_dir::ensure_dir;
 
 use crate::Context;
+use crate::container::place;
 
 /// BPM: the process' own directories are vcap's alone.
 const PRIVATE: u32 = 0o700;
@@ -33,13 +34,19 @@ pub(crate) fn create(context: &Context, process: &ProcessConfig) -> Result<()> {
     if process.persistent_disk && vcap.base().join("store").is_dir() {
         private.push(vcap.store(job));
     }
-    private.extend(process.additional_volumes.iter().filter(|v| !v.mount_only).map(|v| PathBuf::from(&v.path)));
+    private.extend(process.additional_volumes.iter().filter(|v| !v.mount_only).map(|v| place(vcap, &v.path)));
     for dir in private {
         ensure(&dir, PRIVATE, *owner);
     }
     if process.persistent_disk && !vcap.base().join("store").is_dir() {
         let hint = format!("{} must be a mounted volume", vcap.base().join("store").display());
         problems.push(Problem::internal("requested persistent disk does not exist").hint(hint));
+    }
+    for volume in process.additional_volumes.iter().filter(|v| v.mount_only) {
+        if !place(vcap, &volume.path).exists() {
+            let problem = Problem::internal(format!("the volume {} does not exist", volume.path));
+            problems.push(problem.hint("with mount_only, somebody else has to make it: the pod has to mount it"));
+        }
     }
     Problems::check(problems)
 }

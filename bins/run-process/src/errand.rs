@@ -7,9 +7,12 @@ use problem::{Problem, Result};
 use supervisor::{Command, ResourceLimits};
 use vcap::own_dir::ensure_dir;
 
-use crate::execute::{Logs, execute_recorded};
+use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, environment};
+use crate::{Context, environment, process};
+
+/// BOSH's agent: root's scripts, which vcap may read.
+const LOG_MODE: u32 = 0o640;
 
 /// What the errand's log and state files are called.
 pub(crate) const NAME: &str = "run";
@@ -21,7 +24,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
     let owner = (Uid::from_raw(0), context.owner.1);
     let prepared = ensure_dir(&context.log_dir(), 0o770, owner).and_then(|()| Records::open(context));
     let mut records = context.explain(prepared)?;
-    let result = context.explain(start(context, &script, &mut records));
+    let result = context.explain(process::run(context, program(context, &script), &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());
     }
@@ -37,9 +40,8 @@ fn check(script: &Path) -> Result<()> {
         .into())
 }
 
-fn start(context: &Context, script: &Path, records: &mut Records) -> Result<u8> {
-    let logs = Logs::open(context, NAME, 0o640)?;
-    let command = Command {
+fn program(context: &Context, script: &Path) -> Program {
+    let main = Command {
         program: script.into(),
         args: Vec::new(),
         env: vec![("PATH".into(), environment::SCRIPT_PATH.into())],
@@ -48,5 +50,13 @@ fn start(context: &Context, script: &Path, records: &mut Records) -> Result<u8> 
         no_new_privileges: false,
         limits: ResourceLimits::default(),
     };
-    execute_recorded(context, command, &logs, &context.policy, records, None)
+    Program {
+        main,
+        hook: None,
+        policy: context.policy.clone(),
+        log_mode: LOG_MODE,
+        described: None,
+        scripts: false,
+        post_start: None,
+    }
 }

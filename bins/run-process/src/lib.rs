@@ -1,11 +1,22 @@
 //! Runs one process of a job as BPM would, and as PID 1 must.
 
 mod bpm_process;
+mod cgroup;
+mod container;
+mod control;
 mod dirs;
 mod environment;
 mod errand;
-mod execute;
+mod failures;
+mod grace;
+mod lock;
+mod logs;
+mod pod;
+mod process;
 mod records;
+mod scripts;
+mod siblings;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +24,7 @@ use std::time::Duration;
 use clap::Args;
 use nix::unistd::{Gid, Uid};
 use problem::{Problem, Result};
-use startup::Common;
+use startup::{Common, plain_name};
 use supervisor::{Policy, Signals};
 use vcap::Vcap;
 
@@ -27,12 +38,15 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
         hook and then the process: as user vcap if started as root, with the environment that bpm.yml \
         gives and no other. What the process prints goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
         PROCESS.stderr.log, and to stdout and stderr.\n\n\
-        TERM and INT ask the process to stop with its shutdown_signal; QUIT and KILL follow if it does \
-        not. Other signals are passed on to it. Orphans are adopted, and what the process leaves behind is \
-        terminated.",
+        TERM and INT ask it to stop. If all processes of the pod are asked, the pod stops as BOSH stops an \
+        instance: the pre-stop scripts of all jobs, then their drain scripts, and then every process gets its \
+        shutdown_signal, after 15 seconds QUIT, after 2 more KILL; post-stop follows a job's last process. A \
+        process that is asked alone is stopped alone, without scripts. Other signals are passed on to it. \
+        Orphans are adopted, and what the process leaves behind is terminated.",
     after_long_help = "Examples:\n\
         \x20\x20run-process --job nats\n\
         \x20\x20run-process --job cloud_controller_ng --process nginx\n\
+        \x20\x20run-process --job nats --grace 45s\n\
         \x20\x20run-process --errand --job smoke-tests\n\n\
         Exit codes: that of the process, 128 + n if signal n ended it; 126 it cannot be executed; 127 it \
         does not exist; 2 usage; 65 bpm.yml is missing or wrong; 70 the environment does not let it run, \
@@ -48,6 +62,28 @@ pub struct Options {
     /// Run the job's bin/run once, as BOSH runs an errand, instead of a process of its bpm.yml
     #[arg(long, conflicts_with = "process")]
     pub errand: bool,
+    /// Run the process once, as `bpm run` does: without post-start and the scripts of a pod's stop, and without letting the
+    /// pod's other processes know. One that runs already is left alone
+    #[arg(long, conflicts_with = "errand")]
+    pub once: bool,
+    /// With --once: a variable for the process, besides those of bpm.yml; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", requires = "once")]
+    pub env: Vec<String>,
+    /// With --once: a volume for the process, besides those of bpm.yml: writable, mount_only, allow_executions, shared;
+    /// may be given several times
+    #[arg(long, value_name = "PATH[:OPTIONS]", requires = "once")]
+    pub volume: Vec<String>,
+    /// How long a stop may take, all of it: scripts, the process, and what is left of it [default: no limit; the process
+    /// itself has BPM's times]
+    #[arg(long, env = "BOSON_GRACE", value_name = "TIME", value_parser = startup::parse_duration)]
+    pub grace: Option<Duration>,
+    /// How long the pod's other processes have to be asked to stop, too, before it is taken for certain that this one is
+    /// stopped alone
+    #[arg(long, env = "BOSON_STOP_WINDOW", value_name = "TIME", default_value = "3s", value_parser = startup::parse_duration)]
+    pub stop_window: Duration,
+    /// Fail if the container cannot give all that bpm.yml asks for, instead of saying so and going on
+    #[arg(long, env = "BOSON_STRICT")]
+    pub strict: bool,
     /// How long the process has to stop before it gets QUIT, in milliseconds
     #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]
     pub stop_timeout_ms: u64,
@@ -70,11 +106,21 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
             quit_timeout: Duration::from_millis(options.quit_timeout_ms),
             ..Policy::default()
         },
+        once: options.once.then_some(Additions { env: options.env, volumes: options.volume }),
+        strict: options.strict,
+        grace: options.grace,
+        stop_window: options.stop_window,
         signals,
         job: options.job,
         process: if options.errand { errand::NAME.to_owned() } else { process },
     };
     if options.errand { errand::run(&context) } else { bpm_process::run(&context) }
+}
+
+/// What the command line of `bpm run` adds to a process.
+struct Additions {
+    env: Vec<String>,
+    volumes: Vec<String>,
 }
 
 /// What every step of a run needs to know.
@@ -83,6 +129,14 @@ struct Context {
     /// User and group vcap.
     owner: (Uid, Gid),
     policy: Policy,
+    /// What `bpm run` adds, where it is what runs the process.
+    once: Option<Additions>,
+    /// Whether what the container cannot give is an error.
+    strict: bool,
+    /// What a stop has to fit into.
+    grace: Option<Duration>,
+    /// How long the other processes have to be asked to stop, too.
+    stop_window: Duration,
     signals: Signals,
     job: String,
     process: String,
@@ -92,6 +146,11 @@ impl Context {
     /// Which process a message is about.
     fn subject(&self) -> String {
         format!("job \"{}\", process \"{}\"", self.job, self.process)
+    }
+
+    /// Where the processes of the pod keep their states: `/var/vcap/sys/run/boson`.
+    fn states(&self) -> PathBuf {
+        self.vcap.base().join("sys/run/boson")
     }
 
     fn log_dir(&self) -> PathBuf {
@@ -107,12 +166,4 @@ impl Context {
             problems
         })
     }
-}
-
-/// Jobs and processes name files and directories, so they must not lead elsewhere.
-fn plain_name(name: &str) -> std::result::Result<String, String> {
-    if name.is_empty() || name.contains(['/', '\0']) || name == "." || name == ".." {
-        return Err("must be the name of a job or process, not a path".to_owned());
-    }
-    Ok(name.to_owned())
 }

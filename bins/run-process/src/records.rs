@@ -1,33 +1,41 @@
 //! What a run leaves for others to read: pid file, lock, state file and BPM's own log.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use handoff::process_state::{ProcessState, State};
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use handoff::process_state::{ProcessState, State, Stop};
 use nix::libc;
 use nix::unistd::{Gid, Pid, Uid};
 use problem::{IoContext, Problem, Result};
 use serde_json::json;
-use supervisor::Exit;
-use vcap::atomic::write_file;
+use supervisor::{Exit, Progress, Status};
+use vcap::atomic::replace_file;
 use vcap::log_file::open_log;
 use vcap::own_dir::ensure_dir;
 
 use crate::Context;
+use crate::lock::Lock;
+
+/// What the lock is called by which a job's processes agree on who runs its scripts. No process' lock has this name.
+const SCRIPTS_LOCK: &str = "scripts";
+
+/// How often, and how long apart, a lock is tried that is held.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The records of one process. While they are open no second run of the process can start.
 pub(crate) struct Records {
-    pid_file: PathBuf,
-    state_file: PathBuf,
+    /// Of a process that is run once, neither this nor a state is told: to others it does not exist.
+    pid_file: Option<PathBuf>,
+    state_dir: PathBuf,
     journal: File,
     about: (String, String),
     pid: Option<Pid>,
-    _lock: Flock<File>,
+    stop: Option<Stop>,
+    _lock: Option<Lock>,
+    _scripts: Option<Lock>,
 }
 
 impl Records {
@@ -35,19 +43,47 @@ impl Records {
     pub(crate) fn open(context: &Context) -> Result<Records> {
         let root = (Uid::from_raw(0), Gid::from_raw(0));
         let run = context.vcap.bpm_run(&context.job);
-        let state = context.vcap.base().join("sys/run/boson").join(&context.job);
+        let state_dir = context.states().join(&context.job);
         ensure_dir(&run, 0o700, root)?;
-        ensure_dir(&state, 0o755, root)?;
+        ensure_dir(&state_dir, 0o755, root)?;
         let pid_file = run.join(format!("{}.pid", context.process));
-        let lock = lock(run.join(format!("{}.lock", context.process)), &pid_file)?;
-        Ok(Records {
-            pid_file,
-            state_file: state.join(format!("{}.state", context.process)),
+        let lock = match context.once {
+            None => lock(&lock_file(context), &pid_file)?,
+            Some(_) => lock(&state_dir.join(format!("{}.once", context.process)), &pid_file)?,
+        };
+        let records = Records {
+            pid_file: Some(pid_file).filter(|_| context.once.is_none()),
+            state_dir,
             journal: open_log(&context.log_dir().join("bpm.log"), 0o600, context.owner)?,
             about: (context.job.clone(), context.process.clone()),
             pid: None,
+            stop: None,
             _lock: lock,
-        })
+            _scripts: None,
+        };
+        // Whoever ran before and was killed left what it was: nothing of that is true any more.
+        records.remove_pid_file();
+        records.write_state(State::Starting, None);
+        Ok(records)
+    }
+
+    /// Whether a supervisor has the records of this process open.
+    pub(crate) fn are_open(context: &Context) -> bool {
+        Lock::is_held(&lock_file(context))
+    }
+
+    /// Whether this process is the one of its job that runs the job's scripts.
+    pub(crate) fn claim_scripts(&mut self) -> bool {
+        match Lock::take(&self.state_dir.join(SCRIPTS_LOCK)) {
+            Ok(lock) => {
+                self._scripts = lock;
+                self._scripts.is_some()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot agree with the job's other processes on who runs its scripts");
+                true
+            }
+        }
     }
 
     /// A line of BPM's own log, in its format.
@@ -74,39 +110,86 @@ impl Records {
     pub(crate) fn started(&mut self, pid: Pid) {
         self.pid = Some(pid);
         self.note("started", json!({"pid": pid.as_raw()}));
-        self.write_state(State::Running, None, None);
-        let pid_file = write_file(&self.pid_file, pid.to_string().as_bytes(), 0o600);
-        warn_of(pid_file);
+        self.write_state(State::Running, None);
+        if let Some(pid_file) = &self.pid_file {
+            warn_of(replace_file(pid_file, pid.to_string().as_bytes(), 0o600));
+        }
     }
 
-    /// The process is over: it ended this way, having been asked to or not.
-    pub(crate) fn ended(&mut self, exit: Exit, asked: bool) {
+    /// The process does not run any longer, whatever becomes of its supervisor.
+    pub(crate) fn stopped(&mut self, exit: Exit) {
         self.note("ended", json!({"status": exit.status()}));
         self.remove_pid_file();
-        let signal = if let Exit::Signal(n) = exit { Some(n) } else { None };
+    }
+
+    /// The supervisor's state is another one.
+    pub(crate) fn changed(&mut self, status: &Status) {
+        self.stop = stop(status.progress);
+        let state = match status.state {
+            supervisor::State::Starting => State::Starting,
+            supervisor::State::Running => State::Running,
+            supervisor::State::Stopping | supervisor::State::Ending => State::Stopping,
+            supervisor::State::Stopped => State::Stopped,
+            // What follows tells how.
+            supervisor::State::Ended => return,
+        };
+        if status.pid.is_none() && status.exit.is_none() {
+            self.pid = None;
+        }
+        self.write_state(state, status.exit);
+    }
+
+    /// It is over: the process ended this way, its supervisor having been asked to end or not.
+    pub(crate) fn ended(&mut self, exit: Exit, asked: bool) {
         let state = if asked || exit.is_success() { State::Exited } else { State::Crashed };
-        self.write_state(state, Some(exit.status()), signal);
+        self.write_state(state, Some(exit));
     }
 
     /// The process never ran; `run-process` exits with `status`.
     pub(crate) fn failed(&mut self, why: &str, status: u8) {
         self.note("failed", json!({"error": why}));
         self.remove_pid_file();
-        self.write_state(State::Crashed, Some(status), None);
+        self.write_state(State::Crashed, Some(Exit::Code(status)));
     }
 
     fn remove_pid_file(&self) {
-        if let Err(error) = fs::remove_file(&self.pid_file)
+        let Some(pid_file) = &self.pid_file else { return };
+        if let Err(error) = fs::remove_file(pid_file)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, file = %self.pid_file.display(), "the pid file cannot be removed");
+            tracing::warn!(%error, file = %pid_file.display(), "the pid file cannot be removed");
         }
     }
 
-    fn write_state(&self, state: State, exit_code: Option<u8>, signal: Option<i32>) {
+    fn write_state(&self, state: State, exit: Option<Exit>) {
+        if self.pid_file.is_none() {
+            return;
+        }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let document = ProcessState { state, pid: self.pid.map(Pid::as_raw), exit_code, signal, since };
-        warn_of(write_file(&self.state_file, document.encode().as_bytes(), 0o644));
+        let document = ProcessState {
+            state,
+            pid: self.pid.map(Pid::as_raw),
+            exit_code: exit.map(Exit::status),
+            signal: exit.and_then(Exit::signal),
+            stop: self.stop,
+            since,
+        };
+        let path = self.state_dir.join(format!("{}.state", self.about.1));
+        warn_of(replace_file(&path, document.encode().as_bytes(), 0o644));
+    }
+}
+
+fn lock_file(context: &Context) -> PathBuf {
+    context.states().join(&context.job).join(format!("{}.lock", context.process))
+}
+
+fn stop(progress: Progress) -> Option<Stop> {
+    match progress {
+        Progress::None => None,
+        Progress::Asked => Some(Stop::Asked),
+        Progress::PreStopped => Some(Stop::PreStopped),
+        Progress::Drained => Some(Stop::Drained),
+        Progress::Ended => Some(Stop::Ended),
     }
 }
 
@@ -117,23 +200,28 @@ fn warn_of(result: Result<()>) {
     }
 }
 
-/// BPM runs a process of a job once at a time; the lock is the kernel's, so it cannot be left behind.
-fn lock(path: PathBuf, pid_file: &std::path::Path) -> Result<Flock<File>> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(&path)
-        .io("open", &path)?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
-        let problem = if errno == Errno::EWOULDBLOCK {
+/// BPM runs a process of a job once at a time.
+fn lock(path: &Path, pid_file: &Path) -> Result<Option<Lock>> {
+    let mut taken = Lock::take(path);
+    // Who was killed between fork and exec is held for a moment by a child that then finds itself alone and ends.
+    for _ in 0..LOCK_ATTEMPTS {
+        if !matches!(taken, Ok(None)) {
+            break;
+        }
+        std::thread::sleep(LOCK_INTERVAL);
+        taken = Lock::take(path);
+    }
+    match taken {
+        Ok(Some(lock)) => Ok(Some(lock)),
+        Ok(None) => {
             let pid = fs::read_to_string(pid_file).map(|pid| format!(" with pid {}", pid.trim())).unwrap_or_default();
-            Problem::internal(format!("it is running already{pid}"))
-        } else {
-            Problem::internal(format!("cannot lock {}", path.display())).because(errno)
-        };
-        problem.into()
-    })
+            Err(Problem::internal(format!("it is running already{pid}")).into())
+        }
+        // Not every file system and not every kernel has such locks.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOLCK | libc::ENOSYS)) => {
+            tracing::warn!(%error, file = %path.display(), "cannot lock; the pod's processes will not wait for each other");
+            Ok(None)
+        }
+        other => other.io("lock", path),
+    }
 }

@@ -8,6 +8,7 @@
 //! The grammar is YAML 1.2's, so a few documents are read that yaml.v3 refuses (`"\/"`, a tab before a value), and within
 //! `[...]` and `{...}` a plain `key:` is a mapping where yaml.v3 sees a text that ends in a colon.
 
+mod additions;
 mod bytes;
 mod config;
 mod decode;

@@ -49,19 +49,24 @@ fn volumes(d: &mut Decoder<'_>, fields: &Fields, p: &ProcessConfig, job: Option<
         if !matches!(item.kind, Kind::Mapping(_)) {
             continue;
         }
-        let path = &volume.path;
-        let clean = clean(path);
-        let default = |dir: &str| job.is_some_and(|job| *path == format!("/var/vcap/{dir}/{job}"));
-        if clean != *path {
-            d.wrong(item, format!("volume path must be canonical, expected {clean} but got {path}"));
-        } else if default("data") || default("store") {
-            d.wrong(
-                item,
-                format!("invalid volume path: {path} cannot conflict with default job data or store directories"),
-            );
-        } else if !path.starts_with("/var/vcap/") {
-            d.wrong(item, format!("invalid volume path: {path} must be within /var/vcap"));
+        if let Some(fault) = volume_fault(&volume.path, job) {
+            d.wrong(item, fault);
         }
+    }
+}
+
+/// What is wrong with the path of an additional volume.
+pub(crate) fn volume_fault(path: &str, job: Option<&str>) -> Option<String> {
+    let clean = clean(path);
+    let default = |dir: &str| job.is_some_and(|job| *path == format!("/var/vcap/{dir}/{job}"));
+    if clean != *path {
+        Some(format!("volume path must be canonical, expected {clean} but got {path}"))
+    } else if default("data") || default("store") {
+        Some(format!("invalid volume path: {path} cannot conflict with default job data or store directories"))
+    } else if !path.starts_with("/var/vcap/") {
+        Some(format!("invalid volume path: {path} must be within /var/vcap"))
+    } else {
+        None
     }
 }
 

@@ -8,6 +8,7 @@ module Boson
     # spec]), "units" ([index of the context, {"file", "code", "isolation", "eager"}]), "features" (libraries to load
     # before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
     def work(request, output)
+      Signal.trap(COLLECT) { GC.enable }
       Process.setpgid(0, 0)
       [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
       # Before any template runs: what templates in processes of their own use is loaded once.
@@ -21,6 +22,9 @@ module Boson
         end
       end
     end
+
+    # What the parent sends to those that take long. Programs that templates start ignore it.
+    COLLECT = 'WINCH'
 
     # The objects of specs: loaded when they are needed, and again for each template that may change them.
     class Contexts

@@ -139,7 +139,15 @@ impl Reader<'_> {
     fn isolation(&mut self) -> Isolation {
         let tokens = self.tokens;
         let mut strictest = Isolation::Shared;
+        let mut unevaluated = 0;
         for (i, token) in tokens.iter().enumerate() {
+            if i < unevaluated {
+                continue;
+            }
+            if *token == Token::Word("defined?".to_owned()) {
+                unevaluated = self.end_of_brackets(i + 1);
+                continue;
+            }
             if let Token::Word(word) | Token::Constant(word) | Token::Symbol(word) = token {
                 remember(&mut self.facts.features, word);
             }
@@ -151,8 +159,8 @@ impl Reader<'_> {
                     self.facts.eager |= matches!(name.as_str(), "spec" | "properties");
                     Isolation::Shared
                 }
-                // `&:name` calls it.
-                Token::Symbol(name) if i > 0 && tokens[i - 1] == Token::Sign("&") => known(words::is_pure(name)),
+                Token::Symbol(name) => self.symbol(i, name),
+                Token::Sign("&") => self.block(i),
                 Token::Sign("<<") => self.change(i.checked_sub(1)),
                 Token::Sign(
                     "=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=" | "<<=" | "**=" | "%=" | "^=" | ">>=",
@@ -241,6 +249,42 @@ impl Reader<'_> {
         None
     }
 
+    /// `map(&:name)` calls it, and so does `reduce(:name)`.
+    fn symbol(&self, i: usize, name: &str) -> Isolation {
+        match (self.token(i.checked_sub(1)), self.token(Some(i + 1))) {
+            (Some(Token::Sign("&")), _) => known(words::is_pure(name)),
+            (_, Some(Token::Sign(")"))) if words::is_changing(name) => Isolation::Copy,
+            (_, Some(Token::Sign(")"))) => known(!words::is_reaching(name)),
+            _ => Isolation::Shared,
+        }
+    }
+
+    /// `map(&value)` calls what the value names, unless it is a block that was passed.
+    fn block(&self, i: usize) -> Isolation {
+        match (self.token(i.checked_sub(1)), self.token(Some(i + 1))) {
+            (Some(Token::Sign("(" | ",")), Some(Token::Symbol(_))) => Isolation::Shared,
+            (Some(Token::Sign("(" | ",")), Some(Token::Word(name))) => known(self.locals.is_block(name)),
+            (Some(Token::Sign("(" | ",")), _) => Isolation::Process,
+            _ => Isolation::Shared,
+        }
+    }
+
+    /// What follows the brackets that open at `i`; `i` where none do.
+    fn end_of_brackets(&self, i: usize) -> usize {
+        let mut depth = 0usize;
+        for (n, token) in self.tokens.iter().enumerate().skip(i) {
+            match token {
+                Token::Sign("(") => depth += 1,
+                Token::Sign(")") => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return if n > i { n + 1 } else { i };
+            }
+        }
+        i
+    }
+
     fn word(&mut self, i: usize, word: &str) -> Isolation {
         if word == "def" {
             return self.definition(i);
@@ -255,11 +299,12 @@ impl Reader<'_> {
             let feature = self.tokens[i + 1..].iter().find(|t| **t != Token::Sign("("));
             return known(matches!(feature, Some(Token::Literal(feature)) if words::is_requirable(feature)));
         }
-        // A parameter may carry a name of the context's.
-        if self.locals.contains(word) || self.methods.contains(word) {
-            return Isolation::Shared;
-        }
         self.constant &= !words::is_of_the_instance(word);
+        // A parameter may carry a name of the context's. A variable of one block is none in another, and a method may
+        // never be defined: then Ruby's own is called.
+        if self.locals.contains(word) || self.methods.contains(word) {
+            return known(!words::is_reaching(word));
+        }
         known(words::is_keyword(word) || words::is_function(word))
     }
 
@@ -279,6 +324,9 @@ impl Reader<'_> {
         }
         let receiver = i.checked_sub(2);
         if matches!(self.token(receiver), Some(Token::Word(this)) if this == "self") && self.methods.contains(word) {
+            return known(!words::is_reaching(word));
+        }
+        if word == "send" && self.finds_a_network(i) {
             return Isolation::Shared;
         }
         if words::is_changing(word) {
@@ -293,6 +341,18 @@ impl Reader<'_> {
             i -= 2;
         }
         matches!(&self.tokens[i], Token::Word(root) if matches!(root.as_str(), "properties" | "spec") && !self.locals.contains(root))
+    }
+
+    /// `spec.networks.send(spec.networks.methods(false).first)`, which is how templates of old find their network.
+    fn finds_a_network(&self, i: usize) -> bool {
+        let sign = Token::Sign;
+        let networks = || [Token::Word("spec".to_owned()), sign("."), Token::Word("networks".to_owned()), sign(".")];
+        let [methods, none, first] = ["methods", "false", "first"].map(|word| Token::Word(word.to_owned()));
+        let argument = [sign("("), none, sign(")"), sign("."), first, sign(")")];
+        let called = [&[sign("(")][..], &networks(), &[methods], &argument].concat();
+        !self.locals.contains("spec")
+            && self.tokens[..i].ends_with(&networks())
+            && self.tokens[i + 1..].starts_with(&called)
     }
 
     fn is_written_or_called(&self, i: usize) -> bool {
@@ -331,114 +391,4 @@ pub fn delegate(template: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn isolation(template: &str) -> Isolation {
-        analyse(template.as_bytes()).isolation
-    }
-
-    #[test]
-    fn reading_and_writing_text_is_harmless() {
-        for template in [
-            "plain text",
-            "<%= p('a.b') %>",
-            "<% if_p('a', 'b') do |a, b| %><%= a %><% end.else do %>x<% end %>",
-            "<% link('db').instances.each do |i| %><%= i.address %>:<%= link('db').p('port') %>\n<% end %>",
-            "<%= JSON.pretty_generate(p('h').merge('a' => 1)) %>",
-            "<% require 'json' %><%= p('x').to_json %>",
-            "<% lines = []\np('xs').each { |x| lines << \"a #{x['n']}\" }\n%><%= lines.join(\"\\n\") %>",
-            "<% h = {}; h['a'] = p('b'); h.delete('c') %><%= h.to_yaml %>",
-            "<%= properties.nats.user %><%= spec.networks.default.ip %>",
-            "<%= p('a') ? 'x' : 'y' %>",
-            "<% total = 0; p('xs').each { |x| total += x.to_i } %><%= total %>",
-            "<%= p('xs').map(&:to_s).sort.join(',') %>",
-            "<%= Integer(p('n')) / 2 %>",
-            "<% raise ArgumentError, 'no' unless p('x') =~ /^a+$/ %>",
-        ] {
-            assert_eq!(isolation(template), Isolation::Shared, "{template}");
-        }
-    }
-
-    #[test]
-    fn changing_and_defining_needs_objects_of_its_own() {
-        for template in [
-            "<% def x; end %>",
-            "<% X = 1 %>",
-            "<% p('x') << 'y' %>",
-            "<% x = p('x'); x << 'y' %>",
-            "<% x = []; x = p('x'); x << 'y' %>",
-            "<% x = [] && p('x'); x << 'y' %>",
-            "<% p('h')['a'] = 1 %>",
-            "<% p('h').delete('a') %>",
-            "<% p('h').each { |k, v| v << 'x' } %>",
-            "<% properties.a.list.push(1) %>",
-            "<% properties.a.list.pop %>",
-            "<% properties.a = 1 %>",
-            "<% properties.x.merge! %>",
-            "<% a, b = p('x'), p('y'); a << 'z' %>",
-            "<% @x ||= p('x'); @x << 'y' %>",
-            "<% def f(a, b: 1)\n  a.to_s + b.to_s\nend %><%= f(p('x'), b: 2) %>",
-            "<% c = {'a' => [{}]}; c['a'][0]['b'] = p('x') %><%= YAML.dump(c) %>",
-            "<% LIST = %w[a b] %><%= LIST.join %>",
-            "<% def self.f; 1; end %><%= self.f %>",
-        ] {
-            assert_eq!(isolation(template), Isolation::Copy, "{template}");
-        }
-    }
-
-    #[test]
-    fn everything_else_gets_a_process_of_its_own() {
-        for template in [
-            "<% $x = 1 %>",
-            "<% class String; end %>",
-            "<% ::String.class_eval { } %>",
-            "<% ENV['A'] = 'b' %>",
-            "<% exit! %>",
-            "<% at_exit { } %>",
-            "<% p('xs').map(&:clear) %>",
-            "<% send(:define_method, :x) { } %>",
-            "<% eval('1') %>",
-            "<% String.freeze %>",
-            "<% require 'bigdecimal/util' %>",
-            "<% include ERB::Util %>",
-            "<% extend Comparable %>",
-            "<% Object.const_set(:X, 1) %>",
-            "<% x = %w(a b); y = <<~E\nE\n %>",
-            "<% spec.networks.foo('x') %>",
-            "<% system 'true' %>",
-            "<% p('x').class.freeze %>",
-            "<% self.class.freeze %>",
-            "<% String.freeze %>",
-            "<% def p(x); end %>",
-            "<% def to_s; end %>",
-            "<% def String.x; end %>",
-            "<% String = 1 %>",
-            "<% URI.parse(p('x')).path << 'y' %>",
-            "<% X = []; X << 1 %>",
-            "<% OpenSSL.debug = true %>",
-            "<% JSON::State.x = 1 %>",
-            "<% def x; exit!; end %>",
-        ] {
-            assert_eq!(isolation(template), Isolation::Process, "{template}");
-        }
-    }
-
-    #[test]
-    fn instances_differ_only_where_a_template_can_tell() {
-        let same = |t: &str| analyse(t.as_bytes()).same_for_all_instances;
-        assert!(same("processes:\n- name: <%= p('x') %>\n"));
-        assert!(same("<% link('l').instances.each do |i| %><%= i.name %><%= i.index %><% end %>"));
-        for other in ["<%= spec.id %>", "<%= index %>", "<%= name %>", "<%= @index %>", "<%= Time.now %>", "<% fork %>"]
-        {
-            assert!(!same(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn libraries_are_known_before_forking() {
-        assert_eq!(analyse(b"<%= p('x').to_json %><%= IPAddr.new(p('y')) %>").features, ["json", "ipaddr"]);
-        assert_eq!(analyse(b"<% x = <<~E\nE\n %><%= YAML.dump(x) %>").features, ["yaml"]);
-        assert!(analyse(b"<%= @spec.inspect %>").eager);
-    }
-}
+mod tests;

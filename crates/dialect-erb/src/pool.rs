@@ -63,8 +63,8 @@ pub(crate) fn evaluate(
     std::mem::take(&mut pool.outcomes).into_iter().map(|outcome| outcome.ok_or_else(lost)).collect()
 }
 
-/// A worker collects no garbage: what it leaves goes with it, so it must not get too much to do. (Ruby 3.1's collector loses
-/// parts of code that was compiled ahead.) This much is 60 templates of usual length.
+/// A worker collects no garbage unless a template takes long: what it leaves goes with it, so it must not get too much to do.
+/// This much is 60 templates of usual length.
 const WORK_OF_A_WORKER: usize = 180_000;
 
 /// What the workers that follow one another get of a share.
@@ -148,6 +148,11 @@ struct Pool<'a> {
 pub(crate) struct Process(Forked);
 
 impl Process {
+    /// Asks it, and the processes of templates below it, to collect garbage. Where nobody listens yet nothing happens.
+    fn collect(&self) {
+        let _ = kill(Pid::from_raw(-self.0.pid), Signal::SIGWINCH);
+    }
+
     fn end(&self) {
         // Gone already, or to be killed before it had a group of its own.
         if kill(Pid::from_raw(-self.0.pid), Signal::SIGKILL).is_err() {
@@ -169,13 +174,19 @@ struct Worker {
     tasks: VecDeque<usize>,
     buffer: Vec<u8>,
     deadline: Instant,
+    /// When it is asked to collect garbage.
+    collect: Instant,
 }
+
+/// After this long with one template a worker starts to collect garbage.
+const LONG: Duration = Duration::from_millis(100);
 
 impl Pool<'_> {
     fn start(&mut self, tasks: Vec<usize>) -> Result<()> {
         let process = Process(self.vm.fork("work", self.request(&tasks))?);
         let deadline = Instant::now() + self.time();
-        self.workers.push(Worker { process, tasks: tasks.into(), buffer: Vec::new(), deadline });
+        let collect = Instant::now() + LONG;
+        self.workers.push(Worker { process, tasks: tasks.into(), buffer: Vec::new(), deadline, collect });
         Ok(())
     }
 
@@ -213,7 +224,7 @@ impl Pool<'_> {
     /// Waits for workers to write, or for the first deadline.
     fn watch(&mut self) -> Result<()> {
         let now = Instant::now();
-        let first = self.workers.iter().map(|worker| worker.deadline).min().unwrap_or(now);
+        let first = self.workers.iter().map(|worker| worker.deadline.min(worker.collect)).min().unwrap_or(now);
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
         let wait = first.saturating_duration_since(now) + Duration::from_millis(1);
         let mut fds: Vec<PollFd> =
@@ -234,6 +245,9 @@ impl Pool<'_> {
                 self.ended.push(process);
             } else if self.workers[i].deadline <= Instant::now() {
                 self.replace(i, &format!("took longer than {} s, the TEMPLATE_TIMEOUT", self.settings.timeout))?;
+            } else if self.workers[i].collect <= Instant::now() {
+                self.workers[i].collect = Instant::now() + LONG;
+                self.workers[i].process.collect();
             }
         }
         Ok(())
@@ -241,7 +255,7 @@ impl Pool<'_> {
 
     /// Takes what a worker has written; `false` at its end.
     fn receive(&mut self, i: usize) -> bool {
-        let deadline = Instant::now() + self.time();
+        let (deadline, collect) = (Instant::now() + self.time(), Instant::now() + LONG);
         let worker = &mut self.workers[i];
         let start = worker.buffer.len();
         worker.buffer.resize(start + READ_AT_ONCE, 0);
@@ -261,6 +275,7 @@ impl Pool<'_> {
             }
             at += LENGTH + frame.len();
             worker.deadline = deadline;
+            worker.collect = collect;
         }
         worker.buffer.drain(..at);
         n > 0

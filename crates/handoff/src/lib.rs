@@ -1,6 +1,7 @@
 //! The documents that cross containers; one module per file. `docs/contract.md` shows each of them whole.
 
 pub mod bpm_info;
+pub mod hook_state;
 pub mod output;
 pub mod process_state;
 pub mod properties;

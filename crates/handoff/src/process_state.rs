@@ -1,4 +1,7 @@
-//! `/var/vcap/sys/run/boson/<job>/<process>.state`: what `run-process` tells about its process to whoever shows the status.
+//! `/var/vcap/sys/run/boson/<job>/<process>.state`: what `run-process` tells about its process, to whoever shows the status
+//! and to the other processes of the pod, with which it agrees on the order of a stop.
+//!
+//! A document outlives its writer. Who has to know whether that still runs asks for the lock of `<process>.lock` beside it.
 
 use problem::{Place, Problem};
 use serde::{Deserialize, Serialize};
@@ -17,16 +20,39 @@ pub struct ProcessState {
     /// The signal that ended it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
+    /// How far the stop of the pod has come here; absent before anybody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     /// Since when, in seconds since 1970.
     pub since: u64,
+}
+
+/// How far the stop of the pod has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// The container was asked to end.
+    Asked,
+    /// Its job's pre-stop is over.
+    PreStopped,
+    /// Its job's drain is over.
+    Drained,
+    /// Its process has ended.
+    Ended,
 }
 
 /// What a process is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
+    /// Its hook runs, or it is about to be started.
+    Starting,
     /// It runs.
     Running,
+    /// It was asked to stop; there is a `pid` while it still runs.
+    Stopping,
+    /// It was stopped by request and can be started again; its supervisor waits for that.
+    Stopped,
     /// It ended well: with 0, or because it was asked to stop.
     Exited,
     /// It ended by itself and not with 0, or could not be started.
@@ -56,12 +82,26 @@ mod tests {
     fn the_document_survives_a_round_trip() {
         let cases = [
             (
-                ProcessState { state: State::Running, pid: Some(7), exit_code: None, signal: None, since: 5 },
+                ProcessState {
+                    state: State::Running,
+                    pid: Some(7),
+                    exit_code: None,
+                    signal: None,
+                    stop: None,
+                    since: 5,
+                },
                 "{\"state\":\"running\",\"pid\":7,\"since\":5}\n",
             ),
             (
-                ProcessState { state: State::Crashed, pid: Some(7), exit_code: Some(137), signal: Some(9), since: 6 },
-                "{\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"since\":6}\n",
+                ProcessState {
+                    state: State::Crashed,
+                    pid: Some(7),
+                    exit_code: Some(137),
+                    signal: Some(9),
+                    stop: Some(Stop::PreStopped),
+                    since: 6,
+                },
+                "{\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"stop\":\"pre-stopped\",\"since\":6}\n",
             ),
         ];
         for (state, text) in cases {

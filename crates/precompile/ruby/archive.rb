@@ -1,10 +1,23 @@
 # Writes an archive: the length of an index, the index, instruction sequences. The index is Marshal; it knows where the
 # sequence of each source and file is, and for each feature the files that requiring it loads, in the order in which they
 # were complete.
+#
+# Where the whole library is to be in the executable ($BOSON_RUBY_LIBRARY is its directory), files have the names under which
+# they are required instead of paths, and all are there.
 out = ARGV.shift
 sources, features = ARGV.slice_before('--features').to_a
 features = ARGV[0] == '--features' ? ARGV.drop(1) : (features || []).drop(1)
 sources = [] if ARGV[0] == '--features'
+
+library = ENV['BOSON_RUBY_LIBRARY'] unless features.empty?
+# What no template can use, or what is no part of the library: package managers, tools of developers.
+NOT_EMBEDDED = %w[
+  bundled_gems bundler bundler.rb debug did_you_mean did_you_mean.rb error_highlight error_highlight.rb fiddle fiddle.rb irb
+  irb.rb mkmf.rb prism prism.rb racc rdoc rdoc.rb readline.rb reline reline.rb ripper ripper.rb ruby_vm rubygems rubygems.rb
+  syntax_suggest syntax_suggest.rb un.rb
+].freeze
+places = library ? [library, "#{library}/#{RUBY_PLATFORM}"].map { |dir| "#{dir}/" } : []
+name_of = ->(path) { path.delete_prefix(places.select { |place| path.start_with?(place) }.max_by(&:size).to_s) }
 
 blob = +''.b
 place = lambda do |sequence|
@@ -34,8 +47,15 @@ loaded = features.to_h do |feature|
   end
   [feature, paths]
 end
-files = loaded.values.flatten.uniq.grep(/\.rb\z/).to_h do |path|
-  [path, place.call(RubyVM::InstructionSequence.compile_file(path))]
+loaded.transform_values! { |paths| paths.map(&name_of) }
+files = loaded.values.flatten.uniq.grep(/\.rb\z/).to_h { |path| [path, path] } unless library
+files ||= Dir["#{library}/**/*.rb"].to_h { |path| [name_of.call(path), path] }
+                                  .reject { |name, _| NOT_EMBEDDED.include?(name[%r{\A[^/]+}]) }.sort.to_h
+files = files.to_h do |name, path|
+  next [name, place.call(RubyVM::InstructionSequence.compile_file(path))] unless library
+
+  file = "<boson>/lib/#{name}"
+  [name, place.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
 end
-index = Marshal.dump('ruby' => RUBY_DESCRIPTION, 'sources' => compiled, 'files' => files, 'features' => loaded)
+index = Marshal.dump('ruby' => RUBY_DESCRIPTION, 'embedded' => !library.nil?, 'sources' => compiled, 'files' => files, 'features' => loaded)
 File.binwrite(out, [index.bytesize].pack('N') + index + blob)

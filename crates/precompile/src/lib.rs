@@ -8,6 +8,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The variable that names the directory of Ruby's library, where all of it is to be in the executable, together with a
+/// static Ruby (`$RUBY`, `$RUBY_STATIC`, `$RUBY_STATIC_PATH`): `images/build` sets them.
+pub const LIBRARY: &str = "BOSON_RUBY_LIBRARY";
+
 /// Compiles sources, given as name and path, and library features with all they load, into `$OUT_DIR/archive.bin`.
 /// Each source is also tracked for rebuilds.
 ///
@@ -17,6 +21,7 @@ pub fn archive(sources: &[(&str, &str)], features: &[&str]) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("archive.bin");
     let ruby = std::env::var_os("RUBY").unwrap_or_else(|| "ruby".into());
     println!("cargo::rerun-if-env-changed=RUBY");
+    println!("cargo::rerun-if-env-changed={LIBRARY}");
     println!("cargo::rerun-if-changed=build.rs");
     let mut command = Command::new(&ruby);
     command.args(["--disable-gems", "-e", include_str!("../ruby/archive.rb")]).arg("--").arg(&out);

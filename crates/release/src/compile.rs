@@ -1,6 +1,5 @@
 //! Compiling packages as BOSH's agent does, cached by their content.
 
-mod cache;
 mod step;
 
 use std::collections::BTreeMap;
@@ -9,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use problem::{Problems, Result};
 
+use crate::cache::Cache;
 use crate::digests::digests;
 use crate::fingerprint::fingerprint;
 use crate::order;
-use crate::package::{FileKind, PackageFile, SourcePackage};
-use crate::source::SourceRelease;
-use cache::Cache;
+use crate::package::{Content, FileKind, Package, PackageFile};
+use crate::release::Release;
 pub use step::{CompileStep, Runner};
 
 /// Compiles packages into a cache directory; many may use one at the same time.
@@ -44,6 +43,11 @@ pub enum Progress<'a> {
         /// Its name.
         package: &'a str,
     },
+    /// It is compiled in the release.
+    Given {
+        /// Its name.
+        package: &'a str,
+    },
 }
 
 /// A package that is ready to be used as `/var/vcap/packages/<name>`.
@@ -61,7 +65,7 @@ pub struct CompiledPackage {
 
 /// A package that is to be compiled, with everything that its script sees.
 struct Plan<'a> {
-    package: &'a SourcePackage,
+    package: &'a Package,
     files: BTreeMap<PathBuf, PackageFile>,
     fingerprint: String,
 }
@@ -75,7 +79,7 @@ impl<'a> Compiler<'a> {
     /// Compiles `wanted` and everything they depend on, as far as it is not in the cache; dependencies come first.
     ///
     /// All packages' files are looked at, and what is wrong with them reported, before anything is compiled.
-    pub fn compile(&self, release: &SourceRelease, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
+    pub fn compile(&self, release: &Release, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
         let plans = plan(release, wanted, &self.cache.digests(&release.dir)?)?;
         self.cache.clear_dead_work(self.runner)?;
         let mut compiled: Vec<CompiledPackage> = Vec::new();
@@ -96,8 +100,12 @@ impl<'a> Compiler<'a> {
         Ok(compiled)
     }
 
-    fn ensure(&self, release: &SourceRelease, plan: &Plan, dependencies: Vec<(String, PathBuf)>) -> Result<PathBuf> {
+    fn ensure(&self, release: &Release, plan: &Plan, dependencies: Vec<(String, PathBuf)>) -> Result<PathBuf> {
         let package = plan.package.name.as_str();
+        if let Content::Compiled(_) = plan.package.content {
+            (self.progress)(Progress::Given { package });
+            return Ok(plan.package.dir.clone());
+        }
         let key = format!("{package}-{}", plan.fingerprint);
         if let Some(dir) = self.cache.get(&key)? {
             (self.progress)(Progress::Cached { package });
@@ -118,7 +126,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn plan<'a>(release: &'a SourceRelease, wanted: &[&'a str], memory: &Path) -> Result<Vec<Plan<'a>>> {
+fn plan<'a>(release: &'a Release, wanted: &[&'a str], memory: &Path) -> Result<Vec<Plan<'a>>> {
     let ordered = order::by_dependencies(&release.packages, wanted.iter().copied())?;
     let mut problems = Vec::new();
     let mut collected = Vec::new();

@@ -8,7 +8,7 @@ use problem::Result;
 use sha2::{Digest, Sha256};
 
 use crate::digests::FileDigest;
-use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile, SourcePackage};
+use crate::package::{Content, FileKind, PACKAGING, PRE_PACKAGING, Package, PackageFile};
 
 /// Changed with the way packages are compiled, so that what older versions left is not taken for ours.
 const FORMAT: &[u8] = b"boson package 1";
@@ -17,7 +17,7 @@ const FORMAT: &[u8] = b"boson package 1";
 ///
 /// Of a file's mode only the executable bit counts: the rest depends on the umask of whoever checked the release out.
 pub(crate) fn fingerprint(
-    package: &SourcePackage,
+    package: &Package,
     files: &BTreeMap<PathBuf, PackageFile>,
     digests: &HashMap<PathBuf, FileDigest>,
     dependencies: &BTreeMap<&str, &str>,
@@ -25,6 +25,10 @@ pub(crate) fn fingerprint(
     let mut all = Sha256::new();
     add(&mut all, FORMAT);
     add(&mut all, package.name.as_bytes());
+    if let Content::Compiled(archive) = &package.content {
+        add(&mut all, b"compiled");
+        add(&mut all, archive.as_bytes());
+    }
     for (path, file) in files {
         add(&mut all, path.as_os_str().as_bytes());
         match &file.kind {

@@ -1,4 +1,4 @@
-//! A job in a release's directory.
+//! A job of a release.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,13 @@ use crate::spec::{self, JobSpec};
 
 /// One job of a release: `jobs/<job>/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceJob {
+pub struct Job {
     /// Its name.
     pub name: String,
     /// Its directory.
     pub dir: PathBuf,
+    /// Its spec: `spec` in a source directory, `job.MF` in an archive.
+    pub spec: PathBuf,
     /// `templates` of its spec: source below `templates/`, destination below the job's directory.
     pub templates: Vec<(String, String)>,
     /// `packages` of its spec.
@@ -25,14 +27,14 @@ pub struct SourceJob {
 /// Files of a job's directory that BOSH takes along, beside the spec and the templates.
 const OPTIONAL: [&str; 1] = ["properties_schema.json"];
 
-impl SourceJob {
-    /// Reads the job in `dir`; `release` is the directory that no template may lead out of.
-    pub(crate) fn read(dir: &Path, release: &Path) -> Result<Self> {
-        let spec_file = dir.join("spec");
+impl Job {
+    /// Reads the job in `dir`, whose spec has this name; `release` is the directory that no template may lead out of.
+    pub(crate) fn read(dir: &Path, spec_name: &str, release: &Path) -> Result<Self> {
+        let spec_file = dir.join(spec_name);
         let directory = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let at = || Place::file(spec_file.display().to_string());
         if !spec_file.is_file() {
-            return Err(Problem::input(format!("Job '{directory}' has no spec")).at(at()).into());
+            return Err(Problem::input(format!("Job '{directory}' has no {spec_name}")).at(at()).into());
         }
         let spec: JobSpec = spec::read(&spec_file)?;
         let mut problems = Vec::new();
@@ -60,7 +62,7 @@ impl SourceJob {
             problems.push(Problem::input(format!("Job '{directory}' is missing monit file")).at(at()));
         }
         let real = |file: &str| fs::canonicalize(dir.join(file)).is_ok_and(|real| real.starts_with(release));
-        for file in own_files.iter().map(String::as_str).chain(["spec"]).filter(|file| !real(file)) {
+        for file in own_files.iter().map(String::as_str).chain([spec_name]).filter(|file| !real(file)) {
             problems
                 .push(Problem::input(format!("file '{file}' of job '{directory}' leads out of the release")).at(at()));
         }
@@ -68,7 +70,8 @@ impl SourceJob {
             problems.extend(template_fault(dir, release, source, &directory).map(|problem| problem.at(at())));
         }
         problem::Problems::check(problems)?;
-        Ok(SourceJob { name: directory, dir: dir.to_path_buf(), templates, packages, own_files })
+        let dir = dir.to_path_buf();
+        Ok(Job { name: directory, dir, spec: spec_file, templates, packages, own_files })
     }
 }
 

@@ -1,20 +1,23 @@
-//! A release as source directory; compiling packages.
+//! A release as source directory or archive; compiling packages.
 //!
-//! [`SourceRelease::open`] reads and checks a release's directory as BOSH's command line does when it creates a release,
-//! [`SourceRelease::stage_jobs`] writes what a release image has in `/var/vcap/jobs-src`, and [`Compiler`] compiles
-//! packages as BOSH's agent does, cached by their content.
+//! [`Release::open`] reads and checks a release's directory as BOSH's command line does when it creates a release, and
+//! [`Release::open_archive`] what `bosh create-release` or `bosh export-release` made of one. [`Release::stage_jobs`]
+//! writes what a release image has in `/var/vcap/jobs-src`, and [`Compiler`] compiles packages as BOSH's agent does,
+//! cached by their content.
 
+mod archive;
+mod cache;
 mod compile;
 mod digests;
 mod fingerprint;
 mod job;
 mod order;
 mod package;
-mod source;
+mod release;
 mod spec;
 mod stage;
 
 pub use compile::{CompileStep, CompiledPackage, Compiler, Progress, Runner};
-pub use job::SourceJob;
-pub use package::SourcePackage;
-pub use source::SourceRelease;
+pub use job::Job;
+pub use package::{Content, Package};
+pub use release::Release;

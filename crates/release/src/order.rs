@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use problem::{Problem, Result};
 
-use crate::package::SourcePackage;
+use crate::package::Package;
 
 /// `wanted` and everything they depend on, each after its dependencies; a cycle is reported.
 pub(crate) fn by_dependencies<'a>(
-    packages: &'a [SourcePackage],
+    packages: &'a [Package],
     wanted: impl IntoIterator<Item = &'a str>,
-) -> Result<Vec<&'a SourcePackage>> {
+) -> Result<Vec<&'a Package>> {
     let by_name = packages.iter().map(|package| (package.name.as_str(), package)).collect();
     let mut order = Order { by_name, done: BTreeSet::new(), path: Vec::new(), ordered: Vec::new() };
     for name in wanted {
@@ -20,11 +20,11 @@ pub(crate) fn by_dependencies<'a>(
 }
 
 struct Order<'a> {
-    by_name: BTreeMap<&'a str, &'a SourcePackage>,
+    by_name: BTreeMap<&'a str, &'a Package>,
     done: BTreeSet<&'a str>,
     /// From the wanted package down to the one being visited.
     path: Vec<&'a str>,
-    ordered: Vec<&'a SourcePackage>,
+    ordered: Vec<&'a Package>,
 }
 
 impl<'a> Order<'a> {

@@ -1,4 +1,4 @@
-//! A package in a release's directory, and which files it has.
+//! A package of a release, and which files it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,23 +7,39 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use problem::{IoContext, Place, Problem, Problems, Result};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::spec::{self, PackageSpec};
 
 /// One package of a release: `packages/<package>/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourcePackage {
+pub struct Package {
     /// Its name.
     pub name: String,
     /// Its directory.
     pub dir: PathBuf,
+    /// Where its dependencies are named: its spec, or an archive's manifest.
+    pub spec: PathBuf,
     /// The packages that it needs while it is compiled.
     pub dependencies: Vec<String>,
-    /// Patterns of the files that it is compiled from, below `src/` or `blobs/`.
-    pub files: Vec<String>,
-    /// Patterns of files that are left out.
-    pub excluded_files: Vec<String>,
+    /// Where its files are.
+    pub content: Content,
+}
+
+/// Where a package's files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// In the release's source directory.
+    Source {
+        /// Patterns of the files that it is compiled from, below `src/` or `blobs/`.
+        files: Vec<String>,
+        /// Patterns of files that are left out.
+        excluded_files: Vec<String>,
+    },
+    /// In its own directory, which `bosh create-release` filled.
+    Packed,
+    /// In its own directory, compiled (`bosh export-release`); from an archive with this digest.
+    Compiled(String),
 }
 
 /// The script that compiles a package.
@@ -45,7 +61,27 @@ pub(crate) enum FileKind {
     Link(PathBuf),
 }
 
-impl SourcePackage {
+impl PackageFile {
+    fn of(entry: &DirEntry) -> Result<Self> {
+        let kind = entry.file_type();
+        let kind = if kind.is_symlink() || entry.path_is_symlink() {
+            FileKind::Link(fs::read_link(entry.path()).io("read", entry.path())?)
+        } else if kind.is_file() {
+            let meta = entry.metadata().map_err(std::io::Error::from).io("read", entry.path())?;
+            FileKind::File { executable: meta.mode() & 0o111 != 0 }
+        } else {
+            let special = format!("cannot take {} into a package", entry.path().display());
+            return Err(Problem::input(special).because("it is neither a file nor a link").into());
+        };
+        Ok(PackageFile { source: entry.path().to_path_buf(), kind })
+    }
+}
+
+fn unreadable(dir: &Path, e: &walkdir::Error) -> Problem {
+    Problem::internal(format!("cannot read {}", e.path().unwrap_or(dir).display())).because(e)
+}
+
+impl Package {
     /// Reads the package in `dir`.
     pub(crate) fn read(dir: &Path) -> Result<Self> {
         let spec_file = dir.join("spec");
@@ -79,12 +115,41 @@ impl SourcePackage {
                 .push(Problem::input(format!("Expected to find '{}' for package '{directory}'", expected.display())));
         }
         Problems::check(problems)?;
-        Ok(SourcePackage { name: directory, dir: dir.to_path_buf(), dependencies, files, excluded_files })
+        let content = Content::Source { files, excluded_files };
+        let dir = dir.to_path_buf();
+        Ok(Package { name: directory, dir, spec: spec_file, dependencies, content })
     }
 
-    /// The package's files by their path in its work directory, from `src/` or else `blobs/` of the release.
+    /// The files that the package is compiled from, by their path in its work directory.
     pub(crate) fn collect(&self, release: &Path) -> Result<BTreeMap<PathBuf, PackageFile>> {
-        let at = || Place::file(self.dir.join("spec").display().to_string());
+        match &self.content {
+            Content::Source { files, excluded_files } => self.collect_source(release, files, excluded_files),
+            Content::Packed => self.collect_packed(),
+            Content::Compiled(_) => Ok(BTreeMap::new()),
+        }
+    }
+
+    /// All files of the package's directory. BOSH: `packaging` lies among them; `pre_packaging` has been run.
+    fn collect_packed(&self) -> Result<BTreeMap<PathBuf, PackageFile>> {
+        let mut found = BTreeMap::new();
+        for entry in WalkDir::new(&self.dir) {
+            let entry = entry.map_err(|e| unreadable(&self.dir, &e))?;
+            let path = entry.path().strip_prefix(&self.dir).unwrap_or(entry.path());
+            if !entry.file_type().is_dir() && path != Path::new(PACKAGING) {
+                found.insert(path.to_path_buf(), PackageFile::of(&entry)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// From `src/` or else `blobs/` of the release.
+    fn collect_source(
+        &self,
+        release: &Path,
+        files: &[String],
+        excluded_files: &[String],
+    ) -> Result<BTreeMap<PathBuf, PackageFile>> {
+        let at = || Place::file(self.spec.display().to_string());
         let mut found = BTreeMap::new();
         let mut problems = Vec::new();
         let patterns = |patterns: &[String], problems: &mut Vec<Problem>| -> Vec<Pattern> {
@@ -94,8 +159,8 @@ impl SourcePackage {
             };
             patterns.iter().filter_map(read).collect()
         };
-        let excluded = patterns(&self.excluded_files, &mut problems);
-        for pattern in patterns(&self.files, &mut problems) {
+        let excluded = patterns(excluded_files, &mut problems);
+        for pattern in patterns(files, &mut problems) {
             let mut any = false;
             // A blob never replaces a source file of the same path.
             for base in ["src", "blobs"] {
@@ -185,24 +250,11 @@ impl Pattern {
         }
         let mut found = Vec::new();
         for entry in WalkDir::new(&start).max_depth(self.depth) {
-            let entry = entry.map_err(|e| {
-                Problem::internal(format!("cannot read {}", e.path().unwrap_or(&start).display())).because(&e)
-            })?;
+            let entry = entry.map_err(|e| unreadable(&start, &e))?;
             let path = entry.path().strip_prefix(&base).unwrap_or(entry.path());
-            let kind = entry.file_type();
-            if kind.is_dir() || !self.matcher.is_match(path) {
-                continue;
+            if !entry.file_type().is_dir() && self.matcher.is_match(path) {
+                found.push((path.to_path_buf(), PackageFile::of(&entry)?));
             }
-            let kind = if kind.is_symlink() || entry.path_is_symlink() {
-                FileKind::Link(fs::read_link(entry.path()).io("read", entry.path())?)
-            } else if kind.is_file() {
-                let meta = entry.metadata().map_err(std::io::Error::from).io("read", entry.path())?;
-                FileKind::File { executable: meta.mode() & 0o111 != 0 }
-            } else {
-                let special = format!("cannot take {} into a package", entry.path().display());
-                return Err(Problem::input(special).because("it is neither a file nor a link").into());
-            };
-            found.push((path.to_path_buf(), PackageFile { source: entry.path().to_path_buf(), kind }));
         }
         Ok(found)
     }

@@ -42,6 +42,33 @@ pub(crate) struct FinalConfig {
     pub(crate) final_name: Value,
 }
 
+/// `release.MF`, the manifest of an archive.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Manifest {
+    #[serde(default)]
+    pub(crate) name: Value,
+    #[serde(default)]
+    pub(crate) version: Value,
+    #[serde(default)]
+    pub(crate) jobs: Option<Vec<Part>>,
+    #[serde(default)]
+    pub(crate) packages: Option<Vec<Part>>,
+    #[serde(default)]
+    pub(crate) compiled_packages: Option<Vec<Part>>,
+}
+
+/// A job or package in it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Part {
+    #[serde(default)]
+    pub(crate) name: Value,
+    /// The digest of its own archive: SHA-1, or another with its name before a colon.
+    #[serde(default)]
+    pub(crate) sha1: Value,
+    #[serde(default)]
+    pub(crate) dependencies: Value,
+}
+
 /// Reads a YAML file; an empty one has nothing in it.
 pub(crate) fn read<T: DeserializeOwned + Default>(file: &Path) -> Result<T> {
     let text = std::fs::read(file).io("read", file)?;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use problem::{IoContext, Problem, Result};
 
-use crate::job::SourceJob;
-use crate::source::SourceRelease;
+use crate::job::Job;
+use crate::release::Release;
 
-impl SourceRelease {
+impl Release {
     /// Writes what a release image has in `/var/vcap/jobs-src` into the new or empty directory `dest`.
     ///
     /// BOSH: a compiled job holds `job.MF` (the bytes of its spec), `monit`, and only the templates that the spec lists,
@@ -23,9 +23,9 @@ impl SourceRelease {
     }
 }
 
-fn stage_job(job: &SourceJob, dest: &Path) -> Result<()> {
+fn stage_job(job: &Job, dest: &Path) -> Result<()> {
     fs::create_dir(dest).io("create", dest)?;
-    copy(&job.dir.join("spec"), &dest.join("job.MF"))?;
+    copy(&job.spec, &dest.join("job.MF"))?;
     for file in &job.own_files {
         copy(&job.dir.join(file), &dest.join(file))?;
     }

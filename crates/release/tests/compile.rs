@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use problem::{IoContext, Result};
-use release::{CompileStep, CompiledPackage, Compiler, Progress, SourceRelease};
+use release::{CompileStep, CompiledPackage, Compiler, Progress, Release};
 use testkit::files::{names, write, write_with_mode};
 
 /// Runs a script with the host's paths; `$DEPENDENCY_<name>` is where a dependency lies.
@@ -78,9 +78,10 @@ impl Fixture {
                 Progress::Started { package } => format!("started {package}"),
                 Progress::Finished { package, .. } => format!("finished {package}"),
                 Progress::Cached { package } => format!("cached {package}"),
+                Progress::Given { package } => format!("given {package}"),
             });
         };
-        let compiled = SourceRelease::open(&self.path(""))
+        let compiled = Release::open(&self.path(""))
             .and_then(|release| Compiler::new(&self.cache(), &on_host, &progress).compile(&release, wanted));
         (compiled, told.into_inner())
     }
@@ -287,7 +288,7 @@ fn two_runs_at_once_compile_a_package_once() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                let release = SourceRelease::open(&fixture.path("")).unwrap();
+                let release = Release::open(&fixture.path("")).unwrap();
                 let progress = |progress: Progress| told.lock().unwrap().push(format!("{progress:?}"));
                 let compiled = Compiler::new(&fixture.cache(), &on_host, &progress).compile(&release, &["slow"]);
                 assert_eq!(fs::read_to_string(compiled.unwrap()[0].dir.join("out")).unwrap(), "done\n");

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use release::SourceRelease;
+use release::Release;
 use testkit::files::{names, tree, write, write_with_mode};
 
 /// A release with a job `web` of package `app`, which depends on `lib`.
@@ -46,7 +46,7 @@ fn release() -> tempfile::TempDir {
 
 /// The first lines of all problems.
 fn problems(dir: &Path) -> Vec<String> {
-    let problems = SourceRelease::open(dir).unwrap_err();
+    let problems = Release::open(dir).unwrap_err();
     assert_eq!(problems.exit_code(), 65);
     problems.iter().map(|problem| problem.message.clone()).collect()
 }
@@ -54,7 +54,7 @@ fn problems(dir: &Path) -> Vec<String> {
 #[test]
 fn a_release_is_read() {
     let dir = release();
-    let release = SourceRelease::open(dir.path()).unwrap();
+    let release = Release::open(dir.path()).unwrap();
     assert_eq!(release.name, "web-release");
     let job = release.job("web").unwrap();
     let templates = [("run.erb", "bin/run"), ("deep/web.yml.erb", "config/web.yml")];
@@ -68,13 +68,13 @@ fn a_release_is_read() {
 fn a_release_without_a_name_has_its_directory_s() {
     let dir = release();
     write(&dir.path().join("config/final.yml"), "final_name: other\nblobstore: {provider: local}\n");
-    assert_eq!(SourceRelease::open(dir.path()).unwrap().name, "other");
+    assert_eq!(Release::open(dir.path()).unwrap().name, "other");
     fs::remove_file(dir.path().join("config/final.yml")).unwrap();
     let named = dir.path().join("mine");
     web(&named);
     fs::remove_file(named.join("config/final.yml")).unwrap();
     symlink("mine", dir.path().join("linked")).unwrap();
-    assert_eq!(SourceRelease::open(&dir.path().join("linked")).unwrap().name, "mine");
+    assert_eq!(Release::open(&dir.path().join("linked")).unwrap().name, "mine");
     write(&named.join("config/final.yml"), "name: ../x\n");
     assert_eq!(problems(&named), ["'../x' is no release name"]);
 }
@@ -90,7 +90,7 @@ fn a_release_image_s_jobs_are_staged() {
     write(&dir.path().join("jobs/web/properties_schema.json"), "{}");
     write(&dir.path().join("jobs/web/extra.monit"), "");
     let dest = dir.path().join("out/jobs-src");
-    SourceRelease::open(dir.path()).unwrap().stage_jobs(&dest).unwrap();
+    Release::open(dir.path()).unwrap().stage_jobs(&dest).unwrap();
     assert_eq!(names(&dest), ["web"]);
     assert_eq!(names(&dest.join("web")), ["extra.monit", "job.MF", "monit", "properties_schema.json", "templates"]);
     assert_eq!(names(&dest.join("web/templates")), ["common.erb", "deep", "run.erb"]);
@@ -99,7 +99,7 @@ fn a_release_image_s_jobs_are_staged() {
     assert_eq!(fs::read_to_string(dest.join("web/templates/common.erb")).unwrap(), "shared");
     let (staged, source) = (tree(&dest.join("web/templates")), tree(&dir.path().join("jobs/web/templates")));
     assert_eq!(staged[Path::new("run.erb")], source[Path::new("run.erb")]);
-    assert!(SourceRelease::open(dir.path()).unwrap().stage_jobs(&dest).is_err(), "nothing is mixed");
+    assert!(Release::open(dir.path()).unwrap().stage_jobs(&dest).is_err(), "nothing is mixed");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 # [false, {"class", "message", "line", "column"}]. Only plain values cross.
 Encoding.default_external = Encoding::UTF_8
 Encoding.default_internal = nil
+# Most of what runs here ends before collecting would pay.
 GC.disable
 
 module Boson
@@ -25,6 +26,7 @@ module Boson
       index = Marshal.load(archive.byteslice(4, length))
       return unless index['ruby'] == RUBY_DESCRIPTION
 
+      Embedded.install if index['embedded']
       place = ->((from, size)) { [archive, 4 + length + from, size] }
       @sources.update(index['sources'].transform_values(&place))
       @files.update(index['files'].transform_values(&place))
@@ -53,10 +55,21 @@ module Boson
       evaluate(paths - $LOADED_FEATURES) || require(name)
     end
 
-    # Loads some of a library's files; a later `feature` or `require` loads the others.
+    # Loads some of a library's files, as far as this Ruby's has them; a later `feature` or `require` loads the others.
     def part(name, files)
-      paths = files.map { |file| @features[name]&.find { |path| path.end_with?("/#{file}") } }
-      feature(name) unless paths.all? && evaluate(paths - $LOADED_FEATURES)
+      paths = files.filter_map { |file| @features[name]&.find { |path| "/#{path}".end_with?("/#{file}") } }
+      feature(name) unless paths.any? && evaluate(paths - $LOADED_FEATURES)
+    end
+
+    # Requires a file of the embedded library: `nil` where it has none of that name.
+    def embedded(name)
+      name = "#{name}.rb" unless name.end_with?('.rb')
+      return unless @files.key?(name)
+      return false if $LOADED_FEATURES.include?(name)
+
+      provide(name)
+      compiled(name).eval
+      true
     end
 
     # Evaluates files in this order, if the archive has all of them. What they require of each other counts as loaded.
@@ -104,8 +117,12 @@ module Boson
 
     private
 
+    # Without the collector, which older Rubies do not tell of all that is loaded.
     def sequence((archive, from, size))
+      disabled = GC.disable
       RubyVM::InstructionSequence.load_from_binary(archive.byteslice(from, size))
+    ensure
+      GC.enable unless disabled
     end
 
     def describe(error)
@@ -116,6 +133,43 @@ module Boson
         facts['message'] = [error.problem, error.context].compact.join(' ')
       end
       facts
+    end
+  end
+end
+
+# Where the library is in the executable: `require` takes from there what is there, and the disk has nothing of it.
+module Boson
+  module Embedded
+    LIBRARY = '<boson>/lib/'
+
+    module_function
+
+    def install
+      # Also what RUBYLIB has put there.
+      $LOAD_PATH.clear
+      original = Kernel.instance_method(:require)
+      replace(:require) do |name|
+        taken = name.is_a?(String) ? Boson.embedded(name) : nil
+        taken.nil? ? original.bind_call(self, name) : taken
+      end
+      replace(:require_relative) do |name|
+        place = caller_locations(1, 1).first.absolute_path
+        raise LoadError, 'cannot infer basepath' unless place
+
+        require Embedded.beside(place, name)
+      end
+    end
+
+    def replace(name, &body)
+      [Kernel, Kernel.singleton_class].each { |owner| owner.define_method(name, &body) }
+      Kernel.__send__(:private, name)
+    end
+
+    # What `name` means in the file at `place`.
+    def beside(place, name)
+      return File.expand_path(name, File.dirname(place)) unless place.start_with?(LIBRARY)
+
+      File.expand_path(name, "/#{File.dirname(place.delete_prefix(LIBRARY))}").delete_prefix('/')
     end
   end
 end

@@ -1,7 +1,7 @@
 //! What rutie lacks of Ruby's C interface.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_char, c_int, c_long};
+use std::ffi::{CStr, CString, c_char, c_int, c_long};
 
 use rutie::types::Value;
 use rutie::{AnyObject, Module, Object};
@@ -30,7 +30,12 @@ pub(crate) fn define_provide(module: &Module) {
 }
 
 unsafe extern "C" fn provide(_module: Value, path: Value) -> Value {
-    // SAFETY: Ruby calls this with a live String (else the conversion raises), whose bytes Ruby copies.
-    unsafe { rb_provide(rb_string_value_cstr(&raw const path)) };
+    // SAFETY: Ruby calls this with a live String; the conversion raises where it is none or has a NUL inside, and else
+    // gives a C string that is valid until Ruby runs again.
+    let bytes = unsafe { CStr::from_ptr(rb_string_value_cstr(&raw const path)) };
+    // Ruby keeps the address, not a copy, for as long as it lives: the String itself may be collected.
+    let kept = Box::leak(CString::from(bytes).into_boxed_c_str());
+    // SAFETY: the bytes live as long as the process. Ruby calls this on its own thread.
+    unsafe { rb_provide(kept.as_ptr()) };
     path
 }

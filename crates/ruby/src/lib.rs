@@ -5,11 +5,13 @@
 
 mod c;
 mod interpreter;
+mod linked;
 mod marshal;
 mod vm;
 mod yaml;
 
 pub use interpreter::Forked;
+pub use linked::linked;
 pub use marshal::{dump, load};
 pub use vm::{RubyError, Vm};
 pub use yaml::Document;

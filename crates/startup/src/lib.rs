@@ -3,6 +3,7 @@
 //! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
 
 mod duration;
+mod name;
 mod secret;
 mod steps;
 pub mod termination;
@@ -11,11 +12,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, FromArgMatches, Parser};
+use clap::{Args, FromArgMatches, Parser, ValueEnum};
 pub use duration::parse_duration;
+pub use name::plain_name;
 use problem::Result;
 pub use secret::Secret;
 pub use steps::Steps;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// The flags that every executable has.
 #[derive(Debug, Clone, Args)]
@@ -53,6 +58,15 @@ pub struct Common {
 }
 
 impl Common {
+    /// The flags as they are to be given to another of these programs.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let format = self.log_format.to_possible_value();
+        let format = format.as_ref().map_or("text", |value| value.get_name());
+        let flags: [(&str, OsString); 3] =
+            [("--root", self.root.clone().into()), ("--log", self.log.clone().into()), ("--log-format", format.into())];
+        flags.into_iter().flat_map(|(flag, value)| [flag.into(), value]).collect()
+    }
+
     /// `given` as it is, or else `default` (absolute) under the root.
     pub fn path(&self, given: Option<&Path>, default: &str) -> PathBuf {
         given.map_or_else(|| self.root.join(default.trim_start_matches('/')), Path::to_path_buf)
@@ -143,17 +157,55 @@ pub fn finish(result: Result<u8>) -> ExitCode {
     }
 }
 
+/// What to log: `level` or `target=level`, separated by commas. What is neither counts for nothing: a variable that
+/// somebody mistyped must not keep a pod from starting.
+///
+/// Not `EnvFilter`, whose regular expressions would be an eighth of the executable that runs in every container.
+fn filter(text: &str) -> Targets {
+    let directives = text.split(',').map(str::trim).filter(|text| !text.is_empty() && !text.starts_with('='));
+    let mut filter = Targets::new();
+    for directive in directives.filter_map(|text| text.parse::<Targets>().ok()) {
+        if let Some(level) = directive.default_level() {
+            filter = filter.with_default(level);
+        }
+        filter = filter.with_targets(directive.iter());
+    }
+    filter
+}
+
 /// Starts logging on stderr as the flags say.
 pub fn start_logging(common: &Common) {
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(&common.log);
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false);
+    let registry = tracing_subscriber::registry().with(filter(&common.log));
     // A second start in one process (one verb calling another in a test) keeps the first.
     let _ = match common.log_format {
-        LogFormat::Text => builder.without_time().try_init(),
-        LogFormat::Json => builder.json().without_time().try_init(),
+        LogFormat::Text => registry.with(layer.without_time()).try_init(),
+        LogFormat::Json => registry.with(layer.json().without_time()).try_init(),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing_subscriber::filter::LevelFilter;
+
+    #[test]
+    fn what_to_log_is_a_level_and_levels_of_targets() {
+        assert_eq!(filter("warn").default_level(), Some(LevelFilter::WARN));
+        let several = filter("info, plan=debug,run_process=off");
+        assert_eq!(several.default_level(), Some(LevelFilter::INFO));
+        assert!(several.would_enable("plan::write", &tracing::Level::DEBUG));
+        assert!(!several.would_enable("run_process", &tracing::Level::ERROR));
+        assert!(!several.would_enable("vcap", &tracing::Level::DEBUG));
+    }
+
+    #[test]
+    fn a_mistyped_filter_leaves_what_can_be_understood() {
+        let filter = filter("plan=loud,,=,warn");
+        assert!(filter.would_enable("vcap", &tracing::Level::WARN));
+        assert!(!filter.would_enable("plan", &tracing::Level::INFO));
+    }
 }

@@ -22,6 +22,14 @@ impl Exit {
         }
     }
 
+    /// The signal that ended it, if one did.
+    pub fn signal(self) -> Option<i32> {
+        match self {
+            Exit::Code(_) => None,
+            Exit::Signal(signal) => Some(signal),
+        }
+    }
+
     /// Whether it exited with 0.
     pub fn is_success(self) -> bool {
         self == Exit::Code(0)

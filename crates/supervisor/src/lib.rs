@@ -1,18 +1,23 @@
-//! Supervising processes as PID 1 would: a pure state machine and the system calls below it.
+//! Supervising processes as PID 1 would: pure state machines and the system calls below them.
 //!
-//! [`machine`] decides, [`sys`] does, [`run()`] is the loop between them: wait for one event, apply it, perform the
-//! actions, end when done. One thread, no async, no signal handlers.
+//! [`machine`] decides, [`sys`] does, [`supervise`] is the loop between them: wait for one event, apply it, perform the
+//! actions, end when done. One thread, no async, no signal handlers. Whoever has something to add to the loop, a control
+//! socket, is a [`Source`]; whoever is served by it is its [`Host`].
 
+mod batch;
 pub mod exit;
 pub mod machine;
 pub mod output;
 pub mod privileges;
 pub mod run;
+mod source;
 pub mod sys;
 
+pub use batch::{Notice, Outcome, run};
 pub use exit::Exit;
-pub use machine::Policy;
+pub use machine::{Drained, Event, Life, Machine, Plan, Pod, Policy, Progress, Request, Role, State, StopLimits};
 pub use output::{Echo, Tee};
 pub use privileges::{Capability, Privileges};
-pub use run::{Notice, Outcome, Task, run};
+pub use run::{End, Host, Task, supervise};
+pub use source::{Source, Status};
 pub use sys::{Command, Identity, Outlet, ResourceLimits, Signals, SpawnError};

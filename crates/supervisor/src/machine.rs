@@ -1,30 +1,30 @@
-//! What to do when: the whole life of supervised processes, without a single system call.
+//! What to do when, without a single system call: events in, actions out, no clock.
 //!
-//! ```text
-//! Running ──TERM or INT──▶ Asked ──stop timeout──▶ Quit ──quit timeout──▶ Killing ──▶ Done
-//!    │                       │                       │                       ▲
-//!    └───── all ended ───────┴──────▶ Leftovers ◀────┘ ──── quit timeout ────┘
-//! ```
-//!
-//! The steps are BPM's: the shutdown signal, after 15 s QUIT, after 2 s KILL. As with BPM the first two go to the process
-//! itself and KILL to everything below it; what a process leaves behind when it ends is terminated and then killed.
+//! There are two machines. [`Batch`] runs programs side by side to their end, as hooks are. [`Life`] is the whole life of
+//! one process in a pod: its hooks, its start and stop on request, and the stop of the pod.
+
+mod batch;
+mod life;
 
 use std::time::Duration;
 
+pub use batch::Batch;
+pub use life::{Life, Plan, StopLimits};
+
 use crate::exit::Exit;
 
-/// Numbers of the signals that the machine itself knows; they are the same on every Linux.
-mod signal {
-    pub(super) const INT: i32 = 2;
-    pub(super) const QUIT: i32 = 3;
-    pub(super) const KILL: i32 = 9;
-    pub(super) const TERM: i32 = 15;
+/// Numbers of the signals that the machines themselves know; they are the same on every Linux.
+pub(crate) mod signal {
+    pub(crate) const INT: i32 = 2;
+    pub(crate) const QUIT: i32 = 3;
+    pub(crate) const KILL: i32 = 9;
+    pub(crate) const TERM: i32 = 15;
 }
 
 /// A process that was killed and is still there is killed again after this time: it may have had children in between.
-const KILL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const KILL_INTERVAL: Duration = Duration::from_millis(100);
 /// So often; then the rest is left to the kernel (a process in an uninterruptible wait cannot be killed by anybody).
-const KILL_ATTEMPTS: u32 = 50;
+pub(crate) const KILL_ATTEMPTS: u32 = 50;
 
 /// How processes are stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub struct Policy {
 }
 
 impl Default for Policy {
+    /// BPM's: TERM, 15 seconds, QUIT, 2 seconds.
     fn default() -> Self {
         Policy {
             stop_signal: signal::TERM,
@@ -47,26 +48,126 @@ impl Default for Policy {
     }
 }
 
+/// A child, by what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// One of several programs that run side by side, by its number.
+    Task(usize),
+    /// BPM's `hooks.pre_start`.
+    Hook,
+    /// The process itself.
+    Main,
+    /// BOSH's `post-start` script, beside the running process.
+    PostStart,
+    /// BOSH's `pre-stop` script.
+    PreStop,
+    /// BOSH's `drain` script.
+    Drain,
+    /// BOSH's `post-stop` script.
+    PostStop,
+}
+
+/// What somebody else asks for: a control socket, say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// Start the process if it does not run; a stop that is under way is waited for.
+    Start,
+    /// Stop the process, and stay.
+    Stop,
+    /// Stop the process if it runs, then start it.
+    Restart,
+    /// Send the process this signal.
+    Signal(i32),
+}
+
+/// How a run of the drain script ended, by BOSH's rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// It is done; the process may be stopped after this time.
+    After(Duration),
+    /// It is to be asked again after this time.
+    Again(Duration),
+}
+
+/// What the other processes of the pod do, as far as this one has to know it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pod {
+    /// How many others live: their supervisors run, and their processes have not ended.
+    pub others: u32,
+    /// How many of those were asked to end.
+    pub asked: u32,
+    /// How many of those that were asked still have their job's pre-stop before them.
+    pub before_pre_stopped: u32,
+    /// How many of those that were asked still have their job's drain before them.
+    pub before_drained: u32,
+    /// How many of those that were asked are of the same job.
+    pub of_the_job: u32,
+}
+
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The supervisor got this signal.
     Signal(i32),
-    /// The supervised process with this number ended.
-    Exited(usize, Exit),
+    /// Somebody asks for something.
+    Request(Request),
+    /// A child that was to be started runs.
+    Started(Role),
+    /// A child ended, or could not be started (with the status that a shell gives then).
+    Exited(Role, Exit),
+    /// There is no such child to be started: the job has no such script.
+    Absent(Role),
+    /// The drain script ended.
+    Drained(Drained),
     /// No child is left, not even an adopted one.
     NoChildren,
-    /// The time armed last is over.
-    Deadline,
+    /// The time armed last for this purpose is over.
+    Timeout(Timer),
+    /// What the other processes of the pod do now.
+    Pod(Pod),
+    /// All other processes of the pod run, for the first time.
+    PodRuns,
+    /// Whether this process is the one that runs its job's scripts.
+    Claimed(bool),
+}
+
+/// What a time is measured for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// The next step towards KILL for the process.
+    Main,
+    /// The next step towards KILL for everything.
+    Sweep,
+    /// Whether the whole pod stops.
+    Window,
+    /// The pause that a drain script asked for.
+    Pause,
+    /// The scripts before the process is stopped.
+    Scripts,
+    /// Everything.
+    Total,
+}
+
+impl Timer {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Timer; 6] = [Timer::Main, Timer::Sweep, Timer::Window, Timer::Pause, Timer::Scripts, Timer::Total];
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
+    /// Start this child; reported as started, exited or absent.
+    Start(Role),
     /// Send this signal.
     Send(Target, i32),
-    /// Report [`Event::Deadline`] after this time, forgetting an earlier one.
-    Arm(Duration),
+    /// Report [`Event::Timeout`] after this time, forgetting an earlier one.
+    Arm(Timer, Duration),
+    /// Forget about this time.
+    Disarm(Timer),
+    /// Report [`Event::NoChildren`] if that is so.
+    Count,
+    /// Find out whether this process runs its job's scripts.
+    Claim,
     /// It is over: nothing is left to wait for.
     Finish,
 }
@@ -74,117 +175,61 @@ pub enum Action {
 /// Who gets a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// The supervised process with this number.
-    Process(usize),
+    /// This child.
+    Child(Role),
+    /// This child and its process group.
+    Group(Role),
     /// Every descendant, adopted ones too.
     Everything,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+/// What a machine is doing, for those who look at it from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// The hook runs, or the process is about to be started.
+    Starting,
+    /// The process runs.
     Running,
+    /// The process was asked to end by a request, and has not yet.
+    Stopping,
+    /// The process was stopped by a request and can be started again.
+    Stopped,
+    /// The supervisor is on its way out: the pod stops, or the process ended by itself.
+    Ending,
+    /// Everything is over.
+    Ended,
+}
+
+/// How far the stop of the pod has come, for the other processes of the pod.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Progress {
+    /// Nobody asked.
+    #[default]
+    None,
+    /// Asked to end.
     Asked,
-    Quit,
-    Leftovers,
-    Killing { attempts: u32 },
-    Done,
+    /// The job's pre-stop is over.
+    PreStopped,
+    /// The job's drain is over.
+    Drained,
+    /// The process has ended.
+    Ended,
 }
 
-/// The state of a run.
-#[derive(Debug, Clone)]
-pub struct Machine {
-    policy: Policy,
-    phase: Phase,
-    alive: Vec<bool>,
-    stop_requested: bool,
-}
-
-impl Machine {
-    /// Supervises as many processes, all of them just started.
-    pub fn new(processes: usize, policy: Policy) -> Self {
-        Machine { policy, phase: Phase::Running, alive: vec![true; processes], stop_requested: false }
-    }
-
-    /// Whether a signal asked for the end.
-    pub fn stop_requested(&self) -> bool {
-        self.stop_requested
-    }
-
-    /// Whether [`Action::Finish`] was given.
-    pub fn is_done(&self) -> bool {
-        self.phase == Phase::Done
-    }
-
+/// A pure state machine for the loop.
+pub trait Machine {
+    /// What to do first.
+    fn begin(&mut self) -> Vec<Action>;
     /// What to do now that `event` happened.
-    pub fn on(&mut self, event: Event) -> Vec<Action> {
-        match event {
-            _ if self.is_done() => Vec::new(),
-            Event::Signal(signal::TERM | signal::INT) => self.stop(),
-            Event::Signal(signal) => self.to_alive(signal),
-            Event::Exited(process, _) => self.exited(process),
-            Event::NoChildren if self.any_alive() => Vec::new(),
-            Event::NoChildren => self.finish(),
-            Event::Deadline => self.escalate(),
-        }
-    }
-
-    fn stop(&mut self) -> Vec<Action> {
-        self.stop_requested = true;
-        if self.phase != Phase::Running {
-            return Vec::new();
-        }
-        self.phase = Phase::Asked;
-        let mut actions = self.to_alive(self.policy.stop_signal);
-        actions.push(Action::Arm(self.policy.stop_timeout));
-        actions
-    }
-
-    fn exited(&mut self, process: usize) -> Vec<Action> {
-        if let Some(alive) = self.alive.get_mut(process) {
-            *alive = false;
-        }
-        if self.any_alive() || matches!(self.phase, Phase::Leftovers | Phase::Killing { .. }) {
-            return Vec::new();
-        }
-        self.phase = Phase::Leftovers;
-        vec![Action::Send(Target::Everything, signal::TERM), Action::Arm(self.policy.quit_timeout)]
-    }
-
-    fn escalate(&mut self) -> Vec<Action> {
-        match self.phase {
-            Phase::Asked => {
-                self.phase = Phase::Quit;
-                let mut actions = self.to_alive(signal::QUIT);
-                actions.push(Action::Arm(self.policy.quit_timeout));
-                actions
-            }
-            Phase::Quit | Phase::Leftovers => self.kill(1),
-            Phase::Killing { attempts } if attempts >= KILL_ATTEMPTS => self.finish(),
-            Phase::Killing { attempts } => self.kill(attempts + 1),
-            // Nothing was armed.
-            Phase::Running | Phase::Done => Vec::new(),
-        }
-    }
-
-    fn kill(&mut self, attempts: u32) -> Vec<Action> {
-        self.phase = Phase::Killing { attempts };
-        vec![Action::Send(Target::Everything, signal::KILL), Action::Arm(KILL_INTERVAL)]
-    }
-
-    fn finish(&mut self) -> Vec<Action> {
-        self.phase = Phase::Done;
-        vec![Action::Finish]
-    }
-
-    fn to_alive(&self, signal: i32) -> Vec<Action> {
-        let alive = self.alive.iter().enumerate().filter(|(_, alive)| **alive);
-        alive.map(|(process, _)| Action::Send(Target::Process(process), signal)).collect()
-    }
-
-    fn any_alive(&self) -> bool {
-        self.alive.contains(&true)
+    fn on(&mut self, event: Event) -> Vec<Action>;
+    /// What it is doing.
+    fn state(&self) -> State;
+    /// How far the stop of the pod has come.
+    fn progress(&self) -> Progress;
+    /// Whether a signal asked for the end.
+    fn stop_requested(&self) -> bool;
+    /// Whether [`Action::Finish`] was given.
+    fn is_done(&self) -> bool {
+        self.state() == State::Ended
     }
 }
-
-#[cfg(test)]
-mod tests;

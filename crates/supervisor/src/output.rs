@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -13,14 +14,20 @@ use nix::unistd::write;
 const PIPE_BUF: usize = 4096;
 /// A line that is longer is passed on in parts.
 const LONGEST_LINE: usize = 64 * 1024;
+/// So much may wait for a reader before the process is held back.
+const MOST_PENDING: usize = 64 * 1024;
+/// A reader that takes nothing for this long has stalled: the process goes on without it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where one stream of a process goes.
 #[derive(Debug, Default)]
 pub struct Tee {
     /// Gets everything as it is.
     pub file: Option<File>,
-    /// Gets everything too, as fast as its reader reads.
+    /// Gets everything too, as long as its reader reads.
     pub echo: Option<Echo>,
+    /// How much of the beginning is kept for [`End`](crate::End).
+    pub capture: usize,
 }
 
 /// The supervisor's own stdout or stderr.
@@ -49,9 +56,11 @@ impl Echo {
     }
 }
 
-/// Carries one stream from a process to its [`Tee`], never blocking on the echo.
+/// Carries one stream from a process to its [`Tee`].
 ///
-/// While the echo's reader is slow the process' pipe is not read, so the process waits just as if it wrote there itself.
+/// A reader that is slower than the process slows the process down, just as if it wrote there itself. A reader that has
+/// stalled does not: after [`PATIENCE`] the process goes on, its output to the log file alone, until the reader reads again
+/// and is told how much it missed.
 #[derive(Debug)]
 pub(crate) struct Pump {
     source: Option<File>,
@@ -60,30 +69,75 @@ pub(crate) struct Pump {
     pending: Vec<u8>,
     /// The unfinished last line, where lines are prefixed.
     line: Vec<u8>,
+    captured: Vec<u8>,
+    /// Since when the reader has taken nothing although something waits for it.
+    waiting: Option<Instant>,
+    /// How much the reader has missed; from the first byte on, everything until it reads again.
+    missed: Option<usize>,
+    log_fails: bool,
     buffer: Box<[u8]>,
 }
 
 impl Pump {
     pub(crate) fn new(source: OwnedFd, tee: Tee) -> io::Result<Self> {
         fcntl(&source, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        let buffer = vec![0; 2 * PIPE_BUF].into_boxed_slice();
-        Ok(Pump { source: Some(source.into()), tee, pending: Vec::new(), line: Vec::new(), buffer })
+        Ok(Pump {
+            source: Some(source.into()),
+            tee,
+            pending: Vec::new(),
+            line: Vec::new(),
+            captured: Vec::new(),
+            waiting: None,
+            missed: None,
+            log_fails: false,
+            buffer: vec![0; 2 * PIPE_BUF].into_boxed_slice(),
+        })
     }
 
-    /// What the pump waits for; nothing once it is done.
-    pub(crate) fn interest(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
-        match (&self.tee.echo, &self.source) {
-            (Some(echo), _) if !self.pending.is_empty() => Some((echo.fd.as_fd(), PollFlags::POLLOUT)),
-            (_, Some(source)) => Some((source.as_fd(), PollFlags::POLLIN)),
-            _ => None,
+    /// What the pump waits for.
+    pub(crate) fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
+        self.echo_interest(wanted);
+        if let (Some(source), false) = (&self.source, self.holds_back()) {
+            wanted.push(PollFd::new(source.as_fd(), PollFlags::POLLIN));
         }
+    }
+
+    /// What it waits for to get rid of what it has.
+    pub(crate) fn echo_interest<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
+        if let (Some(echo), false) = (&self.tee.echo, self.pending.is_empty()) {
+            wanted.push(PollFd::new(echo.fd.as_fd(), PollFlags::POLLOUT));
+        }
+    }
+
+    /// When a reader that takes nothing has had its time.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.waiting.filter(|_| self.holds_back()).map(|since| since + PATIENCE)
+    }
+
+    /// Whether there is nothing to come and nothing left, not even to be taken.
+    pub(crate) fn is_done(&self) -> bool {
+        self.source.is_none() && self.pending.is_empty() && self.captured.is_empty()
+    }
+
+    /// The beginning of what came; what comes later is not kept.
+    pub(crate) fn take_captured(&mut self) -> Vec<u8> {
+        self.tee.capture = 0;
+        std::mem::take(&mut self.captured)
+    }
+
+    /// Whether the process waits for the reader.
+    fn holds_back(&self) -> bool {
+        self.missed.is_none() && self.pending.len() >= MOST_PENDING
     }
 
     /// Moves what can be moved without waiting.
     pub(crate) fn advance(&mut self) {
         loop {
             self.echo();
-            if !self.pending.is_empty() || !self.fill() {
+            if self.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+                self.missed = Some(0);
+            }
+            if self.holds_back() || !self.fill() {
                 return;
             }
         }
@@ -99,7 +153,7 @@ impl Pump {
                 false
             }
             Ok(n) => {
-                self.log(n);
+                self.take(n);
                 true
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => true,
@@ -112,14 +166,22 @@ impl Pump {
         }
     }
 
-    fn log(&mut self, n: usize) {
+    /// Passes on the first `n` bytes of the buffer.
+    fn take(&mut self, n: usize) {
         let bytes = &self.buffer[..n];
-        // A full disk must not stop the process, nor what is echoed.
-        if let Some(file) = &mut self.tee.file
-            && let Err(e) = file.write_all(bytes)
-        {
-            tracing::warn!(error = %e, "a log file can no longer be written");
-            self.tee.file = None;
+        // A full disk must stop neither the process nor what is echoed; once there is room again, the log goes on.
+        if let Some(file) = &mut self.tee.file {
+            let result = file.write_all(bytes);
+            if let (Err(error), false) = (&result, self.log_fails) {
+                tracing::warn!(%error, "a log file cannot be written; output is lost until it can be");
+            }
+            self.log_fails = result.is_err();
+        }
+        let room = self.tee.capture.saturating_sub(self.captured.len());
+        self.captured.extend_from_slice(&bytes[..n.min(room)]);
+        if let Some(missed) = &mut self.missed {
+            *missed += n;
+            return;
         }
         match self.tee.echo.as_ref().map(|echo| &echo.prefix) {
             None => {}
@@ -165,14 +227,35 @@ impl Pump {
         if self.tee.echo.is_none() {
             written = self.pending.len();
         }
+        let ends_line = written == 0 || self.pending[written - 1] == b'\n';
         self.pending.drain(..written);
+        if written > 0 {
+            self.waiting = None;
+        }
+        if self.pending.is_empty() {
+            self.waiting = None;
+            self.tell_what_was_missed(ends_line);
+        } else if self.waiting.is_none() {
+            self.waiting = Some(Instant::now());
+        }
+    }
+
+    /// The reader reads again.
+    fn tell_what_was_missed(&mut self, ends_line: bool) {
+        if let (Some(missed), true) = (self.missed.take(), self.tee.echo.is_some())
+            && missed > 0
+        {
+            let start = if ends_line { "" } else { "\n" };
+            self.line.clear();
+            self.pending.extend_from_slice(
+                format!("{start}[run-process: nobody read; {missed} bytes are in the log file only]\n").as_bytes(),
+            );
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd;
-
     use nix::unistd::pipe;
 
     use super::*;
@@ -182,7 +265,7 @@ mod tests {
         let (reader, echo) = pipe().unwrap();
         fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
         let echo = Echo { fd: echo, prefix: prefix.map(str::to_owned) };
-        let tee = Tee { file: None, echo: Some(echo) };
+        let tee = Tee { echo: Some(echo), ..Tee::default() };
         (writer.into(), Pump::new(source, tee).unwrap(), reader.into())
     }
 
@@ -192,29 +275,89 @@ mod tests {
         out
     }
 
-    #[test]
-    fn a_slow_reader_holds_the_process_back_and_loses_nothing() {
-        let (mut writer, mut pump, mut reader) = pump(None);
-        fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+    /// Writes as long as somebody takes it; gives how much was taken.
+    fn flood(writer: &mut File, pump: &mut Pump) -> usize {
+        fcntl(&*writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
         let mut sent = 0usize;
-        // Neither end blocks: the pipes and the pump's buffer fill up, and then nothing more is taken.
         for _ in 0..100 {
             while let Ok(n) = writer.write(&[b'x'; 4096]) {
                 sent += n;
             }
             pump.advance();
         }
+        sent
+    }
+
+    fn waits_for_input(pump: &Pump) -> bool {
+        let mut fds = Vec::new();
+        pump.interests(&mut fds);
+        fds.iter().any(|fd| fd.events().contains(PollFlags::POLLIN))
+    }
+
+    #[test]
+    fn a_slow_reader_holds_the_process_back_and_loses_nothing() {
+        let (mut writer, mut pump, mut reader) = pump(None);
+        let sent = flood(&mut writer, &mut pump);
         assert!(sent < 1 << 20, "{sent} bytes were taken although nobody reads");
-        let waits_for = pump.interest().map(|(fd, _)| fd.as_raw_fd());
-        assert_eq!(waits_for, pump.tee.echo.as_ref().map(|e| e.fd.as_raw_fd()));
+        assert!(!waits_for_input(&pump) && pump.deadline().is_some());
         drop(writer);
         let mut received = 0;
-        while pump.interest().is_some() {
+        while !pump.is_done() {
             received += read_all(&mut reader).len();
             pump.advance();
         }
         received += read_all(&mut reader).len();
         assert_eq!(received, sent);
+    }
+
+    #[test]
+    fn a_stalled_reader_holds_nobody_back_and_is_told_what_it_missed() {
+        let (mut writer, mut pump, mut reader) = pump(None);
+        let before = flood(&mut writer, &mut pump);
+        // The reader has had its time.
+        pump.waiting = pump.waiting.map(|since| since - PATIENCE);
+        pump.advance();
+        let after = flood(&mut writer, &mut pump);
+        assert!(after > 1 << 20 && waits_for_input(&pump), "{after} bytes were taken");
+        let mut received = Vec::new();
+        while !pump.pending.is_empty() {
+            received.extend(read_all(&mut reader));
+            pump.advance();
+        }
+        writer.write_all(b"back\n").unwrap();
+        drop(writer);
+        pump.advance();
+        received.extend(read_all(&mut reader));
+        let told = String::from_utf8(received).unwrap();
+        let (shown, rest) = told.split_once('\n').unwrap();
+        let missed = before + after - shown.len();
+        let note = format!("[run-process: nobody read; {missed} bytes are in the log file only]\nback\n");
+        assert_eq!(rest, note);
+        assert!(pump.is_done());
+    }
+
+    #[test]
+    fn a_full_disk_stops_nobody() {
+        let (mut writer, mut pump, mut reader) = pump(None);
+        pump.tee.file = Some(File::options().write(true).open("/dev/full").unwrap());
+        writer.write_all(b"x\n").unwrap();
+        pump.advance();
+        assert_eq!(read_all(&mut reader), b"x\n");
+        assert!(pump.log_fails && pump.tee.file.is_some(), "the log goes on once there is room");
+    }
+
+    #[test]
+    fn the_beginning_is_captured_whoever_reads() {
+        let (mut writer, mut pump, _reader) = pump(None);
+        pump.tee.capture = 4;
+        writer.write_all(b"-1").unwrap();
+        pump.advance();
+        writer.write_all(b"2345").unwrap();
+        pump.advance();
+        drop(writer);
+        pump.advance();
+        assert!(!pump.is_done(), "it has not been asked for");
+        assert_eq!(pump.take_captured(), b"-123");
     }
 
     #[test]
@@ -227,7 +370,7 @@ mod tests {
         drop(writer);
         pump.advance();
         assert_eq!(read_all(&mut reader), b"[a] two\n[a] three\n");
-        assert!(pump.interest().is_none());
+        assert!(pump.is_done());
     }
 
     #[test]
@@ -239,6 +382,6 @@ mod tests {
         assert!(pump.tee.echo.is_none() && pump.pending.is_empty());
         drop(writer);
         pump.advance();
-        assert!(pump.interest().is_none());
+        assert!(pump.is_done());
     }
 }

@@ -26,6 +26,8 @@ impl Capability {
     pub const SETGID: Capability = Capability(6);
     /// May drop capabilities from the bounding set.
     pub const SETPCAP: Capability = Capability(8);
+    /// May do most of what root may.
+    pub const SYS_ADMIN: Capability = Capability(21);
     /// May raise hard limits.
     pub const SYS_RESOURCE: Capability = Capability(24);
 
@@ -149,6 +151,7 @@ mod tests {
             (Capability::SETUID.name(), Capability::SETGID.name(), Capability::SETPCAP.name()),
             ("SETUID", "SETGID", "SETPCAP")
         );
+        assert_eq!(Capability::SYS_ADMIN.name(), "SYS_ADMIN");
     }
 
     #[test]

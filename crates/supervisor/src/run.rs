@@ -1,5 +1,6 @@
 //! The loop: wait for one event, apply it to the machine, perform the actions, end when done.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -10,14 +11,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
 use crate::exit::Exit;
-use crate::machine::{Action, Event, Machine, Policy, Target};
+use crate::machine::{Action, Event, Machine, Role, Target, Timer};
 use crate::output::{Pump, Tee};
+use crate::source::{Source, Status};
 use crate::sys::{self, Command, Reaped, Signals, SpawnError};
 
 /// How long the last output has to reach a slow reader once every process has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A process to be run.
+/// A program to be run.
 #[derive(Debug)]
 pub struct Task {
     /// What to start.
@@ -28,86 +30,191 @@ pub struct Task {
     pub stderr: Tee,
 }
 
-/// What the caller is told while the processes run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
-    /// The process with this number runs with this id.
-    Started(usize, Pid),
-    /// The process with this number ended.
-    Exited(usize, Exit),
-    /// The supervisor was asked to stop.
-    StopRequested,
-}
-
-/// How a run ended.
+/// How a child ended.
 #[derive(Debug)]
-pub struct Outcome {
-    /// How each process ended, or why it did not start.
-    pub results: Vec<Result<Exit, SpawnError>>,
-    /// Whether a signal asked for the end.
-    pub stop_requested: bool,
+pub struct End {
+    /// Which one.
+    pub role: Role,
+    /// How, or why it did not start.
+    pub result: Result<Exit, SpawnError>,
+    /// The beginning of its stdout, where its [`Tee`] asked for it.
+    pub captured: Vec<u8>,
 }
 
-/// Runs all tasks at once until each has ended and nothing that descends from them is left.
-pub fn run(signals: &Signals, tasks: Vec<Task>, policy: Policy, notify: &mut dyn FnMut(Notice)) -> io::Result<Outcome> {
+impl End {
+    /// What a machine is told where the output does not matter.
+    pub fn event(&self) -> Event {
+        match &self.result {
+            Ok(exit) => Event::Exited(self.role, *exit),
+            Err(error) => Event::Exited(self.role, Exit::Code(error.status())),
+        }
+    }
+}
+
+/// Whom the loop works for.
+pub trait Host {
+    /// What to start for `role`; nothing if there is no such program.
+    fn task(&mut self, role: Role) -> Result<Option<Task>, SpawnError>;
+
+    /// The child runs.
+    fn started(&mut self, _role: Role, _pid: Pid) {}
+
+    /// The child ended, or did not start; gives what the machine is told.
+    fn ended(&mut self, end: End) -> Event {
+        end.event()
+    }
+
+    /// The state or the progress is another one.
+    fn changed(&mut self, _status: &Status) {}
+
+    /// Whether this process is the one that runs its job's scripts; asked once, when the pod stops.
+    fn claim(&mut self) -> bool {
+        false
+    }
+}
+
+/// Runs `machine` to its end.
+pub fn supervise(
+    signals: &Signals,
+    machine: &mut dyn Machine,
+    host: &mut dyn Host,
+    sources: &mut [&mut dyn Source],
+) -> io::Result<()> {
     if let Err(e) = sys::adopt_orphans() {
         tracing::debug!(error = %e, "orphans cannot be adopted");
     }
+    let status = status_of(machine);
     let mut running = Running {
-        machine: Machine::new(tasks.len(), policy),
-        pids: vec![None; tasks.len()],
-        results: (0..tasks.len()).map(|_| None).collect(),
+        machine,
+        host,
+        status,
+        children: Vec::new(),
+        childless: false,
         pumps: Vec::new(),
-        deadline: None,
-        notify,
+        deadlines: [None; Timer::ALL.len()],
+        events: VecDeque::new(),
     };
-    for (number, task) in tasks.into_iter().enumerate() {
-        running.start(number, task)?;
-    }
+    let first = running.machine.begin();
+    running.perform(first);
+    running.apply_all();
     while !running.machine.is_done() {
-        running.wait(signals)?;
-        running.handle_signals(signals)?;
-        running.handle_deadline();
+        if !running.ask(sources) {
+            running.wait(signals, sources)?;
+            running.take_signals(signals)?;
+            running.take_deadlines();
+            running.apply_all();
+        }
     }
     running.flush();
-    let results = running.results.into_iter().map(|r| r.unwrap_or(Ok(Exit::Signal(nix::libc::SIGKILL)))).collect();
-    Ok(Outcome { results, stop_requested: running.machine.stop_requested() })
+    Ok(())
+}
+
+fn status_of(machine: &dyn Machine) -> Status {
+    Status { state: machine.state(), progress: machine.progress(), pid: None, starts: 0, exit: None }
+}
+
+/// A child that was started and has not been reaped: afterwards its id may be somebody else's.
+struct Child {
+    role: Role,
+    pid: Pid,
 }
 
 struct Running<'a> {
-    machine: Machine,
-    /// Until the process has been reaped: afterwards the id may be somebody else's.
-    pids: Vec<Option<Pid>>,
-    results: Vec<Option<Result<Exit, SpawnError>>>,
-    pumps: Vec<Pump>,
-    deadline: Option<Instant>,
-    notify: &'a mut dyn FnMut(Notice),
+    machine: &'a mut dyn Machine,
+    host: &'a mut dyn Host,
+    status: Status,
+    children: Vec<Child>,
+    /// Nothing can be signalled any more.
+    childless: bool,
+    pumps: Vec<(Role, Pump)>,
+    deadlines: [Option<Instant>; Timer::ALL.len()],
+    /// What the machine is still to be told.
+    events: VecDeque<Event>,
 }
 
 impl Running<'_> {
-    fn start(&mut self, number: usize, task: Task) -> io::Result<()> {
-        match sys::spawn(&task.command) {
-            Ok(child) => {
-                self.pids[number] = Some(child.pid);
-                self.pumps.push(Pump::new(child.stdout, task.stdout)?);
-                self.pumps.push(Pump::new(child.stderr, task.stderr)?);
-                (self.notify)(Notice::Started(number, child.pid));
-                Ok(())
-            }
-            Err(error) => {
-                let status = error.status();
-                self.results[number] = Some(Err(error));
-                self.apply(Event::Exited(number, Exit::Code(status)));
-                self.reap()
-            }
+    /// Tells the machine everything that there is to tell.
+    fn apply_all(&mut self) {
+        while let Some(event) = self.events.pop_front() {
+            let actions = self.machine.on(event);
+            self.perform(actions);
+        }
+        self.tell_changes();
+    }
+
+    /// Lets the sources do what they can; whether that changed anything.
+    fn ask(&mut self, sources: &mut [&mut dyn Source]) -> bool {
+        for source in sources {
+            self.events.extend(source.advance(&self.status));
+        }
+        let changed = !self.events.is_empty();
+        self.apply_all();
+        changed
+    }
+
+    fn tell_changes(&mut self) {
+        let (state, progress) = (self.machine.state(), self.machine.progress());
+        if (state, progress) != (self.status.state, self.status.progress) {
+            (self.status.state, self.status.progress) = (state, progress);
+            self.host.changed(&self.status);
         }
     }
 
+    fn start(&mut self, role: Role) {
+        let spawned = match self.host.task(role) {
+            Ok(Some(task)) => self.spawn(role, task),
+            Ok(None) => return self.events.push_back(Event::Absent(role)),
+            Err(error) => Err(error),
+        };
+        match spawned {
+            Ok(pid) => {
+                self.childless = false;
+                self.children.push(Child { role, pid });
+                if role == Role::Main {
+                    self.status = Status { pid: Some(pid), starts: self.status.starts + 1, exit: None, ..self.status };
+                }
+                self.host.started(role, pid);
+                self.events.push_back(Event::Started(role));
+            }
+            Err(error) => self.ended(role, Err(error)),
+        }
+    }
+
+    fn spawn(&mut self, role: Role, task: Task) -> Result<Pid, SpawnError> {
+        let child = sys::spawn(&task.command)?;
+        for (fd, tee) in [(child.stdout, task.stdout), (child.stderr, task.stderr)] {
+            match Pump::new(fd, tee) {
+                Ok(pump) => self.pumps.push((role, pump)),
+                Err(error) => tracing::warn!(%error, "a process' output cannot be read"),
+            }
+        }
+        Ok(child.pid)
+    }
+
+    fn ended(&mut self, role: Role, result: Result<Exit, SpawnError>) {
+        // What it printed last is still in its pipes.
+        self.pump();
+        let of_role = self.pumps.iter_mut().filter(|(of, _)| *of == role);
+        let captured = of_role.flat_map(|(_, pump)| pump.take_captured()).collect();
+        if role == Role::Main {
+            let exit = result.as_ref().map_or_else(|error| Exit::Code(error.status()), |exit| *exit);
+            self.status = Status { pid: None, exit: Some(exit), ..self.status };
+        }
+        let event = self.host.ended(End { role, result, captured });
+        self.events.push_back(event);
+    }
+
     /// Waits until something happens, and moves output meanwhile.
-    fn wait(&mut self, signals: &Signals) -> io::Result<()> {
+    fn wait(&mut self, signals: &Signals, sources: &[&mut dyn Source]) -> io::Result<()> {
         let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        fds.extend(self.pumps.iter().filter_map(Pump::interest).map(|(fd, flags)| PollFd::new(fd, flags)));
-        match poll(&mut fds, timeout(self.deadline)) {
+        self.pumps.iter().for_each(|(_, pump)| pump.interests(&mut fds));
+        for source in sources {
+            source.interests(&mut fds);
+        }
+        let stalls = self.pumps.iter().filter_map(|(_, pump)| pump.deadline());
+        let of_sources = sources.iter().filter_map(|source| source.deadline());
+        let deadline = self.deadlines.iter().flatten().copied().chain(stalls).chain(of_sources).min();
+        match poll(&mut fds, timeout(deadline)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(e.into()),
         }
@@ -116,20 +223,16 @@ impl Running<'_> {
     }
 
     fn pump(&mut self) {
-        self.pumps.iter_mut().for_each(Pump::advance);
-        self.pumps.retain(|pump| pump.interest().is_some());
+        self.pumps.iter_mut().for_each(|(_, pump)| pump.advance());
+        self.pumps.retain(|(_, pump)| !pump.is_done());
     }
 
-    fn handle_signals(&mut self, signals: &Signals) -> io::Result<()> {
+    fn take_signals(&mut self, signals: &Signals) -> io::Result<()> {
         while let Some(signal) = signals.next()? {
             if signal == SIGCHLD {
                 self.reap()?;
-                continue;
-            }
-            let before = self.machine.stop_requested();
-            self.apply(Event::Signal(signal));
-            if self.machine.stop_requested() && !before {
-                (self.notify)(Notice::StopRequested);
+            } else {
+                self.events.push_back(Event::Signal(signal));
             }
         }
         Ok(())
@@ -137,78 +240,83 @@ impl Running<'_> {
 
     /// Takes the status of every child that has ended; one SIGCHLD may stand for many.
     fn reap(&mut self) -> io::Result<()> {
-        let mut actions = Vec::new();
         loop {
             match sys::reap()? {
                 Reaped::Child(pid, exit) => {
-                    let Some(number) = self.pids.iter().position(|p| *p == Some(pid)) else { continue };
-                    self.pids[number] = None;
-                    self.results[number] = Some(Ok(exit));
-                    (self.notify)(Notice::Exited(number, exit));
-                    actions.extend(self.machine.on(Event::Exited(number, exit)));
+                    let Some(at) = self.children.iter().position(|c| c.pid == pid) else { continue };
+                    let child = self.children.swap_remove(at);
+                    self.ended(child.role, Ok(exit));
                 }
                 Reaped::NoChildren => {
-                    actions.extend(self.machine.on(Event::NoChildren));
-                    break;
+                    self.childless = true;
+                    self.events.push_back(Event::NoChildren);
+                    return Ok(());
                 }
-                Reaped::Nothing => break,
+                Reaped::Nothing => return Ok(()),
             }
         }
-        // Where the end is reached already, nobody is left for the signals on the way there.
-        if !self.machine.is_done() {
-            self.perform(actions);
-        }
-        Ok(())
     }
 
-    fn handle_deadline(&mut self) {
-        if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-            self.deadline = None;
-            self.apply(Event::Deadline);
+    fn take_deadlines(&mut self) {
+        let now = Instant::now();
+        for timer in Timer::ALL {
+            if let Some(deadline) = self.deadlines[timer as usize]
+                && deadline <= now
+            {
+                self.deadlines[timer as usize] = None;
+                self.events.push_back(Event::Timeout(timer));
+            }
         }
-    }
-
-    fn apply(&mut self, event: Event) {
-        let actions = self.machine.on(event);
-        self.perform(actions);
     }
 
     fn perform(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Send(Target::Process(number), signal) => {
-                    if let Some(pid) = self.pids[number] {
-                        sent(sys::send(pid, signal), signal);
+                Action::Start(role) => self.start(role),
+                Action::Send(target, signal) => self.send(target, signal),
+                Action::Arm(timer, after) => self.deadlines[timer as usize] = Some(Instant::now() + after),
+                Action::Disarm(timer) => self.deadlines[timer as usize] = None,
+                Action::Count => {
+                    if self.childless || sys::is_childless() {
+                        self.childless = true;
+                        self.events.push_back(Event::NoChildren);
                     }
                 }
-                Action::Send(Target::Everything, signal) => {
-                    sent(sys::send_everything(self.pids.iter().flatten().copied(), signal), signal);
+                Action::Claim => {
+                    let claimed = self.host.claim();
+                    self.events.push_back(Event::Claimed(claimed));
                 }
-                Action::Arm(after) => self.deadline = Some(Instant::now() + after),
-                Action::Finish => self.deadline = None,
+                Action::Finish => self.deadlines = [None; Timer::ALL.len()],
             }
         }
     }
 
-    /// Passes on the last output. What still holds a pipe open by now is no descendant: its output is not waited for.
+    fn send(&self, target: Target, signal: i32) {
+        let pid = |role| self.children.iter().find(|c| c.role == role).map(|c| c.pid);
+        let result = match target {
+            Target::Everything if self.childless => Ok(()),
+            Target::Everything => sys::send_everything(self.children.iter().map(|c| c.pid), signal),
+            Target::Child(role) => pid(role).map_or(Ok(()), |pid| sys::send(pid, signal)),
+            Target::Group(role) => pid(role).map_or(Ok(()), |pid| sys::send_group(pid, signal)),
+        };
+        // A process that cannot be signalled (it changed its user) is worth a word, no more.
+        if let Err(error) = result {
+            tracing::warn!(signal, %error, "cannot signal a process");
+        }
+    }
+
+    /// Passes on the last output. Who still holds a pipe open by now is no descendant, and is not waited for.
     fn flush(&mut self) {
         let deadline = Instant::now() + FLUSH_TIMEOUT;
         self.pump();
-        while !self.pumps.is_empty() && Instant::now() < deadline {
-            let interests = self.pumps.iter().filter_map(Pump::interest);
-            let mut fds: Vec<_> = interests.map(|(fd, flags)| PollFd::new(fd, flags)).collect();
-            if !matches!(poll(&mut fds, timeout(Some(deadline))), Ok(1..) | Err(Errno::EINTR)) {
+        while Instant::now() < deadline {
+            let mut fds = Vec::new();
+            self.pumps.iter().for_each(|(_, pump)| pump.echo_interest(&mut fds));
+            if fds.is_empty() || !matches!(poll(&mut fds, timeout(Some(deadline))), Ok(1..) | Err(Errno::EINTR)) {
                 return;
             }
             self.pump();
         }
-    }
-}
-
-/// A process that cannot be signalled (it changed its user) is worth a word, no more.
-fn sent(result: io::Result<()>, signal: i32) {
-    if let Err(error) = result {
-        tracing::warn!(signal, %error, "cannot signal a process");
     }
 }
 

@@ -20,6 +20,12 @@ pub fn write_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     Staged::new(path, bytes, mode)?.commit()
 }
 
+/// As [`write_file`] for what does not outlive the machine: not flushed to the disk, so it costs a rename and no more.
+pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let content = unflushed(path, bytes, mode).map_err(|e| refused(path, &e))?;
+    content.persist(path).map(drop).map_err(|e| e.error).io("write", path)
+}
+
 /// As [`write_file`] for several files, creating the directories above. None is written unless there is room for all of
 /// them; the directories are removed again if the write fails.
 pub fn write_files_with_parents(files: &[(&Path, &[u8])], mode: u32) -> Result<()> {
@@ -100,15 +106,20 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// The content in a hidden file beside `path`.
+/// The content in a hidden file beside `path`, on the disk.
 fn beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
+    let file = unflushed(path, bytes, mode)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn unflushed(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let prefix = format!(".{}.", name.to_string_lossy());
     // Created 0600: nobody else reads a secret before the owner of the path decided its mode.
     let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").tempfile_in(parent(path))?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(Permissions::from_mode(mode))?;
-    file.as_file().sync_all()?;
     Ok(file)
 }
 
@@ -143,6 +154,9 @@ mod tests {
         write_file(&path, b"two", 0o644).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o644);
+        replace_file(&path, b"three", 0o600).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"three");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert_eq!(names(dir.path()), ["f"]);
     }
 

@@ -11,6 +11,9 @@ pub struct Vcap {
 }
 
 impl Vcap {
+    /// Among the jobs, what holds BPM's command: `bpm/bin/bpm`, which is boson's own.
+    pub const BPM: &str = "bpm";
+
     /// The `/var/vcap` below `root` (`/` in a pod).
     pub fn under(root: &Path) -> Self {
         Vcap { base: root.join("var/vcap") }
@@ -61,6 +64,21 @@ impl Vcap {
         self.base.join("sys/run/bpm").join(job)
     }
 
+    /// What boson's own programs tell each other about a job: `/var/vcap/sys/run/boson/<job>`.
+    pub fn boson_run(&self, job: &str) -> PathBuf {
+        self.base.join("sys/run/boson").join(job)
+    }
+
+    /// The socket of a process' supervisor: `/var/vcap/sys/run/boson/<job>/<process>.sock`.
+    pub fn control_socket(&self, job: &str, process: &str) -> PathBuf {
+        self.boson_run(job).join(format!("{process}.sock"))
+    }
+
+    /// The state of a job's lifecycle script: `/var/vcap/sys/run/boson/<job>/<script>.hook`.
+    pub fn hook_state(&self, job: &str, script: &str) -> PathBuf {
+        self.boson_run(job).join(format!("{script}.hook"))
+    }
+
     /// Ephemeral data of a job: `/var/vcap/data/<job>`.
     pub fn data(&self, job: &str) -> PathBuf {
         self.base.join("data").join(job)
@@ -71,7 +89,13 @@ impl Vcap {
         self.base.join("store").join(job)
     }
 
-    /// The names of the rendered jobs, sorted. A link whose job went away and hidden entries are none.
+    /// Where boson's executables are installed for the containers of a pod: `/var/vcap/all-releases/.boson/bin`.
+    pub fn installed(&self) -> PathBuf {
+        self.all_releases().join(".boson/bin")
+    }
+
+    /// The names of the rendered jobs, sorted. A link whose job went away and hidden entries are none, nor is
+    /// [`BPM`](Self::BPM).
     pub fn rendered_jobs(&self) -> Result<Vec<String>> {
         let jobs = self.jobs();
         let entries = match std::fs::read_dir(&jobs) {
@@ -85,7 +109,7 @@ impl Vcap {
         for entry in entries {
             let entry = entry.io("read", &jobs)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if !name.starts_with('.') && entry.path().is_dir() {
+            if !name.starts_with('.') && name != Self::BPM && entry.path().is_dir() {
                 names.push(name);
             }
         }

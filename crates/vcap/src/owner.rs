@@ -37,9 +37,14 @@ fn fields_of_vcap(file: &Path) -> Option<Vec<String>> {
 ///
 /// Who is not root, or lives in a user namespace that lacks the id, cannot give files away: that is no failure.
 /// Where the user cannot be changed the group still is, if it can be.
-pub fn chown_where_possible(path: &Path, (uid, gid): (Uid, Gid)) -> Result<()> {
+pub fn chown_where_possible(path: &Path, owner: (Uid, Gid)) -> Result<()> {
+    lchown_where_possible(path, owner).io("change the owner of", path)
+}
+
+/// As [`chown_where_possible`], for a caller who says what failed.
+pub(crate) fn lchown_where_possible(path: &Path, (uid, gid): (Uid, Gid)) -> std::io::Result<()> {
     let chown = |uid, gid| fchownat(nix::fcntl::AT_FDCWD, path, uid, gid, AtFlags::AT_SYMLINK_NOFOLLOW);
-    where_possible(chown, uid, gid).map_err(std::io::Error::from).io("change the owner of", path)
+    where_possible(chown, uid, gid).map_err(std::io::Error::from)
 }
 
 /// As [`chown_where_possible`], for an open file.

@@ -27,11 +27,14 @@ use problem::Result;
 pub struct RenderedEntry {
     /// Relative to the tree: `<job>/config/nats.conf`.
     pub path: String,
-    /// What the file holds.
+    /// What the file holds, or where the link leads.
     pub content: Vec<u8>,
-    /// Its permission bits, e.g. 0640, or 0750 under `<job>/bin/`.
+    /// Its permission bits, e.g. 0640, or 0750 under `<job>/bin/`; of a symbolic link [`LINK`].
     pub mode: u32,
 }
+
+/// The mode of an entry that is a symbolic link: what `st_mode` has there besides permission bits, which it has not.
+pub const LINK: u32 = nix::libc::S_IFLNK;
 
 /// Shows everything but the content, which may be secret.
 impl fmt::Debug for RenderedEntry {

@@ -14,6 +14,21 @@ pub struct Architecture {
     pub dependency_rules: Vec<Rule>,
     /// Whose sources never contain what.
     pub source_rules: Vec<Rule>,
+    /// What ships.
+    pub executables: Vec<Executable>,
+}
+
+/// What an executable that ships may be.
+#[derive(Debug)]
+pub struct Executable {
+    /// Its name, and that of its package.
+    pub name: String,
+    /// The most bytes that it may have.
+    pub at_most: u64,
+    /// Strings that it contains.
+    pub contains: BTreeSet<String>,
+    /// Strings that it must not contain.
+    pub never_contains: BTreeSet<String>,
 }
 
 /// A crate's line.
@@ -66,6 +81,15 @@ impl Architecture {
                 }
                 ("whose sources never contain what", [who, never, ..]) => {
                     architecture.source_rules.push(Rule { who: Names::parse(who), never: Names::parse(never) });
+                }
+                ("what ships", [name, at_most, contains, never_contains]) => {
+                    let digits: String = at_most.chars().filter(char::is_ascii_digit).collect();
+                    architecture.executables.push(Executable {
+                        name: ticked(name).into_iter().collect(),
+                        at_most: digits.parse().map_err(|_| wrong("no number of bytes"))?,
+                        contains: ticked(contains),
+                        never_contains: ticked(never_contains),
+                    });
                 }
                 (kind, [name, _, depends_on]) if ticked(name).len() == 1 => {
                     let name = ticked(name).into_iter().next().unwrap_or_default();
@@ -162,6 +186,11 @@ mod tests {
 |---|---|
 | every verb, `x` | `plan` |
 | all but `plan` | every verb |
+
+### What ships
+| executable | bytes | contains | never contains |
+|---|---|---|---|
+| `x` | 1,000 | a (`a b`) | b (`c `), d (`d`) |
 ";
 
     #[test]
@@ -172,6 +201,10 @@ mod tests {
         assert_eq!(a.dependency_rules.len(), 2);
         let [first, second] = a.dependency_rules.as_slice() else { panic!() };
         assert!(a.means(&first.who, "plan") && a.means(&first.who, "x") && !a.means(&first.who, "y"));
+        assert_eq!(a.executables.len(), 1);
+        assert_eq!((a.executables[0].name.as_str(), a.executables[0].at_most), ("x", 1000));
+        assert_eq!(a.executables[0].contains, ["a b".to_owned()].into());
+        assert_eq!(a.executables[0].never_contains, ["c ", "d"].map(String::from).into());
         assert!(a.means(&second.never, "plan") && !a.means(&second.who, "plan") && a.means(&second.who, "y"));
     }
 

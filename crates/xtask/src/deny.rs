@@ -131,6 +131,8 @@ impl Bans {
 struct Sources {
     unknown_registry: Level,
     unknown_git: Level,
+    /// cargo-deny's default is the registry that cargo itself has; here, that all packages are from one.
+    #[serde(default)]
     allow_registry: Vec<String>,
     allow_git: Vec<String>,
 }
@@ -138,6 +140,8 @@ struct Sources {
 impl Sources {
     fn breaches(&self, lock: &Lock) -> Vec<String> {
         let mut breaches = Vec::new();
+        let registries = lock.package.iter().filter_map(|package| package.source.as_deref()?.strip_prefix("registry+"));
+        let only = registries.clone().next().filter(|first| registries.clone().all(|url| url == *first));
         for package in &lock.package {
             // No source: a directory of this workspace.
             let Some(source) = &package.source else { continue };
@@ -147,7 +151,8 @@ impl Sources {
                 self.unknown_git == Level::Deny && !known(&self.allow_git, url)
             } else {
                 let url = source.strip_prefix("registry+").unwrap_or(source);
-                self.unknown_registry == Level::Deny && !known(&self.allow_registry, url)
+                let by_default = self.allow_registry.is_empty() && only == Some(url);
+                self.unknown_registry == Level::Deny && !by_default && !known(&self.allow_registry, url)
             };
             if wrong {
                 breaches.push(format!("{} {}: source {source} is not allowed", package.name, package.version));
@@ -218,5 +223,22 @@ mod tests {
         assert_eq!(breaches("registry+https://good", None), ["x 1.0.0: has no checksum in Cargo.lock"]);
         assert_eq!(breaches("git+https://git/x#1", None), ["x 1.0.0: source git+https://git/x#1 is not allowed"]);
         assert_eq!(breaches("registry+https://bad", Some("0")).len(), 1);
+    }
+    #[test]
+    fn without_a_list_there_is_one_registry() {
+        let sources = Sources {
+            unknown_registry: Level::Deny,
+            unknown_git: Level::Deny,
+            allow_registry: vec![],
+            allow_git: vec![],
+        };
+        let package = |url: &str| Locked {
+            name: "x".into(),
+            version: "1.0.0".into(),
+            source: Some(format!("registry+{url}")),
+            checksum: Some("0".into()),
+        };
+        assert!(sources.breaches(&Lock { package: vec![package("https://one"), package("https://one")] }).is_empty());
+        assert_eq!(sources.breaches(&Lock { package: vec![package("https://one"), package("https://two")] }).len(), 2);
     }
 }

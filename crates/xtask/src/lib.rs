@@ -1,10 +1,11 @@
-//! Watches over the workspace itself: the crate graph against `docs/architecture.md`, dependencies against
+//! Watches over the workspace itself: the crate graph and what ships against `docs/architecture.md`, dependencies against
 //! `deny.toml`, and the sources' tidiness. A tool for developers, never shipped.
 
 pub mod architecture;
 pub mod deny;
 pub mod graph;
 pub mod markdown;
+pub mod sizes;
 pub mod sources;
 
 use std::path::PathBuf;

@@ -10,8 +10,8 @@ use sandbox::{Channel, Process, Stdio};
 
 use super::Engine;
 use super::failure::Failure;
-use super::interrupt::Interrupt;
 use crate::control::Reply;
+use crate::interrupt::Interrupt;
 
 /// As many bytes as fit into a message, however they are written there.
 const PART: usize = 8 * 1024;

@@ -49,6 +49,12 @@ impl Group {
         self.info().lifecycle == "errand"
     }
 
+    /// The jobs of which `up` keeps nothing running.
+    pub(crate) fn jobs_without_process(&self) -> Vec<&str> {
+        let jobs = self.info().jobs.iter();
+        jobs.filter(|job| job.properties.quarks.run != Run::Bpm).map(|job| job.name.as_str()).collect()
+    }
+
     /// What `up` keeps running: job and process, in the manifest's order.
     pub(crate) fn processes(&self) -> Vec<(String, String)> {
         let of_bpm = |job: &handoff::bpm_info::Job| {

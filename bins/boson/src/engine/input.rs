@@ -38,11 +38,11 @@ impl Input {
             })
         });
         for release in &options.releases {
-            if !release.join("jobs").is_dir() {
+            if !release.is_file() && !release.join("jobs").is_dir() {
                 let message = format!("{} is not a release's source directory: it has no jobs/", release.display());
-                problems.push(
-                    Problem::input(message).hint("--release names the directory that holds jobs/, packages/ and src/"),
-                );
+                problems.push(Problem::input(message).hint(
+                    "--release names the directory that holds jobs/, packages/ and src/, or an archive made by bosh",
+                ));
             }
         }
         Problems::check(problems)?;

@@ -1,5 +1,6 @@
 //! One instance: its sandbox, its stages in order, its processes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::fs::File;
 use std::io::Read;
@@ -7,14 +8,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use handoff::hook_state::{HookState, State as Script};
 use handoff::process_state::{ProcessState, State as Doing};
 use nix::sys::signal::Signal;
-use problem::{IoContext, Problem, Result as Outcome};
+use problem::{Class, IoContext, Problem, Result as Outcome};
 use sandbox::{Bind, Command, Exit, Instance, InstanceSpec, Process, ProcessId, Stdio};
 use vcap::Vcap;
 
 use super::deployment::{Group, Member};
 use super::failure::{Failure, Stage};
+use super::stop::GRACE;
 use super::{Engine, Event};
 use crate::control::State;
 use crate::state::InstanceDir;
@@ -24,6 +27,8 @@ use crate::verbs;
 pub(super) const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What the user's environment says of templates, and a sandbox would not know.
 const TEMPLATE_TIMEOUT: &str = "TEMPLATE_TIMEOUT";
+/// Verbs that run the jobs' scripts of that name.
+const SCRIPTS: [&str; 3] = ["pre-start", "post-start", "post-deploy"];
 /// How much of a log is shown when something fails.
 const LAST_LINES: usize = 15;
 /// More than any state file has.
@@ -71,19 +76,20 @@ impl Pod {
         let pod = Pod { name: member.name.clone(), dir, sandbox, environment, processes: Mutex::default() };
         for verb in ["render-jobs", "create-dirs", "pre-start"] {
             engine.board.instance(&member.name, State::Stage(verb.to_owned()));
-            pod.stage(engine, verb)?;
+            pod.stage(engine, verb, &[])?;
         }
         engine.board.instance(&member.name, State::Ready);
         Ok(pod)
     }
 
     /// Runs a verb inside to its end.
-    fn stage(&self, engine: &Engine, verb: &str) -> Result<(), Failure> {
+    pub(super) fn stage(&self, engine: &Engine, verb: &str, arguments: &[&str]) -> Result<(), Failure> {
         if engine.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
         let path = self.dir.log(verb);
-        let process = Arc::new(self.run(&[verb], Stdio::to_file(create(&path)?).io("write", &path)?)?);
+        let process =
+            Arc::new(self.run(&[&[verb], arguments].concat(), Stdio::to_file(create(&path)?).io("write", &path)?)?);
         let to_end = Arc::clone(&process);
         let guard = engine.interrupt.guard(move || to_end.signal_group(Signal::SIGKILL));
         let exit = process.wait();
@@ -95,7 +101,7 @@ impl Pod {
             return Err(Failure::Interrupted);
         }
         let mut said = engine.sources.name_in(&fs::read_to_string(&path).unwrap_or_default());
-        if verb == "pre-start" {
+        if SCRIPTS.contains(&verb) {
             said.push_str(&self.logged(verb));
         }
         Err(Stage { instance: Some(self.name.clone()), verb: verb.to_owned(), said, code: exit.code() }.into())
@@ -222,13 +228,46 @@ impl Pod {
         }
     }
 
+    /// The processes that were stopped on request and not started again, as `job/process`.
+    pub(super) fn stopped(&self) -> Vec<String> {
+        let stopped = |running: &&Running| self.told(running).is_some_and(|told| told.state == Doing::Stopped);
+        self.processes().iter().filter(stopped).map(Running::name).collect()
+    }
+
+    /// Whether the post-start scripts that run beside the processes have all ended; a failure if one has failed.
+    pub(super) fn post_started(&self) -> Result<bool, Failure> {
+        let jobs: BTreeSet<String> = self.processes().iter().map(|running| running.job.clone()).collect();
+        let states: Vec<_> = jobs.iter().filter_map(|job| self.hook(job, "post-start")).collect();
+        if states.iter().any(|told| matches!(told.state, Script::Waiting | Script::Running)) {
+            return Ok(false);
+        }
+        let Some(code) = states.iter().find(|told| told.state == Script::Failed).map(|told| told.exit_code) else {
+            return Ok(true);
+        };
+        let said = self.logged("post-start");
+        let code = code.unwrap_or(Class::Internal.exit_code());
+        Err(Stage { instance: Some(self.name.clone()), verb: "post-start".to_owned(), said, code }.into())
+    }
+
     /// What the supervisor of a process wrote.
     fn told(&self, running: &Running) -> Option<ProcessState> {
-        let path = Path::new("sys/run/boson").join(&running.job).join(format!("{}.state", running.process));
+        let (text, path) = self.read(&running.job, &format!("{}.state", running.process))?;
+        ProcessState::decode(&text, &path).ok()
+    }
+
+    /// What whoever runs a job's script wrote.
+    fn hook(&self, job: &str, script: &str) -> Option<HookState> {
+        let (text, path) = self.read(job, &format!("{script}.hook"))?;
+        HookState::decode(&text, &path).ok()
+    }
+
+    /// What boson's own programs inside wrote about a job, and its path.
+    fn read(&self, job: &str, file: &str) -> Option<(String, String)> {
+        let path = Path::new("sys/run/boson").join(job).join(file);
         let file = sandbox::open_beneath(&self.dir.vcap(), &path).ok()?;
         let mut text = String::new();
         file.take(STATE_FILE_LIMIT).read_to_string(&mut text).ok()?;
-        ProcessState::decode(&text, &path.display().to_string()).ok()
+        Some((text, path.display().to_string()))
     }
 
     fn processes(&self) -> MutexGuard<'_, Vec<Running>> {
@@ -270,6 +309,7 @@ fn environment(group: &Group, member: &Member, properties: String) -> Vec<(Strin
         ("POD_ORDINAL", member.instance.ordinal.to_string()),
         ("POD_IP", member.ip.to_string()),
         ("BOSH_MANIFEST_PATH", properties),
+        ("BOSON_GRACE", format!("{}s", GRACE.as_secs())),
     ]
     .map(|(name, value)| (name.to_owned(), value));
     of_pod.into_iter().chain(timeout).collect()

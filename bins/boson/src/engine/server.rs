@@ -7,7 +7,7 @@ use problem::{Problem, Result};
 use sandbox::{Channel, Listener};
 
 use super::{Engine, Event, clients};
-use crate::control::{Reply, Request, Row};
+use crate::control::{Reply, Request, Row, State};
 
 /// Answers from now on, each question in a thread of its own.
 pub(super) fn listen(engine: &Arc<Engine>) -> Result<()> {
@@ -80,9 +80,14 @@ fn rows(engine: &Engine) -> Vec<Row> {
     let pods: Vec<_> = engine.pods().iter().map(|(name, pod)| (name.clone(), Arc::clone(pod))).collect();
     let pids: Vec<_> =
         pods.iter().flat_map(|(name, pod)| pod.pids().into_iter().map(|(p, pid)| ((name.clone(), p), pid))).collect();
+    let stopped: Vec<_> =
+        pods.iter().flat_map(|(name, pod)| pod.stopped().into_iter().map(|p| (name.clone(), p))).collect();
     let mut rows = engine.board.rows();
     for row in &mut rows {
         let Some(process) = &row.process else { continue };
+        if row.state == State::Running && stopped.iter().any(|(name, p)| *name == row.instance && p == process) {
+            row.state = State::Stopped;
+        }
         row.pid = pids.iter().find(|((name, p), _)| *name == row.instance && p == process).map(|(_, pid)| *pid);
     }
     rows

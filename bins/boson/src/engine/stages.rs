@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Problems};
-use release::SourceRelease;
+use release::Release;
 use sandbox::ProcessId;
 
 pub(super) use compile::{Packages, compile};
@@ -20,15 +20,17 @@ pub(super) use sources::Sources;
 
 use super::failure::{Failure, Stage};
 use super::input::Input;
-use super::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::state;
 use crate::verbs;
 
 /// Opens the releases; reports what is wrong with any of them.
-pub(super) fn open_releases(input: &Input) -> Result<Vec<SourceRelease>, Problems> {
-    let (mut releases, mut problems) = (Vec::<SourceRelease>::new(), Vec::new());
+pub(super) fn open_releases(input: &Input) -> Result<Vec<Release>, Problems> {
+    let cache = state::cache()?;
+    let (mut releases, mut problems) = (Vec::<Release>::new(), Vec::new());
     for dir in &input.releases {
-        match SourceRelease::open(dir) {
+        match Release::open_any(dir, &cache) {
             Ok(release) => releases.push(release),
             Err(found) => problems.extend(found.into_vec()),
         }
@@ -36,7 +38,7 @@ pub(super) fn open_releases(input: &Input) -> Result<Vec<SourceRelease>, Problem
     let mut names = HashSet::new();
     for release in &releases {
         if !names.insert(release.name.as_str()) {
-            problems.push(Problem::input(format!("two --release directories hold the release {}", release.name)));
+            problems.push(Problem::input(format!("two --release hold the release {}", release.name)));
         }
     }
     Problems::check(problems)?;
@@ -46,7 +48,7 @@ pub(super) fn open_releases(input: &Input) -> Result<Vec<SourceRelease>, Problem
 /// Stages the releases' job sources as release images have them, and copies them into one tree, as pods do.
 pub(super) fn copy_jobs(
     input: &Input,
-    releases: &[SourceRelease],
+    releases: &[Release],
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {

@@ -14,11 +14,11 @@ use sandbox::{Ids, Network, ProcessId, Subnet};
 use super::deployment::{Deployment, Group, Member};
 use super::failure::Failure;
 use super::input::Input;
-use super::interrupt::Interrupt;
 use super::pod::Pod;
 use super::stages::Sources;
 use super::{Board, Engine, Event, stages};
 use crate::control::State;
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state::Record;
 
@@ -109,7 +109,12 @@ pub(super) fn start(engine: &Arc<Engine>, events: &Receiver<Event>) -> Result<()
     for group in engine.deployment.groups.iter().filter(|group| !group.is_errand()) {
         start_group(engine, group)?;
         wait_until_running(engine, group, events)?;
+        post_start(engine, group)?;
     }
+    // BOSH: at the very end, and in all instances at once.
+    let members = engine.deployment.groups.iter().filter(|group| !group.is_errand()).flat_map(|group| &group.members);
+    let pods: Vec<_> = members.filter_map(|member| engine.pods().get(&member.name).cloned()).collect();
+    for_each(&pods, pods.len(), |pod| pod.stage(engine, "post-deploy", &[]))?;
     for (publish, listener) in &engine.published {
         let Some(member) = engine.deployment.member(&publish.instance) else { continue };
         engine
@@ -124,16 +129,30 @@ pub(super) fn start(engine: &Arc<Engine>, events: &Receiver<Event>) -> Result<()
 
 fn start_group(engine: &Arc<Engine>, group: &Group) -> Result<(), Failure> {
     let step = engine.progress.step(format!("{}: starting", group.name()));
-    let queue = Mutex::new(group.members.iter());
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    for_each(&group.members, processors, |member| {
+        step.at(format!("{}: starting", member.name));
+        start_instance(engine, group, member)
+    })?;
+    let count = group.members.len();
+    step.done(&format!("{}: {count} instance{} prepared and started", group.name(), if count == 1 { "" } else { "s" }));
+    Ok(())
+}
+
+/// Does something with all items, so many at a time.
+fn for_each<T: Sync>(
+    items: &[T],
+    at_a_time: usize,
+    work: impl Fn(&T) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let queue = Mutex::new(items.iter());
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
     let failures = Mutex::new(Vec::new());
-    let workers = std::thread::available_parallelism().map_or(2, usize::from).min(group.members.len());
     std::thread::scope(|scope| {
-        for _ in 0..workers {
+        for _ in 0..at_a_time.min(items.len()) {
             scope.spawn(|| {
-                while let Some(member) = next() {
-                    step.at(format!("{}: starting", member.name));
-                    if let Err(failure) = start_instance(engine, group, member)
+                while let Some(item) = next() {
+                    if let Err(failure) = work(item)
                         && let Ok(mut failures) = failures.lock()
                     {
                         failures.push(failure);
@@ -142,10 +161,7 @@ fn start_group(engine: &Arc<Engine>, group: &Group) -> Result<(), Failure> {
             });
         }
     });
-    Failure::all(failures.into_inner().unwrap_or_default())?;
-    let count = group.members.len();
-    step.done(&format!("{}: {count} instance{} prepared and started", group.name(), if count == 1 { "" } else { "s" }));
-    Ok(())
+    Failure::all(failures.into_inner().unwrap_or_default())
 }
 
 fn start_instance(engine: &Arc<Engine>, group: &Group, member: &Member) -> Result<(), Failure> {
@@ -158,6 +174,35 @@ fn start_instance(engine: &Arc<Engine>, group: &Group, member: &Member) -> Resul
         engine.board.instance(&member.name, State::Failed);
     }
     result
+}
+
+/// Waits for the post-start scripts that run beside the processes, and runs those of the other jobs. As in BOSH, they
+/// take their time.
+fn post_start(engine: &Engine, group: &Group) -> Result<(), Failure> {
+    let pods: Vec<_> = group.members.iter().filter_map(|m| engine.pods().get(&m.name).cloned()).collect();
+    let others: Vec<&str> = group.jobs_without_process().into_iter().flat_map(|job| ["--job", job]).collect();
+    if !others.is_empty() {
+        for_each(&pods, pods.len(), |pod| pod.stage(engine, "post-start", &others))?;
+    }
+    loop {
+        if engine.interrupt.is_asked() {
+            return Err(Failure::Interrupted);
+        }
+        Problems::check(pods.iter().flat_map(|pod| pod.ended_early(engine)).collect())?;
+        let mut done = true;
+        let mut failures = Vec::new();
+        for pod in &pods {
+            match pod.post_started() {
+                Ok(ended) => done &= ended,
+                Err(failure) => failures.push(failure),
+            }
+        }
+        Failure::all(failures)?;
+        if done {
+            return Ok(());
+        }
+        std::thread::sleep(INTERVAL);
+    }
 }
 
 /// Waits until every process of the group runs, and has run for a moment.

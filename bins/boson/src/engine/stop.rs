@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use super::{Engine, Event};
 use crate::control::State;
 
-/// How long a stop may take: BPM gives a process 15 seconds from TERM and 2 more from QUIT.
-pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(15 + 2 + 3);
+/// How long an instance has to stop, its scripts and its processes: run-process keeps to it.
+pub(super) const GRACE: Duration = Duration::from_secs(60);
+/// How long a stop may take: who has not kept to it by then never will.
+pub(crate) const STOP_LIMIT: Duration = GRACE.saturating_add(Duration::from_secs(3));
 
 /// Stops all processes, the last group's first, then ends the network; gives whether the user did not want to wait.
 pub(super) fn stop(engine: &Engine, events: &Receiver<Event>) -> bool {

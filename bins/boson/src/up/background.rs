@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use startup::Secret;
 
 use super::Options;
-use crate::engine::{self, Signals};
+use crate::engine;
+use crate::signals::Signals;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 mod bad_input;
+mod compile;
 mod deployment;
 mod life;
+mod scripts;
 
 use deployment::Machine;

@@ -49,12 +49,12 @@ fn a_lot_of_output_arrives_whole() {
 fn bpms_directories_are_made_for_vcap_alone() {
     let job = Job::script(
         "exit 0",
-        "  ephemeral_disk: true\n  persistent_disk: true\n  additional_volumes: [{path: /var/vcap/never/made, mount_only: true}]\n",
+        "  ephemeral_disk: true\n  persistent_disk: true\n  additional_volumes: [{path: /var/vcap/data/shared/it}]\n",
     );
     fs::create_dir_all(job.path("var/vcap/store")).unwrap();
     let output = job.run();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    for dir in ["sys/log/web", "sys/run/web", "data/web", "data/web/tmp", "store/web"] {
+    for dir in ["sys/log/web", "sys/run/web", "data/web", "data/web/tmp", "store/web", "data/shared/it"] {
         let path = job.path("var/vcap").join(dir);
         let meta = path.metadata().unwrap_or_else(|e| panic!("{dir}: {e}"));
         assert_eq!((mode(&path), (meta.uid(), meta.gid())), (0o700, owner()), "{dir}");

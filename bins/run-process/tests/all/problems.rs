@@ -1,7 +1,7 @@
 //! What is wrong with the input: told at once, with nothing touched.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::support::{Job, output, text};
 
@@ -86,4 +86,43 @@ fn names_that_are_paths_are_a_usage_error() {
     for args in [["--process", "../x"], ["--process", ""], ["--stop-timeout-ms", "soon"], ["--process", ".."]] {
         refused(&job, &args, 2);
     }
+}
+
+#[test]
+fn an_executable_for_another_machine_is_126() {
+    let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
+    // A header is enough: big-endian, for a machine that nobody has.
+    let mut header = vec![0u8; 64];
+    header[..6].copy_from_slice(b"\x7fELF\x02\x02");
+    header[18..20].copy_from_slice(&[0xfa, 0xce]);
+    fs::write(job.path("web"), header).unwrap();
+    fs::set_permissions(job.path("web"), fs::Permissions::from_mode(0o755)).unwrap();
+    let stderr = refused(&job, &[], 126);
+    let emulated = !stderr.contains("caused by: Exec format error");
+    let hint = format!("it was built for another machine (number {}), and this is {}", 0xface, std::env::consts::ARCH);
+    assert!(stderr.contains(&hint) || emulated, "{stderr}");
+}
+
+#[test]
+fn an_executable_whose_loader_is_missing_is_127() {
+    let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
+    // A program that is there, with another loader.
+    let mut program = fs::read("/bin/true").unwrap();
+    let Some(at) = program.windows(4).position(|w| w == b"/ld-") else { return };
+    program[at..at + 4].copy_from_slice(b"/xx-");
+    fs::write(job.path("web"), program).unwrap();
+    fs::set_permissions(job.path("web"), fs::Permissions::from_mode(0o755)).unwrap();
+    let stderr = refused(&job, &[], 127);
+    assert!(stderr.contains("hint: its interpreter /") && stderr.contains("/xx-"), "{stderr}");
+}
+
+#[test]
+fn a_hook_that_hangs_is_stopped() {
+    let job = Job::script("exit 0", "  hooks: {pre_start: ROOT/hook}\n");
+    job.write("hook", "#!/bin/sh\ntrap '' TERM\necho hanging\nwhile :; do sleep 1000; done\n", 0o755);
+    let mut running = job.spawn(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]);
+    assert_eq!(running.line(), "hanging");
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    // Nothing was started: as if it had been stopped at once.
+    assert_eq!(running.wait().1, 143);
 }

@@ -74,8 +74,12 @@ impl Job {
 
     /// `run-process` started by another program.
     pub(crate) fn command_below(&self, program: &[&str]) -> Command {
+        self.command_for(program, "web")
+    }
+
+    fn command_for(&self, program: &[&str], job: &str) -> Command {
         let mut command = Command::new(program[0]);
-        command.args(&program[1..]).args(["--job", "web", "--root"]).arg(self.dir.path());
+        command.args(&program[1..]).args(["--job", job, "--root"]).arg(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -87,31 +91,51 @@ impl Job {
 
     /// Starts and waits for the process to print `ready`.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut running = self.spawn(args);
-        let line = running.line();
-        if line != "ready" {
-            let _ = running.child.kill();
-            let mut stderr = String::new();
-            running.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-            panic!("{line:?} instead of ready; stderr: {stderr}");
-        }
+        ready(self.spawn(args))
+    }
+
+    /// As [`Job::start`], for a process of another job of the pod.
+    pub(crate) fn start_other(&self, job: &str, process: &str, args: &[&str]) -> Running {
+        let mut command = self.command_for(&[env!("CARGO_BIN_EXE_run-process")], job);
+        ready(Running::of(command.args(["--process", process]).args(args)))
+    }
+
+    /// Starts and waits until the process runs.
+    pub(crate) fn start_quietly(&self) -> Running {
+        let running = self.spawn(&[]);
+        eventually("the pid file is written", || self.path("var/vcap/sys/run/bpm/web/web.pid").exists());
         running
     }
 
     pub(crate) fn spawn(&self, args: &[&str]) -> Running {
-        let mut child = self.command().args(args).spawn().unwrap();
-        Running { stdout: child.stdout.take().unwrap(), child, read: Vec::new() }
+        Running::of(self.command().args(args))
     }
+}
+
+fn ready(mut running: Running) -> Running {
+    let line = running.line();
+    if line != "ready" {
+        let _ = running.child.kill();
+        let mut stderr = String::new();
+        running.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        panic!("{line:?} instead of ready; stderr: {stderr}");
+    }
+    running
 }
 
 /// A `run-process` that runs; stopped when the test is over.
 pub(crate) struct Running {
     child: Child,
-    stdout: ChildStdout,
+    stdout: Option<ChildStdout>,
     read: Vec<u8>,
 }
 
 impl Running {
+    fn of(command: &mut Command) -> Running {
+        let mut child = command.spawn().unwrap();
+        Running { stdout: child.stdout.take(), child, read: Vec::new() }
+    }
+
     /// The next line of stdout.
     pub(crate) fn line(&mut self) -> String {
         while !self.read.contains(&b'\n') && self.fill() {}
@@ -121,11 +145,12 @@ impl Running {
 
     /// Reads some more; whether there was more.
     fn fill(&mut self) -> bool {
-        let mut fds = [PollFd::new(self.stdout.as_fd(), PollFlags::POLLIN)];
+        let Some(stdout) = &mut self.stdout else { return false };
+        let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
         let ready = poll(&mut fds, PollTimeout::try_from(DEADLINE).unwrap()).unwrap();
         assert!(ready > 0, "nothing was printed after: {}", text(&self.read));
         let mut buffer = [0; 4096];
-        let n = self.stdout.read(&mut buffer).unwrap();
+        let n = stdout.read(&mut buffer).unwrap();
         self.read.extend_from_slice(&buffer[..n]);
         n > 0
     }
@@ -147,6 +172,33 @@ impl Running {
             status.is_some()
         });
         (text(&self.read), status.unwrap().code().expect("run-process was killed"))
+    }
+
+    /// Nobody reads what it prints any longer.
+    pub(crate) fn stop_reading(&mut self) {
+        self.stdout = None;
+    }
+
+    pub(crate) fn wait_for_status(self) -> i32 {
+        self.wait().1
+    }
+
+    /// As [`Running::wait`], with what it said on stderr.
+    pub(crate) fn wait_with_stderr(mut self) -> (String, i32, String) {
+        let mut stderr = self.child.stderr.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut said = String::new();
+            stderr.read_to_string(&mut said).unwrap();
+            said
+        });
+        let (stdout, status) = self.wait();
+        (stdout, status, reader.join().unwrap())
+    }
+
+    /// Kills it, as the kernel does when memory is short.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

@@ -115,6 +115,10 @@ impl<'a> Lexer<'a> {
                 let first = self.rest.as_bytes()[0];
                 let mut alike = SIGNS.iter().filter(|sign| sign.as_bytes()[0] == first);
                 let sign = alike.find(|sign| self.rest.starts_with(**sign)).ok_or(Unknown)?;
+                // A line that begins with a dot continues the one before.
+                while matches!(*sign, "." | "&.") && self.tokens.last() == Some(&Token::End) {
+                    self.tokens.pop();
+                }
                 self.push(Token::Sign(sign), sign.len());
                 Ok(())
             }
@@ -302,6 +306,7 @@ mod tests {
         assert_eq!(words("f(a: 1, 'b': 2)"), ["f"]);
         assert_eq!(words("%w[a b].each"), ["each"]);
         assert_eq!(words("a % b"), ["a", "b"]);
+        assert_eq!(tokens("a\n  # b\n  .c"), tokens("a.c"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::lexer::Token;
 pub(super) struct Locals {
     own: HashSet<String>,
     foreign: HashSet<String>,
+    blocks: HashSet<String>,
 }
 
 impl Locals {
@@ -22,9 +23,15 @@ impl Locals {
         self.own.contains(name) && !self.foreign.contains(name)
     }
 
+    /// Whether it is a parameter that holds a block: `&name`.
+    pub(super) fn is_block(&self, name: &str) -> bool {
+        self.blocks.contains(name)
+    }
+
     /// The variables of a piece of code.
     pub(super) fn of(tokens: &[Token]) -> Locals {
-        let mut locals = Locals { own: HashSet::from(["_erbout".to_owned()]), foreign: HashSet::new() };
+        let own = HashSet::from(["_erbout".to_owned()]);
+        let mut locals = Locals { own, foreign: HashSet::new(), blocks: HashSet::new() };
         locals.collect(tokens);
         locals
     }
@@ -35,20 +42,13 @@ impl Locals {
             let before = i.checked_sub(1).map(|i| &tokens[i]);
             match token {
                 Token::Sign("|") => {
-                    let opens = match before {
-                        Some(Token::Sign("{")) => true,
-                        Some(Token::Word(word)) => word == "do",
-                        _ => false,
-                    };
-                    in_parameters = opens && !in_parameters;
+                    in_parameters = !in_parameters && opens_block(&tokens[..i]);
                 }
-                Token::Word(name) if in_parameters => {
-                    self.foreign.insert(name.clone());
-                }
+                Token::Word(name) if in_parameters => self.parameter(name, before),
                 Token::Word(name) if name == "def" => {
                     self.parameters(tokens[i + 1..].iter().skip_while(|t| !ends_name(t)))
                 }
-                Token::Word(name) => self.word(name, &tokens[i..], before),
+                Token::Word(name) => self.word(name, tokens, i),
                 // `->(a, b)`
                 Token::Sign("->") => self.parameters(tokens[i + 1..].iter()),
                 _ => {}
@@ -58,16 +58,30 @@ impl Locals {
 
     /// Names between brackets, or up to the end of the line.
     fn parameters<'a>(&mut self, tokens: impl Iterator<Item = &'a Token>) {
+        let mut before = None;
         for token in tokens.take_while(|t| !matches!(t, Token::Sign(")" | "{") | Token::End)) {
             if let Token::Word(name) | Token::Symbol(name) = token {
-                self.foreign.insert(name.clone());
+                self.parameter(name, before);
             }
+            before = Some(token);
         }
     }
 
-    fn word(&mut self, name: &str, from_here: &[Token], before: Option<&Token>) {
+    fn parameter(&mut self, name: &str, before: Option<&Token>) {
+        self.foreign.insert(name.to_owned());
+        if before == Some(&Token::Sign("&")) {
+            self.blocks.insert(name.to_owned());
+        }
+    }
+
+    fn word(&mut self, name: &str, tokens: &[Token], i: usize) {
+        let (before, from_here) = (i.checked_sub(1).map(|i| &tokens[i]), &tokens[i..]);
         let dotted = matches!(before, Some(Token::Sign("." | "&." | "::")));
-        let bound = matches!(before, Some(Token::Word(w)) if w == "for") || matches!(before, Some(Token::Sign("=>")));
+        let bound = match before {
+            Some(Token::Word(word)) => word == "for",
+            Some(Token::Sign("=>")) => is_rescued(&tokens[..i - 1]),
+            _ => false,
+        };
         let assigned = match from_here.get(1) {
             _ if dotted => false,
             Some(Token::Sign("=")) if is_made_here(&from_here[2..]) => {
@@ -82,6 +96,21 @@ impl Locals {
             self.foreign.insert(name.to_owned());
         }
     }
+}
+
+/// Whether a block begins at the end of this, so that `|` opens its parameters. They may stand in a line of their own.
+fn opens_block(before: &[Token]) -> bool {
+    match before.iter().rev().find(|token| **token != Token::End) {
+        Some(Token::Sign("{")) => true,
+        Some(Token::Word(word)) => word == "do",
+        _ => false,
+    }
+}
+
+/// Whether `=>` after this gives a name to what was rescued: `rescue A, B => e`. Elsewhere a value follows.
+fn is_rescued(before: &[Token]) -> bool {
+    let exceptions = |token: &&Token| matches!(token, Token::Constant(_) | Token::Sign("," | "::"));
+    matches!(before.iter().rev().find(|token| !exceptions(token)), Some(Token::Word(word)) if word == "rescue")
 }
 
 /// Whether a definition's parameters begin here: at a bracket, or at once behind the name.

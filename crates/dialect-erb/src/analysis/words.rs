@@ -35,27 +35,46 @@ static FUNCTIONS: Words = words!(
     "
 );
 
+/// Methods that everything has and that reach beyond the template. One of these names is never taken for a variable or
+/// for a method of the template's own: where there is none after all, it is Ruby's.
+static REACHING: Words = words!(
+    "
+    ` __send__ at_exit autoload binding define_method define_singleton_method eval exec exit! extend fork freeze gem
+    gem_original_require include initialize initialize_clone initialize_copy initialize_dup instance_eval instance_exec
+    instance_variable_set load method method_missing open public_method public_send remove_instance_variable require
+    require_relative send set_trace_func singleton_class spawn srand syscall system trace_var trap untrace_var using
+    "
+);
+
 /// Methods that leave their receiver and everything else as it is.
 static PURE: Words = words!(
     "
-    abs address all? any? ascii_only? az between? blank? bootstrap bytes bytesize call capitalize ceil chars
-    chomp chop class clone coerce collect collect_concat compact count cycle decode decode64 default detect dig
-    digest difference div divmod downcase drop drop_while dump dup each each_char each_cons each_entry each_key
-    each_line each_pair each_slice each_value each_with_index each_with_object else else_if_link else_if_p
-    empty? encode encode64 encode_www_form encode_www_form_component encoding end_with? entries eql? equal?
-    escape even? except fetch filter filter_map find find_all find_index first flat_map flatten floor generate
-    grep grep_v group_by gsub has_key? has_value? hex hexdigest host html_escape id if_link if_p include? index
-    inject inspect instance_of? instances intersect? intersection invert ip ipv4? ipv6? is_a? iso8601 join key
-    key? keys kind_of? last length lines link ljust lstrip map marshal_dump match match? max max_by member?
-    merge message methods min min_by minmax modulo name new next nil? none? now odd? ordinal p parse partition
-    path port positive? presence present? pretty_generate prefix product properties query quo range reduce
-    reject respond_to? reverse reverse_each rindex rjust rotate round rpartition rstrip safe_load scan scheme
-    select shelljoin shellescape shellsplit size slice sort sort_by spec split squeeze start_with? step strftime
-    strict_decode64 strict_encode64 strip sub succ sum swapcase take take_while tally tap then times to_a to_ary
-    to_c to_f to_h to_hash to_i to_int to_json to_pem to_proc to_r to_s to_set to_str to_sym to_yaml tr tr_s
-    transform_keys transform_values transpose truncate unescape union uniq unpack unpack1 upcase upto downto
-    url_encode urlsafe_encode64 urlsafe_decode64 user password hostname utc valid_encoding? value? values
-    values_at with_index with_object yield_self zero? negative? zip h u load lazy
+    abs absolute? address all? allbits? any? anybits? ascii_only? assoc az begin between? bit_length blank?
+    bootstrap bsearch bytes bytesize call capitalize casecmp casecmp? ceil center chars chomp chop chr chunk
+    chunk_while clamp class clone codepoints coerce collect collect_concat combination compact count cover?
+    cycle day decode decode64 default delete_prefix delete_suffix denominator detect difference dig digest
+    digits div divmod downcase downto drop drop_while dump dup each each_byte each_char each_codepoint
+    each_cons each_entry each_grapheme_cluster each_index each_key each_line each_pair each_slice each_value
+    each_with_index each_with_object else else_if_link else_if_p empty? encode encode64 encode_www_form
+    encode_www_form_component encoding end end_with? entries eql? equal? escape even? except exclude_end?
+    extension extensions fdiv fetch filter filter_map find find_all find_index finite? first flat_map flatten
+    floor fragment frozen? gcd generate grapheme_clusters grep grep_v group_by gsub h has_key? has_value? hex
+    hexdigest host hostname hour html_escape hton id if_link if_p include? index infinite? inject inspect
+    instance_of? instances intern intersect? intersection invert ip ipv4? ipv4_mapped ipv6? is_a? iso8601
+    issuer itself join key key? keys kind_of? last lazy lcm length lines link link_local? ljust load loopback?
+    lstrip map marshal_dump mask match match? max max_by member? merge message method_defined? methods min
+    min_by minmax modulo month name nan? native negative? new next nil? nobits? none? not_after not_before now
+    numerator oct odd? oid one? opaque ord ordinal p parse partition password path permutation port positive?
+    pow pred prefix presence present? pretty_generate prev_float private? product properties public_key
+    public_to_pem query quo range rassoc reduce reject relative? remainder request_uri respond_to? reverse
+    reverse_each rindex rjust rotate round rpartition rstrip safe_load scan scheme scrub sec select serial
+    shellescape shelljoin shellsplit size slice slice_when sort sort_by spec split squeeze start_with? step
+    strftime strict_decode64 strict_encode64 strip sub subject succ sum swapcase take take_while tally tap
+    then times to_a to_ary to_c to_date to_der to_f to_h to_hash to_i to_int to_json to_pem to_r
+    to_range to_s to_set to_str to_string to_sym to_text to_time to_yaml tr tr_s transform_keys
+    cloud_properties dns_record_name gateway netmask transform_values transpose truncate u undump unescape unicode_normalize unicode_normalized? union uniq
+    unpack unpack1 upcase upto url_encode urlsafe_decode64 urlsafe_encode64 user userinfo utc valid_encoding?
+    value value? values values_at wday with_index with_object yday year yield_self zero? zip
     "
 );
 
@@ -70,11 +89,14 @@ static CHANGING: Words = words!(
 /// Constants whose pure methods change nothing.
 static CONSTANTS: Words = words!(
     "
-    ArgumentError Array Base64 CGI Certificate Comparable Date DateTime Digest ERB Enumerable Error Exception
-    FalseClass Float Hash IPAddr Integer InvalidAddressError InvalidURIError JSON KeyError MD5 Math NilClass
-    NoMethodError Numeric Object OpenSSL OpenStruct ParserError Psych Range RangeError Regexp RuntimeError SHA1
-    SHA256 SHA512 Set Shellwords StandardError String Symbol SyntaxError Time TrueClass TypeError URI
-    UnknownLink UnknownProperty Util X509 YAML Bosh Common Template Store PKey RSA
+    ArgumentError Array Base64 Bosh CGI Certificate Common Comparable Date DateTime Digest EOFError ERB
+    Encoding EncodingError Enumerable Error Exception FALSE FalseClass Float FloatDomainError FrozenError
+    Generic HTTP HTTPS Hash IOError IPAddr IndexError Integer InvalidAddressError InvalidURIError JSON
+    KeyError LocalJumpError MD5 Math NIL NameError NilClass NoMethodError NotImplementedError Numeric Object
+    OpenSSL OpenStruct PKey ParserError Psych RSA RUBY_VERSION Range RangeError Regexp RegexpError
+    RuntimeError SHA1 SHA256 SHA512 Set Shellwords StandardError StopIteration Store String Symbol SyntaxError
+    TRUE Template Time TrueClass TypeError URI UTF_8 UncaughtThrowError UnknownLink UnknownProperty Util X509
+    YAML ZeroDivisionError
     "
 );
 
@@ -114,7 +136,7 @@ static REQUIRABLE: Words = words!(
 /// Words that make a template's output depend on more than its job's properties and links.
 static OF_THE_INSTANCE: Words = words!(
     "
-    spec index name rand now SecureRandom Time Date object_id
+    spec index rand now SecureRandom Time Date object_id
     "
 );
 
@@ -148,6 +170,11 @@ pub(super) fn is_keyword_before_value(word: &str) -> bool {
 
 pub(super) fn is_function(word: &str) -> bool {
     FUNCTIONS.contains(word)
+}
+
+/// Whether Ruby has a method of this name that reaches beyond the template.
+pub(super) fn is_reaching(word: &str) -> bool {
+    REACHING.contains(word)
 }
 
 pub(super) fn is_pure(word: &str) -> bool {

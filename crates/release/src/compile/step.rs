@@ -10,9 +10,9 @@ use vcap::Vcap;
 use walkdir::WalkDir;
 
 use super::Plan;
-use super::cache::Work;
+use crate::cache::Work;
 use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile};
-use crate::source::SourceRelease;
+use crate::release::Release;
 
 /// How many of the last lines of a log a failure shows.
 const SHOWN_LINES: usize = 20;
@@ -115,7 +115,7 @@ impl<F: Fn(&CompileStep) -> Result<u8>> Runner for F {
 
 /// Puts the package's files in place and runs its scripts.
 pub(super) fn compile(
-    release: &SourceRelease,
+    release: &Release,
     plan: &Plan,
     dependencies: Vec<(String, PathBuf)>,
     work: &Work,
@@ -174,7 +174,7 @@ fn put(file: &PackageFile, to: &Path) -> io::Result<()> {
     }
 }
 
-fn failed(release: &SourceRelease, plan: &Plan, script: &str, status: u8, work: &Work) -> Problem {
+fn failed(release: &Release, plan: &Plan, script: &str, status: u8, work: &Work) -> Problem {
     let package = &plan.package.name;
     let message = format!(
         "package '{package}' of release '{}' does not compile: {script} ended with status {status}",

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, getpid};
 
 use crate::exit::Exit;
@@ -27,17 +27,32 @@ pub fn adopt_orphans() -> io::Result<()> {
 }
 
 /// Takes the status of one child that has ended, without waiting.
+///
+/// Not by nix' `waitpid`, which knows no real-time signals and fails when one of them ended a child.
 pub fn reap() -> io::Result<Reaped> {
     loop {
-        return match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
-            Ok(WaitStatus::Exited(pid, code)) => Ok(Reaped::Child(pid, Exit::Code((code & 0xff) as u8))),
-            Ok(WaitStatus::Signaled(pid, signal, _)) => Ok(Reaped::Child(pid, Exit::Signal(signal as i32))),
-            Ok(WaitStatus::StillAlive) => Ok(Reaped::Nothing),
+        let mut status = 0;
+        // SAFETY: the status is written to a variable that outlives the call.
+        let result = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::__WALL) };
+        return match Errno::result(result) {
+            Ok(0) => Ok(Reaped::Nothing),
+            Ok(pid) if libc::WIFEXITED(status) => {
+                Ok(Reaped::Child(Pid::from_raw(pid), Exit::Code((libc::WEXITSTATUS(status) & 0xff) as u8)))
+            }
+            Ok(pid) if libc::WIFSIGNALED(status) => {
+                Ok(Reaped::Child(Pid::from_raw(pid), Exit::Signal(libc::WTERMSIG(status))))
+            }
             Ok(_) | Err(Errno::EINTR) => continue,
             Err(Errno::ECHILD) => Ok(Reaped::NoChildren),
             Err(e) => Err(e.into()),
         };
     }
+}
+
+/// Whether there is no child, not even one that has ended and was not reaped.
+pub fn is_childless() -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT | WaitPidFlag::__WALL;
+    matches!(waitid(Id::All, flags), Err(Errno::ECHILD))
 }
 
 /// Sends a signal, real-time ones included; a process that is gone is no failure.
@@ -47,7 +62,7 @@ pub fn send(pid: Pid, signal: i32) -> io::Result<()> {
 }
 
 /// Sends a signal to a process group; one that is gone is no failure.
-fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
+pub fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: kill touches no memory of this process.
     tolerate(unsafe { libc::kill(-leader.as_raw(), signal) })
 }

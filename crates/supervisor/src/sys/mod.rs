@@ -8,7 +8,7 @@ mod outlet;
 mod signals;
 mod spawn;
 
-pub use children::{Reaped, adopt_orphans, reap, send, send_everything};
+pub use children::{Reaped, adopt_orphans, is_childless, reap, send, send_everything, send_group};
 pub use outlet::Outlet;
 pub use signals::Signals;
-pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, spawn};
+pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, attainable, spawn};

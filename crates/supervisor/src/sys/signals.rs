@@ -29,10 +29,13 @@ impl Signals {
         Ok(Signals(SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
     }
 
-    /// The next signal that has arrived, if any. SIGCHLD is among them.
+    /// The next signal that has arrived, if any. SIGCHLD is among them; what this process did to itself is not (SIGPIPE,
+    /// when nobody reads its stdout any more: that the process is not to be told).
     pub fn next(&self) -> io::Result<Option<i32>> {
+        let me = std::process::id();
         loop {
             match self.0.read_signal() {
+                Ok(Some(info)) if info.ssi_pid == me && info.ssi_signo != Signal::SIGCHLD as u32 => {}
                 Ok(info) => return Ok(info.and_then(|i| i32::try_from(i.ssi_signo).ok())),
                 Err(Errno::EINTR) => {}
                 Err(e) => return Err(e.into()),

@@ -46,11 +46,12 @@ pub struct Identity {
     pub uid: Uid,
     /// Group.
     pub gid: Gid,
-    /// What it may do nevertheless; everything else is dropped from the bounding set.
+    /// What it may do nevertheless, as far as the supervisor may; everything else is dropped from the bounding set.
     pub capabilities: Vec<Capability>,
 }
 
-/// Limits, soft and hard alike; what is absent stays as inherited.
+/// Limits, soft and hard alike; what is absent stays as inherited, and what is above a hard limit that cannot be raised
+/// is that limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ResourceLimits {
     /// `RLIMIT_NOFILE`.
@@ -171,8 +172,6 @@ impl Preparation {
         for capability in command.identity.iter().flat_map(|i| &i.capabilities) {
             if privileges.can_pass(*capability) {
                 capabilities |= capability.bit();
-            } else {
-                tracing::warn!(capability = capability.name(), "the capability is not available here");
             }
         }
         Ok(Preparation {
@@ -304,12 +303,20 @@ struct CapabilitySets {
     inheritable: u32,
 }
 
-/// Who may not raise a hard limit gets as much as it allows, which beats not starting at all.
-fn attainable(resource: Resource, wanted: u64, privileges: &Privileges) -> u64 {
-    match getrlimit(resource) {
-        Ok((_, hard)) if wanted > hard && !privileges.can(Capability::SYS_RESOURCE) => {
-            tracing::warn!(?resource, wanted, hard, "the limit is above the hard limit, which only root can raise");
-            hard
+/// How much of `wanted` can be had of a limit: who may not raise a hard limit gets as much as it allows, and nobody gets
+/// more open files than the kernel has room for. That beats not starting at all.
+pub fn attainable(resource: Resource, wanted: u64, privileges: &Privileges) -> u64 {
+    let hard = getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard);
+    if wanted <= hard {
+        return wanted;
+    }
+    if !privileges.can(Capability::SYS_RESOURCE) {
+        return hard;
+    }
+    match resource {
+        Resource::RLIMIT_NOFILE => {
+            let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok().and_then(|text| text.trim().parse().ok());
+            wanted.min(most.unwrap_or(u64::MAX))
         }
         _ => wanted,
     }

@@ -1,18 +1,20 @@
 //! One generation: a directory that holds a whole tree.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::thread;
 
 use nix::unistd::{Gid, Uid, geteuid};
 use problem::{IoContext, Problem, Result};
 
-use super::RenderedEntry;
 use super::paths::Tree;
-use crate::owner::fchown_where_possible;
+use super::{LINK, RenderedEntry};
+use crate::owner::{fchown_where_possible, lchown_where_possible};
 
 /// BOSH's agent gives every directory of a job this mode, whatever the release says.
 const DIR_MODE: u32 = 0o750;
@@ -74,6 +76,10 @@ fn write_files(base: &Path, files: &[&RenderedEntry], owner: (Uid, Gid), durable
 }
 
 fn write_file(path: &Path, entry: &RenderedEntry, owner: (Uid, Gid), durable: bool) -> io::Result<()> {
+    if entry.mode == LINK {
+        symlink(OsStr::from_bytes(&entry.content), path)?;
+        return lchown_where_possible(path, owner);
+    }
     // 0600 until it has its owner: what it holds may be secret.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(&entry.content)?;
@@ -119,11 +125,13 @@ fn compare(base: &Path, below: &str, tree: &Tree, owner: (Uid, Gid), found: &mut
             found(Found::Dir(path));
         } else {
             let Some(entry) = tree.files.get(path.as_str()) else { return Ok(false) };
-            let same = meta.is_file()
-                && mode == entry.mode
-                && owned(&meta)
+            let same = owned(&meta)
                 && meta.len() == entry.content.len() as u64
-                && fs::read(child.path())? == entry.content;
+                && if entry.mode == LINK {
+                    meta.is_symlink() && fs::read_link(child.path())?.as_os_str().as_bytes() == entry.content
+                } else {
+                    meta.is_file() && mode == entry.mode && fs::read(child.path())? == entry.content
+                };
             if !same {
                 return Ok(false);
             }

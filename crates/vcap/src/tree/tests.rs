@@ -226,3 +226,20 @@ fn a_large_tree_is_written_whole() {
     let end = seen(temp.path());
     assert!(files.iter().all(|(p, c)| end[*p] == Some((c.as_bytes().to_vec(), 0o640))));
 }
+
+#[test]
+fn links_are_written_as_they_are_and_kept_as_long_as_they_lead_there() {
+    let temp = tempfile::tempdir().unwrap();
+    let link = |target: &str| RenderedEntry { path: "a/bin/l".into(), content: target.into(), mode: LINK };
+    let path = temp.path().join("a/bin/l");
+    put(temp.path(), &[link("/nowhere/at/all")], &[]);
+    assert_eq!(fs::read_link(&path).unwrap(), Path::new("/nowhere/at/all"));
+    let generation = fs::read_link(temp.path().join(".current")).unwrap();
+    put(temp.path(), &[link("/nowhere/at/all")], &[]);
+    assert_eq!(fs::read_link(temp.path().join(".current")).unwrap(), generation, "nothing has changed");
+    put(temp.path(), &[link("/somewhere/else!")], &[]);
+    assert_eq!(fs::read_link(&path).unwrap(), Path::new("/somewhere/else!"));
+    // A file in its place is none, though it has the same content.
+    put(temp.path(), &[RenderedEntry { mode: 0o640, ..link("/somewhere/else!") }], &[]);
+    assert!(path.symlink_metadata().unwrap().is_file());
+}

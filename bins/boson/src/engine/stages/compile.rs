@@ -1,19 +1,16 @@
 //! Compiling the packages that the deployment's jobs need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use problem::{IoContext, Problem, Problems};
-use release::{CompileStep, Compiler, Progress as Told, Runner, SourceRelease};
-use sandbox::{Bind, Command, InstanceSpec, Once, Stdio};
+use problem::{Problem, Problems};
+use release::{Compiler, Progress as Told, Release};
 
+use crate::compile::{Count, Sandboxed};
 use crate::engine::deployment::{Deployment, Group};
 use crate::engine::failure::Failure;
-use crate::engine::interrupt::Interrupt;
-use crate::progress::{Progress, Step};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 use crate::state;
 
 /// The compiled packages of every job: name and directory, by release and job.
@@ -31,16 +28,16 @@ impl Packages {
 
 /// Compiles what the jobs of the deployment need, as far as it is not in the user's cache.
 pub(crate) fn compile(
-    releases: &[SourceRelease],
+    releases: &[Release],
     deployment: &Deployment,
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<Packages, Failure> {
     let step = progress.step("compiling packages");
     let cache = state::cache()?;
-    let count = std::cell::Cell::new((0, 0));
-    let tell = |told: Told| told_of(&step, progress, &count, told);
-    let runner = Sandboxed { interrupt: interrupt.clone() };
+    let count = Count::default();
+    let tell = |told: Told| count.tell(&step, progress, told);
+    let runner = Sandboxed::new(interrupt);
     let compiler = Compiler::new(&cache, &runner, &tell);
     let (mut packages, mut problems) = (Packages::default(), Vec::new());
     for release in releases {
@@ -65,21 +62,8 @@ pub(crate) fn compile(
     }
     Problems::check(problems)?;
     Problems::check(deployment.groups.iter().flat_map(|group| collisions(&packages, group)).collect())?;
-    let (new, cached) = count.get();
-    step.done(&format!("packages: {new} compiled, {cached} from the cache"));
+    step.done(&count.to_string());
     Ok(packages)
-}
-
-fn told_of(step: &Step, progress: &Progress, count: &std::cell::Cell<(u32, u32)>, told: Told) {
-    let (new, cached) = count.get();
-    match told {
-        Told::Started { package } => step.at(format!("compiling {package}")),
-        Told::Finished { package, took } => {
-            count.set((new + 1, cached));
-            progress.line(&format!("  compiled {package} ({:.1} s)", took.as_secs_f64()));
-        }
-        Told::Cached { .. } => count.set((new, cached + 1)),
-    }
 }
 
 fn is_used(deployment: &Deployment, release: &str, job: &str) -> bool {
@@ -96,59 +80,4 @@ fn collisions(packages: &Packages, group: &Group) -> Vec<Problem> {
             Problem::input(message).hint("move one of the jobs to another instance group")
         })
         .collect()
-}
-
-/// Runs a package's scripts where they see what they see on a compilation VM.
-struct Sandboxed {
-    interrupt: Interrupt,
-}
-
-impl Runner for Sandboxed {
-    fn run(&self, step: &CompileStep) -> problem::Result<u8> {
-        let cannot =
-            |e: io::Error| Problem::internal(format!("cannot compile {} in a sandbox", step.package)).because(e);
-        let (compile, install) = (step.compile_target(), step.install_target());
-        let command = Command {
-            argv: step.argv(),
-            env: step.env(&compile, &install),
-            directory: compile,
-            stdio: Stdio::to_file(step.log.try_clone().map_err(cannot)?).map_err(cannot)?,
-        };
-        let sandbox = Arc::new(Once::start(specification(step)?).map_err(cannot)?);
-        let to_end = Arc::clone(&sandbox);
-        let guard = self.interrupt.guard(move || to_end.kill());
-        let exit = sandbox.run(command).map_err(cannot)?;
-        drop(guard);
-        Ok(exit.code())
-    }
-
-    fn remove(&self, dir: &Path) -> io::Result<()> {
-        sandbox::remove_tree(dir)
-    }
-}
-
-fn specification(step: &CompileStep) -> problem::Result<InstanceSpec> {
-    let (vcap, mount_point) = (step.scratch_dir.join("vcap"), step.scratch_dir.join("root"));
-    for dir in [&vcap, &mount_point] {
-        fs::create_dir_all(dir).io("make", dir)?;
-    }
-    let bind = |source: &Path, target: PathBuf, read_only| Bind { source: source.to_path_buf(), target, read_only };
-    let mut binds = vec![
-        bind(step.compile_dir, step.compile_target(), false),
-        bind(step.install_dir, step.install_target(), false),
-        // `pre_packaging` is told where it is.
-        bind(step.release_dir, step.release_dir.to_path_buf(), true),
-    ];
-    binds.extend(step.dependency_targets().map(|(target, source)| bind(source, target, true)));
-    Ok(InstanceSpec {
-        name: step.package.to_owned(),
-        hostname: "compilation".to_owned(),
-        address: None,
-        mount_point,
-        vcap,
-        hosts: None,
-        memory: Vec::new(),
-        binds,
-        executable_names: Vec::new(),
-    })
 }

@@ -17,8 +17,8 @@ use super::Sources;
 use crate::engine::deployment::Deployment;
 use crate::engine::failure::{Failure, Stage};
 use crate::engine::input::Input;
-use crate::engine::interrupt::Interrupt;
 use crate::engine::start::cannot_sandbox;
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state::{self, StateDir};
 

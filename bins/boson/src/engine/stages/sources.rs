@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use release::SourceRelease;
+use release::Release;
 
 /// Copies and originals.
 #[derive(Debug, Default)]
@@ -10,14 +10,15 @@ pub(crate) struct Sources(Vec<(String, String)>);
 
 impl Sources {
     /// The copies are where every sandbox has them; `given` is each release's directory as the user named it.
-    pub(crate) fn new<'a>(releases: impl IntoIterator<Item = (&'a SourceRelease, &'a Path)>) -> Sources {
+    pub(crate) fn new<'a>(releases: impl IntoIterator<Item = (&'a Release, &'a Path)>) -> Sources {
         let mut names = Vec::new();
         for (release, given) in releases {
             let copies = Path::new("/var/vcap/all-releases/jobs-src").join(&release.name);
             for job in &release.jobs {
                 let (copy, original) = (copies.join(&job.name), given.join("jobs").join(&job.name));
                 let name = |dir: &Path, file: &str| dir.join(file).display().to_string();
-                names.push((name(&copy, "job.MF"), name(&original, "spec")));
+                let spec = job.spec.file_name().unwrap_or_default().to_string_lossy();
+                names.push((name(&copy, "job.MF"), name(&original, &spec)));
                 names.push((name(&copy, ""), name(&original, "")));
             }
         }

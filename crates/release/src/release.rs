@@ -1,4 +1,4 @@
-//! A release's directory.
+//! A release, and how it is read from its source directory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,26 +6,29 @@ use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Place, Problem, Problems, Result};
 
-use crate::job::SourceJob;
+use crate::job::Job;
 use crate::order;
-use crate::package::SourcePackage;
+use crate::package::Package;
 use crate::spec::{self, FinalConfig};
 
-/// A release in source form: `config/`, `jobs/`, `packages/`, `src/`, `blobs/`.
+/// A release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceRelease {
-    /// Its name, from `config/final.yml`, else its directory's.
+pub struct Release {
+    /// Its name, from `config/final.yml`, else its directory's; that of an archive, from its manifest.
     pub name: String,
-    /// Its directory, absolute and without links.
+    /// Its version, where it has one: an archive's.
+    pub version: Option<String>,
+    /// Its directory, absolute and without links: what the user has (`config/`, `jobs/`, `packages/`, `src/`, `blobs/`),
+    /// or an unpacked archive.
     pub dir: PathBuf,
     /// Its jobs by name.
-    pub jobs: Vec<SourceJob>,
+    pub jobs: Vec<Job>,
     /// Its packages by name.
-    pub packages: Vec<SourcePackage>,
+    pub packages: Vec<Package>,
 }
 
-impl SourceRelease {
-    /// Reads and checks everything but the packages' files; reports all problems.
+impl Release {
+    /// Reads and checks everything in a source directory but the packages' files; reports all problems.
     pub fn open(dir: &Path) -> Result<Self> {
         let missing = |e| Problem::input(format!("there is no release in {}", dir.display())).because(e);
         let real = fs::canonicalize(dir).map_err(missing)?;
@@ -40,28 +43,33 @@ impl SourceRelease {
         let name = name(&real).map_err(&mut keep).unwrap_or_default();
         let mut jobs = Vec::new();
         for dir in directories(&real.join("jobs"))? {
-            jobs.extend(SourceJob::read(&dir, &real).map_err(&mut keep));
+            jobs.extend(Job::read(&dir, "spec", &real).map_err(&mut keep));
         }
         let mut packages = Vec::new();
         for dir in directories(&real.join("packages"))? {
-            packages.extend(SourcePackage::read(&dir).map_err(&mut keep));
+            packages.extend(Package::read(&dir).map_err(&mut keep));
         }
+        Release { name, version: None, dir: real, jobs, packages }.checked(problems)
+    }
+
+    /// Itself, if there are no problems and its parts fit together.
+    pub(crate) fn checked(self, mut problems: Vec<Problem>) -> Result<Self> {
         // What refers to a package that could not be read is no problem of its own.
         if problems.is_empty() {
-            problems.extend(missing_packages(&jobs, &packages));
+            problems.extend(missing_packages(&self.jobs, &self.packages));
         }
         Problems::check(problems)?;
-        order::by_dependencies(&packages, packages.iter().map(|p| p.name.as_str()))?;
-        Ok(SourceRelease { name, dir: real, jobs, packages })
+        order::by_dependencies(&self.packages, self.packages.iter().map(|p| p.name.as_str()))?;
+        Ok(self)
     }
 
     /// The job of this name.
-    pub fn job(&self, name: &str) -> Option<&SourceJob> {
+    pub fn job(&self, name: &str) -> Option<&Job> {
         self.jobs.iter().find(|job| job.name == name)
     }
 
     /// The package of this name.
-    pub fn package(&self, name: &str) -> Option<&SourcePackage> {
+    pub fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }
 }
@@ -74,12 +82,16 @@ fn name(dir: &Path) -> Result<String> {
         Some(value) => spec::text(value).unwrap_or_default(),
         None => dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     };
-    // The name becomes a directory's on the shared volume.
-    if name.is_empty() || name.starts_with('.') || name.contains('/') || name.chars().any(char::is_control) {
+    if !is_name(&name) {
         let place = Place::file(if given.is_some() { file.display().to_string() } else { dir.display().to_string() });
         return Err(Problem::input(format!("'{}' is no release name", name.escape_debug())).at(place).into());
     }
     Ok(name)
+}
+
+/// Whether it can be a directory's name: that of a release on the shared volume, of a package or a job.
+pub(crate) fn is_name(name: &str) -> bool {
+    !(name.is_empty() || name.starts_with('.') || name.contains('/') || name.chars().any(char::is_control))
 }
 
 /// The directories in `dir`, sorted; none where there is no such directory.
@@ -99,19 +111,19 @@ fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn missing_packages(jobs: &[SourceJob], packages: &[SourcePackage]) -> Vec<Problem> {
+fn missing_packages(jobs: &[Job], packages: &[Package]) -> Vec<Problem> {
     let known: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
-    let expected = |package: &str, dir: &Path, of: String| {
+    let expected = |package: &str, spec: &Path, of: String| {
         Problem::input(format!("Expected to find package '{package}' since it's a dependency of {of}"))
-            .at(Place::file(dir.join("spec").display().to_string()))
+            .at(Place::file(spec.display().to_string()))
     };
     let of_jobs = jobs.iter().flat_map(|job| {
         let missing = job.packages.iter().filter(|package| !known.contains(package.as_str()));
-        missing.map(move |package| expected(package, &job.dir, format!("job '{}'", job.name)))
+        missing.map(move |package| expected(package, &job.spec, format!("job '{}'", job.name)))
     });
     let of_packages = packages.iter().flat_map(|dependent| {
         let missing = dependent.dependencies.iter().filter(|package| !known.contains(package.as_str()));
-        missing.map(move |package| expected(package, &dependent.dir, format!("package '{}'", dependent.name)))
+        missing.map(move |package| expected(package, &dependent.spec, format!("package '{}'", dependent.name)))
     });
     of_jobs.chain(of_packages).collect()
 }

@@ -1,4 +1,4 @@
-//! Where compiled packages are kept.
+//! Where compiled packages are kept, and what releases that came as archives hold.
 //!
 //! ```text
 //! packages/<name>-<fingerprint>/   a compiled package, whole
@@ -6,6 +6,7 @@
 //! locks/<name>-<fingerprint>
 //! logs/<name>-<fingerprint>.log    what its script printed
 //! digests/<digest of a path>       what the files of the release at that path contain
+//! releases/<digest of an archive>/ a release that came as an archive, unpacked
 //! ```
 
 use std::fs::{self, File, Permissions};
@@ -20,22 +21,22 @@ use problem::{IoContext, Problem, Result};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
-use super::step::Runner;
+use crate::compile::Runner;
 
-pub(super) struct Cache {
+pub(crate) struct Cache {
     dir: PathBuf,
 }
 
 /// A package being compiled; what was done is removed when this is dropped without [`Work::commit`].
-pub(super) struct Work<'a> {
+pub(crate) struct Work<'a> {
     /// The script's working directory.
-    pub(super) compile: PathBuf,
+    pub(crate) compile: PathBuf,
     /// What will be the package.
-    pub(super) install: PathBuf,
+    pub(crate) install: PathBuf,
     /// An empty directory for the runner's own use.
-    pub(super) scratch: PathBuf,
+    pub(crate) scratch: PathBuf,
     /// What the script prints.
-    pub(super) log: PathBuf,
+    pub(crate) log: PathBuf,
     dir: PathBuf,
     destination: PathBuf,
     runner: &'a dyn Runner,
@@ -44,7 +45,7 @@ pub(super) struct Work<'a> {
 }
 
 impl Cache {
-    pub(super) fn new(dir: &Path) -> Self {
+    pub(crate) fn new(dir: &Path) -> Self {
         Cache { dir: dir.to_path_buf() }
     }
 
@@ -54,19 +55,19 @@ impl Cache {
     }
 
     /// Where the digests of a release's files are remembered.
-    pub(super) fn digests(&self, release: &Path) -> Result<PathBuf> {
+    pub(crate) fn digests(&self, release: &Path) -> Result<PathBuf> {
         let name: String = Sha256::digest(release.as_os_str().as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
         Ok(self.at("digests")?.join(name))
     }
 
     /// The compiled package, if there is one.
-    pub(super) fn get(&self, key: &str) -> Result<Option<PathBuf>> {
+    pub(crate) fn get(&self, key: &str) -> Result<Option<PathBuf>> {
         let dir = self.at("packages")?.join(key);
         Ok(dir.is_dir().then_some(dir))
     }
 
     /// Waits until nobody else compiles `key`, then makes its work directories.
-    pub(super) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner) -> Result<Work<'a>> {
+    pub(crate) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner) -> Result<Work<'a>> {
         for part in ["packages", "work", "locks", "logs"] {
             let dir = self.at(part)?;
             fs::create_dir_all(&dir).io("create", &dir)?;
@@ -96,7 +97,7 @@ impl Cache {
     }
 
     /// Removes the work of runs that were killed.
-    pub(super) fn clear_dead_work(&self, runner: &dyn Runner) -> Result<()> {
+    pub(crate) fn clear_dead_work(&self, runner: &dyn Runner) -> Result<()> {
         let work = self.at("work")?;
         let children = match fs::read_dir(&work) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -113,6 +114,17 @@ impl Cache {
         Ok(())
     }
 
+    /// Where an archive with this digest is unpacked, and a lock on it; directories above it are made.
+    pub(crate) fn begin_unpacking(&self, digest: &str) -> Result<(PathBuf, Flock<OwnedFd>)> {
+        for part in ["releases", "locks"] {
+            let dir = self.at(part)?;
+            fs::create_dir_all(&dir).io("create", &dir)?;
+        }
+        let lock = self.lock(digest, FlockArg::LockExclusive)?;
+        let lock = lock.ok_or_else(|| Problem::internal(format!("cannot lock release {digest}")))?;
+        Ok((self.at("releases")?.join(digest), lock))
+    }
+
     fn lock(&self, key: &str, how: FlockArg) -> Result<Option<Flock<OwnedFd>>> {
         let file = self.at("locks")?.join(key);
         let opened = File::options().create(true).truncate(false).write(true).open(&file).io("open", &file)?;
@@ -126,7 +138,7 @@ impl Cache {
 
 impl Work<'_> {
     /// Makes what was installed the compiled package; gives its directory.
-    pub(super) fn commit(self) -> Result<PathBuf> {
+    pub(crate) fn commit(self) -> Result<PathBuf> {
         flush(&self.install).io("flush", &self.install)?;
         fs::rename(&self.install, &self.destination).io("write", &self.destination)?;
         Ok(self.destination.clone())
@@ -141,7 +153,7 @@ impl Drop for Work<'_> {
 }
 
 /// Flushes all files to the disk: a cache that lost power must not hold half a package.
-fn flush(dir: &Path) -> io::Result<()> {
+pub(crate) fn flush(dir: &Path) -> io::Result<()> {
     for entry in WalkDir::new(dir) {
         let entry = entry?;
         if entry.file_type().is_file() || entry.file_type().is_dir() {

@@ -1,16 +1,26 @@
 //! The machine as tables: what happens, and what is done about it.
 
 use super::*;
-use Action::{Arm, Finish, Send};
-use Event::{Deadline, Exited, NoChildren, Signal};
-use Target::{Everything, Process};
+use crate::exit::Exit;
+use Action::{Count, Finish, Send};
+use Event::{NoChildren, Signal};
+use Target::Everything;
 
 const HUP: i32 = 1;
 const STOP: Duration = Duration::from_secs(15);
 const QUIT: Duration = Duration::from_secs(2);
+const DEADLINE: Event = Event::Timeout(Timer::Sweep);
 
-fn check(processes: usize, stop_signal: i32, steps: &[(Event, &[Action])]) -> Machine {
-    let mut machine = Machine::new(processes, Policy { stop_signal, ..Policy::default() });
+const fn exited(number: usize, exit: Exit) -> Event {
+    Event::Exited(Role::Task(number), exit)
+}
+
+const fn process(number: usize) -> Target {
+    Target::Child(Role::Task(number))
+}
+
+fn check(processes: usize, stop_signal: i32, steps: &[(Event, &[Action])]) -> Batch {
+    let mut machine = Batch::new(processes, Policy { stop_signal, ..Policy::default() });
     for (number, (event, actions)) in steps.iter().enumerate() {
         assert_eq!(machine.on(*event), *actions, "step {number}: {event:?}");
     }
@@ -19,8 +29,8 @@ fn check(processes: usize, stop_signal: i32, steps: &[(Event, &[Action])]) -> Ma
 
 #[test]
 fn a_process_that_ends_by_itself_ends_the_run() {
-    let leftovers: &[Action] = &[Send(Everything, 15), Arm(QUIT)];
-    let machine = check(1, 15, &[(Exited(0, Exit::Code(3)), leftovers), (NoChildren, &[Finish]), (Deadline, &[])]);
+    let leftovers: &[Action] = &[Send(Everything, 15), arm(QUIT), Count];
+    let machine = check(1, 15, &[(exited(0, Exit::Code(3)), leftovers), (NoChildren, &[Finish]), (DEADLINE, &[])]);
     assert!(machine.is_done() && !machine.stop_requested());
 }
 
@@ -30,11 +40,11 @@ fn a_stop_escalates_from_the_shutdown_signal_over_quit_to_kill() {
         1,
         2,
         &[
-            (Signal(15), &[Send(Process(0), 2), Arm(STOP)]),
-            (Deadline, &[Send(Process(0), 3), Arm(QUIT)]),
-            (Deadline, &[Send(Everything, 9), Arm(KILL_INTERVAL)]),
-            (Exited(0, Exit::Signal(9)), &[]),
-            (Deadline, &[Send(Everything, 9), Arm(KILL_INTERVAL)]),
+            (Signal(15), &[Send(process(0), 2), arm(STOP)]),
+            (DEADLINE, &[Send(process(0), 3), arm(QUIT)]),
+            (DEADLINE, &[Send(Everything, 9), arm(KILL_INTERVAL)]),
+            (exited(0, Exit::Signal(9)), &[]),
+            (DEADLINE, &[Send(Everything, 9), arm(KILL_INTERVAL)]),
             (NoChildren, &[Finish]),
         ],
     );
@@ -47,10 +57,10 @@ fn int_stops_as_term_does_and_a_second_one_changes_nothing() {
         1,
         15,
         &[
-            (Signal(2), &[Send(Process(0), 15), Arm(STOP)]),
+            (Signal(2), &[Send(process(0), 15), arm(STOP)]),
             (Signal(2), &[]),
             (Signal(15), &[]),
-            (Exited(0, Exit::Code(0)), &[Send(Everything, 15), Arm(QUIT)]),
+            (exited(0, Exit::Code(0)), &[Send(Everything, 15), arm(QUIT), Count]),
             (NoChildren, &[Finish]),
         ],
     );
@@ -62,11 +72,11 @@ fn other_signals_are_forwarded_as_long_as_the_process_lives() {
         1,
         15,
         &[
-            (Signal(HUP), &[Send(Process(0), HUP)]),
-            (Signal(40), &[Send(Process(0), 40)]),
-            (Signal(15), &[Send(Process(0), 15), Arm(STOP)]),
-            (Signal(HUP), &[Send(Process(0), HUP)]),
-            (Exited(0, Exit::Code(0)), &[Send(Everything, 15), Arm(QUIT)]),
+            (Signal(HUP), &[Send(process(0), HUP)]),
+            (Signal(40), &[Send(process(0), 40)]),
+            (Signal(15), &[Send(process(0), 15), arm(STOP)]),
+            (Signal(HUP), &[Send(process(0), HUP)]),
+            (exited(0, Exit::Code(0)), &[Send(Everything, 15), arm(QUIT), Count]),
             (Signal(HUP), &[]),
         ],
     );
@@ -78,9 +88,9 @@ fn what_a_process_leaves_behind_is_terminated_and_then_killed() {
         1,
         15,
         &[
-            (Exited(0, Exit::Code(0)), &[Send(Everything, 15), Arm(QUIT)]),
+            (exited(0, Exit::Code(0)), &[Send(Everything, 15), arm(QUIT), Count]),
             (Signal(15), &[]),
-            (Deadline, &[Send(Everything, 9), Arm(KILL_INTERVAL)]),
+            (DEADLINE, &[Send(Everything, 9), arm(KILL_INTERVAL)]),
             (NoChildren, &[Finish]),
         ],
     );
@@ -92,13 +102,13 @@ fn several_processes_are_one_run() {
         3,
         15,
         &[
-            (Exited(1, Exit::Code(1)), &[]),
+            (exited(1, Exit::Code(1)), &[]),
             (NoChildren, &[]),
-            (Signal(HUP), &[Send(Process(0), HUP), Send(Process(2), HUP)]),
-            (Signal(15), &[Send(Process(0), 15), Send(Process(2), 15), Arm(STOP)]),
-            (Exited(0, Exit::Code(0)), &[]),
-            (Deadline, &[Send(Process(2), 3), Arm(QUIT)]),
-            (Exited(2, Exit::Signal(3)), &[Send(Everything, 15), Arm(QUIT)]),
+            (Signal(HUP), &[Send(process(0), HUP), Send(process(2), HUP)]),
+            (Signal(15), &[Send(process(0), 15), Send(process(2), 15), arm(STOP)]),
+            (exited(0, Exit::Code(0)), &[]),
+            (DEADLINE, &[Send(process(2), 3), arm(QUIT)]),
+            (exited(2, Exit::Signal(3)), &[Send(Everything, 15), arm(QUIT), Count]),
             (NoChildren, &[Finish]),
         ],
     );
@@ -106,9 +116,9 @@ fn several_processes_are_one_run() {
 
 #[test]
 fn a_process_that_cannot_be_killed_does_not_hold_the_run_for_ever() {
-    let mut machine = Machine::new(1, Policy::default());
+    let mut machine = Batch::new(1, Policy::default());
     machine.on(Signal(15));
-    let deadlines = (1..1000).find(|_| machine.on(Deadline) == [Finish]);
+    let deadlines = (1..1000).find(|_| machine.on(DEADLINE) == [Finish]);
     assert_eq!(deadlines, Some(52), "QUIT, fifty times KILL, and the end");
 }
 
@@ -120,36 +130,37 @@ mod properties {
     fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
             (1..64i32).prop_map(Signal),
-            (0..3usize, any::<u8>()).prop_map(|(process, code)| Exited(process, Exit::Code(code))),
+            (0..3usize, any::<u8>()).prop_map(|(process, code)| exited(process, Exit::Code(code))),
             Just(NoChildren),
-            Just(Deadline),
+            Just(DEADLINE),
         ]
     }
 
     proptest! {
         #[test]
         fn whatever_happens_a_stop_ends_in_kill_or_exit(events in prop::collection::vec(event(), 0..40)) {
-            let mut machine = Machine::new(3, Policy::default());
+            let mut machine = Batch::new(3, Policy::default());
             let mut alive = [true; 3];
             let mut killed = false;
             let mut armed = false;
             let mut finished = 0;
-            let until_done = [Signal(15)].into_iter().chain(std::iter::repeat_n(Deadline, 60));
+            let until_done = [Signal(15)].into_iter().chain(std::iter::repeat_n(DEADLINE, 60));
             for event in events.into_iter().chain(until_done) {
                 // What cannot happen: a deadline that nobody armed, a process that ends twice, no children while one lives.
                 match event {
-                    Deadline if !armed => continue,
-                    Exited(process, _) if !std::mem::take(&mut alive[process]) => continue,
+                    Event::Timeout(_) if !armed => continue,
+                    Event::Exited(Role::Task(process), _) if !std::mem::take(&mut alive[process]) => continue,
                     NoChildren if alive.contains(&true) => continue,
                     _ => {}
                 }
                 for action in machine.on(event) {
                     match action {
                         Send(Everything, 9) => killed = true,
-                        Send(Process(process), _) => prop_assert!(alive[process], "a dead process got a signal"),
+                        Send(Target::Child(Role::Task(process)), _) => prop_assert!(alive[process], "a dead process got a signal"),
                         Send(Everything, _) => {}
-                        Arm(_) => armed = true,
+                        Action::Arm(..) => armed = true,
                         Finish => finished += 1,
+                        _ => {}
                     }
                 }
             }

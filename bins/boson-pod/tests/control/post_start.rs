@@ -1,0 +1,127 @@
+//! The post-start script beside the process, and what it has to do with being ready.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Pod, WAIT, eventually};
+
+#[test]
+fn a_process_is_ready_when_post_start_has_succeeded_once() {
+    let pod = Pod::new(WAIT);
+    let (go, count) = (pod.file("go"), pod.file("count"));
+    pod.hook(
+        "post-start",
+        &format!(
+            "echo started >> {}; env -u PWD -u _ -u SHLVL; echo oops >&2; until [ -e {} ]; do sleep 0.01; done; echo done",
+            count.display(),
+            go.display()
+        ),
+    );
+    let mut supervisor = pod.start(&[]);
+    assert_eq!(supervisor.line(), "[post-start] PATH=/usr/sbin:/usr/bin:/sbin:/bin");
+    let (code, _, stderr) = pod.ready(&[]);
+    assert_eq!(
+        (code, stderr.as_str()),
+        (1, "error: job \"web\", process \"web\": not ready\n  caused by: post-start runs\n")
+    );
+    assert_eq!(pod.ready(&["--live"]).0, 0);
+    fs::write(&go, "").unwrap();
+    assert_eq!(supervisor.line(), "[post-start] done");
+    eventually("it is ready", || pod.is_ready());
+    assert_eq!(pod.ready(&["--", "sh", "-c", "exit 5"]).0, 5, "the further check has a say");
+    assert_eq!(pod.read("sys/log/web/post-start.stdout.log"), "PATH=/usr/sbin:/usr/bin:/sbin:/bin\ndone\n");
+    assert_eq!(pod.read("sys/log/web/post-start.stderr.log"), "oops\n");
+    // As in BOSH, only the start of everything runs it: neither a restart of the process nor one of its container does.
+    pod.bpm("restart", &[]);
+    assert!(pod.is_ready());
+    supervisor.kill();
+    assert!(!pod.is_ready());
+    let _supervisor = pod.start(&[]);
+    assert!(pod.is_ready());
+    assert_eq!(fs::read_to_string(&count).unwrap(), "started\n");
+}
+
+#[test]
+fn a_failed_post_start_leaves_the_process_alone_and_unready_and_is_tried_again_with_it() {
+    let pod = Pod::new(WAIT);
+    let fixed = pod.file("fixed");
+    pod.hook("post-start", &format!("[ -e {} ] || exit 3", fixed.display()));
+    let mut supervisor = pod.start(&[]);
+    let why = format!(
+        "post-start failed with exit status 3; see {}",
+        pod.vcap("sys/log/web/post-start.stderr.log").display()
+    );
+    eventually("the reason is told", || pod.ready(&[]).2.contains(&why));
+    assert_eq!(pod.ready(&[]).0, 1);
+    assert!(pod.runs() && supervisor.lives());
+    fs::write(&fixed, "").unwrap();
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    eventually("it is ready", || pod.is_ready());
+}
+
+#[test]
+fn one_that_cannot_be_run_has_failed() {
+    let pod = Pod::new(WAIT);
+    let script = pod.vcap("jobs/web/bin/post-start");
+    fs::create_dir_all(&script).unwrap();
+    let _supervisor = pod.start(&[]);
+    eventually("the reason is told", || pod.ready(&[]).2.contains("post-start failed with exit status 126"));
+    assert!(pod.runs());
+}
+
+#[test]
+fn c08_one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
+    let pod = Pod::new(WAIT);
+    let pids = pod.file("pids");
+    pod.hook("post-start", &format!("trap '' TERM; echo $$ >> {}; {WAIT}", pids.display()));
+    let supervisor = pod.start(&["--quit-timeout-ms", "50"]);
+    let known = || fs::read_to_string(&pids).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
+    let exists = |pid: &String| fs::exists(format!("/proc/{pid}")).unwrap();
+    eventually("it hangs", || known().len() == 1);
+    assert_eq!(pod.bpm("stop", &[]).0, 0);
+    assert!(!known().iter().any(exists), "stopped with its process");
+    assert_eq!(pod.bpm("start", &[]).0, 0);
+    eventually("it hangs again", || known().len() == 2);
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    eventually("it hangs again", || known().len() == 3);
+    assert_eq!(known().iter().filter(|pid| exists(pid)).count(), 1);
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 143);
+    assert!(!known().iter().any(exists));
+}
+
+#[test]
+fn floods_and_leftovers_of_post_start_do_not_matter() {
+    let pod = Pod::new(WAIT);
+    // A child that goes on keeps the script's output open.
+    pod.hook("post-start", "seq 1 100000; sleep 1000 & exit 0");
+    let mut supervisor = pod.start(&[]);
+    while supervisor.line() != "[post-start] 100000" {}
+    eventually("it is ready", || pod.is_ready());
+    assert!(pod.read("sys/log/web/post-start.stdout.log").ends_with("\n100000\n"));
+}
+
+#[test]
+fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_it() {
+    let pod = Pod::new(WAIT);
+    let (go, program) = (pod.file("go"), pod.file("program"));
+    fs::write(&program, format!("#!/bin/sh\n{WAIT}\n")).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program.display();
+    pod.config(&format!("processes: [{{name: web, executable: {program}}}, {{name: side, executable: {program}}}]"));
+    pod.hook("post-start", &format!("until [ -e {} ]; do sleep 0.01; done", go.display()));
+    let side = ["--process", "side"];
+    let why = |args: &[&str]| pod.ready(args).2.lines().last().unwrap_or_default().trim().to_owned();
+    let first = pod.spawn(&side);
+    eventually("the second process runs", || pod.bpm("running", &["-p", "side"]).0 == 0);
+    assert_eq!(why(&side), "caused by: post-start has not run yet");
+    first.kill();
+    let _web = pod.start(&[]);
+    assert_eq!(why(&[]), "caused by: post-start waits for the instance's other processes");
+    assert_eq!(why(&side), "caused by: it does not run");
+    let _side = pod.spawn(&side);
+    eventually("the script runs", || why(&side) == "caused by: post-start runs" && why(&[]) == why(&side));
+    fs::write(&go, "").unwrap();
+    eventually("both are ready", || pod.is_ready() && pod.ready(&side).0 == 0);
+}

@@ -1,0 +1,210 @@
+//! Asking, stopping, starting.
+
+use std::fs;
+use std::thread;
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Pod, WAIT, answer, eventually};
+
+#[test]
+fn a_deliberate_stop_ends_the_process_and_neither_the_container_nor_a_probe() {
+    let pod = Pod::new(WAIT);
+    let mut supervisor = pod.start(&[]);
+    assert!(pod.is_ready());
+    let (code, first, _) = pod.bpm("pid", &[]);
+    assert_eq!((code, fs::read_to_string(pod.pid_file()).unwrap()), (0, first.trim().to_owned()));
+
+    assert_eq!(pod.bpm("stop", &[]), (0, String::new(), String::new()));
+    assert!(!pod.runs() && !fs::exists(format!("/proc/{}", first.trim())).unwrap(), "it has ended when stop returns");
+    assert!(!pod.pid_file().exists());
+    assert!(pod.read("sys/run/boson/web/web.state").starts_with("{\"state\":\"stopped\","));
+    assert!(supervisor.lives());
+    assert_eq!(pod.ready(&[]).0, 0);
+    assert_eq!(pod.ready(&["--live", "--", "false"]).0, 0, "no check is made of what is meant to be stopped");
+    let (code, stdout, stderr) = pod.bpm("pid", &[]);
+    assert_eq!((code, stdout.as_str()), (1, ""));
+    assert!(stderr.starts_with("error: process is not running or could not be found\n"), "{stderr}");
+    assert_eq!(pod.bpm("stop", &[]).0, 0, "as BPM: stopping what is stopped is no failure");
+    assert_eq!(pod.bpm("quit", &[]).0, 1);
+
+    assert_eq!(pod.bpm("start", &[]).0, 0);
+    let second = pod.bpm("pid", &[]).1;
+    assert!(pod.runs() && first != second);
+    assert_eq!(pod.bpm("start", &[]).0, 0, "as BPM: starting what runs is no failure");
+    assert_eq!(pod.bpm("pid", &[]).1, second, "and changes nothing");
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    assert!(pod.runs() && pod.bpm("pid", &[]).1 != second);
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 143);
+    assert!(!pod.vcap("sys/run/boson/web/web.sock").exists());
+}
+
+#[test]
+fn a_stopped_process_does_not_keep_its_container_from_ending() {
+    let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
+    let supervisor = pod.start(&[]);
+    assert_eq!(pod.bpm("stop", &[]).0, 0);
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 3, "as the process did");
+}
+
+#[test]
+fn who_restarts_waits_for_the_old_process_and_the_new_one_is_watched_like_the_first() {
+    let pod = Pod::new("");
+    let (marks, end) = (pod.file("marks"), pod.file("end"));
+    let (marks, end) = (marks.display(), end.display());
+    // It takes its time to stop, and must never run twice at once.
+    pod.process(
+        "",
+        &format!(
+            "[ -e {marks}.lock ] && echo twice >> {marks}; touch {marks}.lock
+            trap 'sleep 0.2; rm {marks}.lock; echo stopped >> {marks}; exit 1' TERM
+            echo started >> {marks}; until [ -e {end} ]; do sleep 0.01; done; rm {marks}.lock; exit 7"
+        ),
+    );
+    let supervisor = pod.start(&[]);
+    eventually("it is set up", || pod.file("marks").exists());
+    assert_eq!(pod.bpm("term", &[]).0, 0, "does not wait");
+    assert_eq!(pod.bpm("start", &[]).0, 0, "waits for the end, and for the start");
+    let said = || fs::read_to_string(pod.file("marks")).unwrap();
+    eventually("it is set up again", || said() == "started\nstopped\nstarted\n");
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    eventually("it is set up again", || said() == "started\nstopped\nstarted\nstopped\nstarted\n");
+    assert!(pod.runs());
+    fs::write(pod.file("end"), "").unwrap();
+    assert_eq!(supervisor.wait(), 7, "its own end is the container's");
+    assert!(pod.read("sys/run/boson/web/web.state").starts_with("{\"state\":\"crashed\","));
+}
+
+#[test]
+fn a_process_that_does_not_want_to_stop_is_made_to() {
+    let pod = Pod::new(&format!("trap '' TERM QUIT; (trap '' TERM QUIT; {WAIT}) & {WAIT}"));
+    let mut supervisor = pod.start(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]);
+    let pid = pod.bpm("pid", &[]).1;
+    assert_eq!(pod.bpm("stop", &[]).0, 0);
+    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap() && supervisor.lives());
+    assert!(pod.read("sys/run/boson/web/web.state").contains("\"exit_code\":137"));
+    assert_eq!(pod.bpm("start", &[]).0, 0);
+}
+
+#[test]
+fn signals_reach_the_process_by_name_and_number() {
+    let pod =
+        Pod::new(&format!("trap 'echo HUP' HUP; trap 'echo QUIT' QUIT; trap 'echo USR1' USR1; echo ready; {WAIT}"));
+    let mut supervisor = pod.start(&[]);
+    assert_eq!(supervisor.line(), "ready");
+    for (verb, more, got) in [
+        ("signal", &["HUP"][..], "HUP"),
+        ("signal", &["sigusr1"], "USR1"),
+        ("signal", &["10"], "USR1"),
+        ("quit", &[], "QUIT"),
+        ("quit", &["-p", "web"], "QUIT"),
+    ] {
+        assert_eq!(pod.bpm(verb, more).0, 0);
+        assert_eq!(supervisor.line(), got);
+    }
+    assert_eq!(pod.bpm("signal", &["FLY"]).0, 2);
+    assert!(pod.runs());
+}
+
+#[test]
+fn a_hook_can_be_stopped_and_what_it_keeps_back_is_not_ready() {
+    let pod = Pod::new(WAIT);
+    let hook = pod.file("hook");
+    pod.hook("pre_start", &format!("[ -e {0} ] && exit 0; touch {0}; {WAIT}", hook.display()));
+    let program = pod.vcap("jobs/web/bin/pre_start");
+    pod.process(&format!("hooks: {{pre_start: {}}},", program.display()), WAIT);
+    let mut supervisor = pod.spawn(&[]);
+    eventually("the hook runs", || hook.exists());
+    let (code, _, stderr) = pod.ready(&[]);
+    assert_eq!(code, 1);
+    assert!(stderr.ends_with("caused by: it is being started\n"), "{stderr}");
+    assert_eq!(pod.ready(&["--live"]).0, 0, "it is not dead either");
+    assert!(!pod.runs());
+    assert_eq!(pod.bpm("stop", &[]).0, 0);
+    assert!(supervisor.lives() && !pod.runs());
+    assert_eq!(pod.bpm("start", &[]).0, 0);
+    assert!(pod.runs() && pod.is_ready());
+}
+
+#[test]
+fn a_start_that_fails_says_so() {
+    let pod = Pod::new("");
+    let once = pod.file("once");
+    pod.hook("pre_start", &format!("[ -e {0} ] && exit 1; touch {0}", once.display()));
+    let program = pod.vcap("jobs/web/bin/pre_start");
+    pod.process(&format!("hooks: {{pre_start: {}}},", program.display()), WAIT);
+    let supervisor = pod.start(&[]);
+    let (code, _, stderr) = pod.bpm("restart", &[]);
+    assert_eq!(code, 1);
+    assert!(stderr.contains("it could not be started: its container ends"), "{stderr}");
+    assert_eq!(supervisor.wait(), 70);
+}
+
+#[test]
+fn c05_many_ask_at_once_and_all_are_answered() {
+    let pod = Pod::new(WAIT);
+    let _supervisor = pod.start(&[]);
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..20)
+            .map(|n| {
+                let pod = &pod;
+                scope.spawn(move || if n % 4 == 0 { pod.bpm("restart", &[]).0 } else { pod.ready(&["--live"]).0 })
+            })
+            .collect();
+        for one in all {
+            assert_eq!(one.join().unwrap(), 0);
+        }
+    });
+    assert!(pod.runs());
+}
+
+#[test]
+fn the_list_shows_every_process_of_every_job() {
+    let pod = Pod::new("");
+    let program = pod.file("program");
+    fs::write(&program, format!("#!/bin/sh\n{WAIT}\n")).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program.display();
+    pod.config(&format!("processes: [{{name: web, executable: {program}}}, {{name: a-side, executable: x}}]"));
+    fs::create_dir_all(pod.vcap("jobs/hooks-only")).unwrap();
+    let _supervisor = pod.start(&[]);
+    let list = || answer(pod.command("bpm").arg("list"));
+    let pid = pod.bpm("pid", &[]).1;
+    let width = pid.trim().len().max(3);
+    let table = |pid: &str, state: &str| {
+        format!(
+            "{:<10} {:<w$} Status\n{:<10} {pid:<w$} {state}\n{:<10} {:<w$} stopped\n",
+            "Name",
+            "Pid",
+            "web",
+            "web.a-side",
+            "-",
+            w = if pid == "-" { 3 } else { width }
+        )
+    };
+    assert_eq!(list(), (0, table(pid.trim(), "running"), String::new()));
+    pod.bpm("stop", &[]);
+    assert_eq!(list(), (0, table("-", "stopped"), String::new()));
+    // What is wrong with one job does not hide the others.
+    fs::create_dir_all(pod.vcap("jobs/broken/config")).unwrap();
+    fs::write(pod.vcap("jobs/broken/config/bpm.yml"), "processes: 5").unwrap();
+    let (code, stdout, stderr) = list();
+    assert_eq!((code, stdout), (65, table("-", "stopped")));
+    assert!(stderr.contains("jobs/broken/config/bpm.yml"), "{stderr}");
+}
+
+#[test]
+fn a_drain_script_may_stop_its_process_and_not_start_it_again() {
+    let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
+    let (said, root) = (pod.file("said"), pod.vcap("").join("../.."));
+    let bpm = |verb: &str| format!("{} bpm --root {} {verb} web", env!("CARGO_BIN_EXE_boson-pod"), root.display());
+    let note = |verb: &str| format!("{}; echo {verb} $? >> {}", bpm(verb), said.display());
+    pod.hook("drain", &format!("{{ {}; {}; {}; }} >&2; echo 0", note("stop"), note("running"), note("start")));
+    let supervisor = pod.start(&[]);
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 3);
+    assert_eq!(fs::read_to_string(said).unwrap(), "stop 0\nrunning 1\nstart 1\n");
+    assert!(pod.read("sys/log/web/drain.stderr.log").contains("its container ends"));
+}

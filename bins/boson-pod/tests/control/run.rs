@@ -1,0 +1,76 @@
+//! `bpm run`.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Pod, WAIT, eventually};
+
+#[test]
+fn a_process_is_run_in_the_foreground_with_what_is_added_to_it() {
+    let pod = Pod::new("");
+    pod.process("env: {A: old, B: kept},", "echo $A $B $C; echo oops >&2; exit 5");
+    pod.hook("post-start", "echo never");
+    let (code, stdout, stderr) = pod.bpm("run", &["-e", "A=new", "-e", "C=x=y", "-v", "/var/vcap/data/more:writable"]);
+    assert_eq!((code, stdout.as_str()), (5, "new kept x=y\n"));
+    assert!(stderr.ends_with("oops\n"), "{stderr}");
+    assert_eq!(pod.read("sys/log/web/web.stdout.log"), "new kept x=y\n");
+    assert!(pod.vcap("data/more").is_dir());
+    for file in ["web.state", "web.sock", "post-start.hook"] {
+        assert!(!pod.vcap("sys/run/boson/web").join(file).exists(), "{file}");
+    }
+    assert!(!pod.pid_file().exists());
+}
+
+#[test]
+fn mistakes_are_told_in_bpms_words_all_at_once() {
+    let pod = Pod::new("echo never");
+    let (code, stdout, stderr) = pod.bpm("run", &["-e", "A", "-v", "/etc", "-v", "/var/vcap/x:fast"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    for text in [
+        "invalid volume path: /etc must be within /var/vcap",
+        "invalid volume option: fast",
+        "invalid envionment variable definition (format should be KEY=value): \"A\"",
+    ] {
+        assert!(stderr.contains(text), "{stderr}");
+    }
+    assert_eq!(pod.bpm("run", &["-p", "nobody"]).0, 65);
+}
+
+#[test]
+fn what_runs_already_is_left_alone() {
+    let pod = Pod::new(WAIT);
+    let _supervisor = pod.start(&[]);
+    let pid = pod.bpm("pid", &[]).1;
+    assert_eq!(pod.bpm("run", &[]), (0, String::new(), String::new()));
+    assert_eq!(pod.bpm("pid", &[]).1, pid);
+}
+
+#[test]
+fn what_a_script_runs_does_not_keep_the_pod_from_stopping_and_ends_with_it() {
+    let pod = Pod::new(WAIT);
+    let (pid, program) = (pod.file("pid"), pod.file("backup"));
+    fs::write(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display())).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let executable = env!("CARGO_BIN_EXE_boson-pod");
+    let web = pod.file("web");
+    fs::write(&web, format!("#!/bin/sh\n{executable} bpm run web -p backup & {WAIT}\n")).unwrap();
+    fs::set_permissions(&web, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let root = pod.vcap("").join("../..");
+    pod.config(&format!(
+        "processes: [{{name: web, executable: {}, env: {{BOSON_ROOT: {}}}, unsafe: {{privileged: true}}}}, \
+         {{name: backup, executable: {}}}]",
+        web.display(),
+        root.display(),
+        program.display()
+    ));
+    let drained = pod.file("drained");
+    pod.hook("drain", &format!("touch {}; echo 0", drained.display()));
+    let supervisor = pod.start(&[]);
+    eventually("the backup runs", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 143);
+    assert!(drained.exists(), "the pod stopped, not one process of several");
+    let pid = fs::read_to_string(&pid).unwrap();
+    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap());
+}

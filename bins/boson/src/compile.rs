@@ -1,0 +1,99 @@
+//! `boson compile`: a release's packages, and with them what a release image holds.
+
+mod count;
+mod in_place;
+mod output;
+mod sandboxed;
+mod tree;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use problem::Result;
+use release::{CompiledPackage, Compiler, Progress as Told, Release, Runner};
+use startup::Common;
+
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use crate::state;
+pub(crate) use count::Count;
+use in_place::InPlace;
+pub(crate) use sandboxed::Sandboxed;
+
+/// What `compile` is told.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Compiles the packages that the jobs of a release need, each after those that it depends on, by their \
+        own packaging scripts. What was compiled is kept by its content: an unchanged package is not compiled \
+        again.\n\n\
+        With --output it writes what a release image has in /var/vcap: jobs-src/JOB/ (job.MF, monit, templates/) \
+        and packages/PACKAGE/. Packages that are only needed to compile others are not in it.\n\n\
+        A script sees its dependencies in /var/vcap/packages and fills its own directory there, in a sandbox; \
+        nothing outside is changed. Where sandboxes cannot be made, as in the build of a container image, \
+        --in-place gives the script the real /var/vcap.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson compile --release ./nats-release\n\
+        \x20\x20boson compile --release nats-1.2.tgz --output ./image/var/vcap\n\n\
+        Exit codes: 0 compiled; 2 usage; 65 the release is wrong or a package does not compile; 70 something \
+        could not be done; 130 interrupted."
+)]
+pub(crate) struct Options {
+    /// The release: its source directory (jobs/, packages/, src/), or an archive made by bosh
+    #[arg(long, short, env = "BOSON_RELEASE", value_name = "PATH")]
+    pub(crate) release: PathBuf,
+    /// Directory that gets jobs-src/ and packages/; what is there is replaced
+    #[arg(long, short, env = "BOSON_OUTPUT", value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Compile in this machine's /var/vcap, without a sandbox: as root, in the build of an image
+    #[arg(long, env = "BOSON_IN_PLACE")]
+    pub(crate) in_place: bool,
+}
+
+/// One line for `--help`.
+pub(crate) const ABOUT: &str = "Compiles a release's packages, and writes what its image holds";
+
+/// The exit code of who was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Runs the verb; gives the exit code.
+pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    let signals = Signals::block()?;
+    // What scripts make is for everybody, as on a compilation VM.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    let interrupt = Interrupt::default();
+    let of_signals = interrupt.clone();
+    signals.forward(move || of_signals.trigger())?;
+    match compile(&options, &interrupt) {
+        Err(_) if interrupt.is_asked() => Ok(INTERRUPTED),
+        done => done.map(|()| 0),
+    }
+}
+
+fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
+    let cache = state::cache()?;
+    let release = Release::open_any(&options.release, &cache)?;
+    let wanted: BTreeSet<&str> = release.jobs.iter().flat_map(|job| &job.packages).map(String::as_str).collect();
+    if let Some(output) = &options.output {
+        output::check(output)?;
+    }
+    let progress = Progress::new();
+    let step = progress.step("compiling packages");
+    let count = Count::default();
+    let tell = |told: Told| count.tell(&step, &progress, told);
+    let runner: Box<dyn Runner> = if options.in_place {
+        Box::new(InPlace::new(&release, interrupt)?)
+    } else {
+        Box::new(Sandboxed::new(interrupt))
+    };
+    let all =
+        Compiler::new(&cache, runner.as_ref(), &tell).compile(&release, &Vec::from_iter(wanted.iter().copied()))?;
+    step.done(&count.to_string());
+    let Some(output) = &options.output else { return Ok(()) };
+    let step = progress.step("writing jobs and packages");
+    let own: Vec<&CompiledPackage> = all.iter().filter(|package| wanted.contains(package.name.as_str())).collect();
+    output::write(output, &release, &own, interrupt)?;
+    step.done(&format!("wrote the jobs and packages of {} to {}", release.name, output.display()));
+    Ok(())
+}

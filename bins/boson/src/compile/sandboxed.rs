@@ -1,0 +1,74 @@
+//! Compiling in a sandbox of this machine.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use problem::{IoContext, Problem};
+use release::{CompileStep, Runner};
+use sandbox::{Bind, Command, InstanceSpec, Once, Stdio};
+
+use crate::interrupt::Interrupt;
+
+/// Runs a package's scripts where they see what they see on a compilation VM, without root and without a trace.
+#[derive(Debug)]
+pub(crate) struct Sandboxed {
+    interrupt: Interrupt,
+}
+
+impl Sandboxed {
+    pub(crate) fn new(interrupt: &Interrupt) -> Self {
+        Sandboxed { interrupt: interrupt.clone() }
+    }
+}
+
+impl Runner for Sandboxed {
+    fn run(&self, step: &CompileStep) -> problem::Result<u8> {
+        let cannot =
+            |e: io::Error| Problem::internal(format!("cannot compile {} in a sandbox", step.package)).because(e);
+        let (compile, install) = (step.compile_target(), step.install_target());
+        let command = Command {
+            argv: step.argv(),
+            env: step.env(&compile, &install),
+            directory: compile,
+            stdio: Stdio::to_file(step.log.try_clone().map_err(cannot)?).map_err(cannot)?,
+        };
+        let sandbox = Arc::new(Once::start(specification(step)?).map_err(cannot)?);
+        let to_end = Arc::clone(&sandbox);
+        let guard = self.interrupt.guard(move || to_end.kill());
+        let exit = sandbox.run(command).map_err(cannot)?;
+        drop(guard);
+        Ok(exit.code())
+    }
+
+    fn remove(&self, dir: &Path) -> io::Result<()> {
+        sandbox::remove_tree(dir)
+    }
+}
+
+fn specification(step: &CompileStep) -> problem::Result<InstanceSpec> {
+    let (vcap, mount_point) = (step.scratch_dir.join("vcap"), step.scratch_dir.join("root"));
+    for dir in [&vcap, &mount_point] {
+        fs::create_dir_all(dir).io("make", dir)?;
+    }
+    let bind = |source: &Path, target: PathBuf, read_only| Bind { source: source.to_path_buf(), target, read_only };
+    let mut binds = vec![
+        bind(step.compile_dir, step.compile_target(), false),
+        bind(step.install_dir, step.install_target(), false),
+        // `pre_packaging` is told where it is.
+        bind(step.release_dir, step.release_dir.to_path_buf(), true),
+    ];
+    binds.extend(step.dependency_targets().map(|(target, source)| bind(source, target, true)));
+    Ok(InstanceSpec {
+        name: step.package.to_owned(),
+        hostname: "compilation".to_owned(),
+        address: None,
+        mount_point,
+        vcap,
+        hosts: None,
+        memory: Vec::new(),
+        binds,
+        executable_names: Vec::new(),
+    })
+}

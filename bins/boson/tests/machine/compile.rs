@@ -1,0 +1,188 @@
+//! `boson compile`: packages, and what a release image holds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::Machine;
+use crate::deployment::{Ran, wait_until};
+
+/// A machine whose package `tool` is compiled with the help of `words`.
+fn machine() -> Machine {
+    let machine = Machine::new();
+    machine.write("release/packages/words/spec", "name: words\nfiles: [words]\n");
+    machine.write("release/packages/words/packaging", "cp words $BOSH_INSTALL_TARGET/\n");
+    machine.write("release/src/words", "from words\n");
+    machine.edit("release/packages/tool/spec", "files", "dependencies: [words]\nfiles");
+    let more = "cp /var/vcap/packages/words/words $BOSH_INSTALL_TARGET/\npwd > $BOSH_INSTALL_TARGET/compiled-in\n";
+    machine.edit("release/packages/tool/packaging", "set -eu\n", &format!("set -eu\n{more}"));
+    machine
+}
+
+/// Makes `small.tgz` of the release, as bosh does.
+fn archive(machine: &Machine) {
+    let script = r#"
+        set -eu
+        mkdir -p archive/jobs archive/packages
+        echo "{name: small, version: 1, jobs: [" > archive/release.MF
+        for job in web check; do
+            cp -r release/jobs/$job $job && mv $job/spec $job/job.MF && tar -C $job -czf archive/jobs/$job.tgz .
+            echo "{name: $job, sha1: $(sha1sum < archive/jobs/$job.tgz | cut -d' ' -f1)}," >> archive/release.MF
+        done
+        echo "], packages: [" >> archive/release.MF
+        for package in tool words; do
+            mkdir $package && cp -r release/src/$package release/packages/$package/packaging $package
+            tar -C $package -czf archive/packages/$package.tgz .
+            sha1=sha256:$(sha256sum < archive/packages/$package.tgz | cut -d' ' -f1)
+            needs=words && [ $package = tool ] || needs=
+            echo "{name: $package, sha1: \"$sha1\", dependencies: [$needs]}," >> archive/release.MF
+        done
+        echo "]}" >> archive/release.MF
+        tar -C archive -czf small.tgz .
+    "#;
+    let made = Command::new("bash").args(["-c", script]).current_dir(machine.path(".")).status().unwrap();
+    assert!(made.success());
+}
+
+/// Paths below a directory, with modes, and contents of files.
+fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, String)> {
+    let entries = walkdir::WalkDir::new(root).min_depth(1).into_iter().map(Result::unwrap);
+    entries
+        .map(|entry| {
+            let mode = entry.metadata().unwrap().permissions().mode();
+            let content = fs::read_to_string(entry.path()).unwrap_or_default();
+            (entry.path().strip_prefix(root).unwrap().to_path_buf(), (mode, content))
+        })
+        .collect()
+}
+
+fn compile(machine: &Machine, further: &[&str]) -> Ran {
+    machine.boson(&[&["compile", "-r", "release"], further].concat())
+}
+
+/// Runs boson where `/var` is the machine's own directory `var`, as a build of an image would.
+fn in_image(machine: &Machine, further: &[&str]) -> Command {
+    fs::create_dir_all(machine.path("var")).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_boson"), machine.path("boson")).unwrap();
+    let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && \
+                  XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r release --in-place \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).args(further);
+    command.current_dir(machine.path("."));
+    command
+}
+
+/// Whether this machine lets a test be root in a namespace of its own.
+fn can_be_in_image() -> bool {
+    let can = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    let can = can.is_ok_and(|status| status.success());
+    if !can {
+        println!("skipped: this machine lets nobody make a user namespace");
+    }
+    can
+}
+
+#[test]
+fn what_an_image_holds_is_written_and_packages_are_compiled_once() {
+    let machine = machine();
+    let first = compile(&machine, &["--output", "image"]).ends_with(0);
+    assert!(first.stdout.contains("packages: 2 compiled, 0 from the cache"), "{}", first.stdout);
+    let image = tree(&machine.path("image"));
+    let content = |path: &str| image[Path::new(path)].1.as_str();
+    assert_eq!(content("packages/tool/words"), "from words\n");
+    assert_eq!(content("packages/tool/compiled-in"), "/var/vcap/data/compile/tool\n");
+    assert!(content("jobs-src/web/job.MF").contains("name: web"));
+    assert!(image.contains_key(Path::new("jobs-src/check/templates/run.erb")));
+    assert!(!image.contains_key(Path::new("packages/words")), "it is needed by no job");
+
+    fs::write(machine.path("image/packages/stale"), "").unwrap();
+    let second = compile(&machine, &["--output", "image"]).ends_with(0);
+    assert!(second.stdout.contains("packages: 0 compiled, 2 from the cache"), "{}", second.stdout);
+    assert_eq!(tree(&machine.path("image")), image);
+
+    machine.write("release/src/tool/serve", "# changed\n");
+    let third = compile(&machine, &[]).ends_with(0);
+    assert!(third.stdout.contains("packages: 1 compiled, 1 from the cache"), "{}", third.stdout);
+}
+
+#[test]
+fn an_archive_is_compiled_and_brought_up() {
+    let machine = machine();
+    archive(&machine);
+    let compiled = machine.boson(&["compile", "-r", "small.tgz", "-o", "image"]).ends_with(0);
+    assert!(compiled.stdout.contains("packages: 2 compiled"), "{}", compiled.stdout);
+    compile(&machine, &["-o", "from-source"]).ends_with(0);
+    let names = |dir: &str| tree(&machine.path(dir)).into_keys().collect::<Vec<_>>();
+    assert_eq!(names("image"), names("from-source"));
+
+    machine.boson(&["up", "-m", "manifest.yml", "-r", "small.tgz", "--detach"]).ends_with(0);
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+    machine.edit("manifest.yml", "release: small", "release: big");
+    let refused = machine.boson(&["up", "-m", "manifest.yml", "-r", "small.tgz", "--detach"]).ends_with(65);
+    assert!(!refused.stderr.contains(".part"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_directory_that_holds_something_else_stays() {
+    let machine = machine();
+    machine.write("image/precious", "");
+    let refused = compile(&machine, &["--output", "image"]).ends_with(65);
+    assert!(refused.stderr.contains("image holds something else: precious"), "{}", refused.stderr);
+    assert_eq!(tree(&machine.path("image")).len(), 1);
+}
+
+#[test]
+fn nothing_is_written_for_a_package_that_does_not_compile() {
+    let machine = machine();
+    machine.write("release/packages/tool/packaging", "exit 3\n");
+    let refused = compile(&machine, &["--output", "image"]).ends_with(65);
+    assert!(refused.stderr.contains("package 'tool' of release 'small' does not compile"), "{}", refused.stderr);
+    assert!(!machine.path("image").exists());
+}
+
+#[test]
+fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    let ran = Ran::from(in_image(&machine, &["--output", "/mnt/in-place"]).output().unwrap()).ends_with(0);
+    assert!(ran.stdout.contains("packages: 2 compiled, 0 from the cache"), "{}", ran.stdout);
+    assert_eq!(tree(&machine.path("var")), BTreeMap::new(), "left in /var");
+    fs::remove_dir_all(machine.path("cache")).unwrap();
+    compile(&machine, &["--output", "sandboxed"]).ends_with(0);
+    assert_eq!(tree(&machine.path("in-place")), tree(&machine.path("sandboxed")));
+}
+
+#[test]
+fn an_image_that_has_such_a_package_is_refused() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    machine.write("var/vcap/packages/tool/file", "");
+    let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
+    assert!(refused.stderr.contains("/var/vcap/packages/tool is there already"), "{}", refused.stderr);
+    assert!(machine.path("var/vcap/packages/tool/file").exists());
+}
+
+#[test]
+fn whoever_is_interrupted_leaves_nothing() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    machine.write("release/packages/tool/packaging", "touch /var/compiling\nsleep 1000 & wait\n");
+    let mut boson = in_image(&machine, &["--output", "/mnt/image"]).spawn().unwrap();
+    wait_until("it compiles", || machine.path("var/compiling").exists());
+    kill(Pid::from_raw(boson.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    assert_eq!(boson.wait().unwrap().code(), Some(130));
+    assert_eq!(tree(&machine.path("var")).into_keys().collect::<Vec<_>>(), [Path::new("compiling")]);
+    assert!(!machine.path("image").exists());
+}

@@ -1,0 +1,91 @@
+//! Lifecycle scripts after the start, and what scripts ask `bpm`.
+
+use crate::Machine;
+use crate::deployment::pids;
+
+const BPM: &str = "/var/vcap/jobs/bpm/bin/bpm";
+
+/// Gives the job `web` a script of this name.
+fn script(machine: &Machine, name: &str, text: &str) {
+    machine.write(&format!("release/jobs/web/templates/{name}.erb"), &format!("#!/bin/sh\n{text}\n"));
+    machine.edit("release/jobs/web/spec", "templates: {", &format!("templates: {{{name}.erb: bin/{name}, "));
+}
+
+#[test]
+fn post_start_and_post_deploy_run_and_bpm_answers_them() {
+    let machine = Machine::new();
+    // A release's own bpm would need runc.
+    machine.write("release/jobs/bpm/monit", "");
+    machine.write(
+        "release/jobs/bpm/spec",
+        "name: bpm\ntemplates: {bpm.erb: bin/bpm, pre-start.erb: bin/pre-start}\npackages: []\nproperties: {}\n",
+    );
+    for name in ["bpm", "pre-start"] {
+        machine.write(&format!("release/jobs/bpm/templates/{name}.erb"), "#!/bin/sh\nexit 1\n");
+    }
+    machine.edit(
+        "manifest.yml",
+        "  jobs:\n  - name: web\n",
+        "  jobs:\n  - {name: bpm, release: small}\n  - name: web\n",
+    );
+    script(&machine, "post-start", &format!("{BPM} running web && {BPM} restart web -p idle && {BPM} list"));
+    script(&machine, "post-deploy", "echo deployed <%= spec.index %>");
+    machine.up(&[]).ends_with(0);
+
+    let logs = machine.boson(&["logs"]).ends_with(0).stdout;
+    for index in [0, 1] {
+        for line in ["post-start.stdout.log] yes".to_owned(), format!("post-deploy.stdout.log] deployed {index}")] {
+            assert!(logs.contains(&format!("[web/{index} web/{line}\n")), "{logs}");
+        }
+    }
+    let status = machine.boson(&["status"]).ends_with(0).stdout;
+    assert_eq!(pids(&status, "web/idle").len(), 2, "{status}");
+
+    let bpm = |args: &[&str]| machine.boson(&[&["exec", "web/1", BPM], args].concat());
+    let pid = bpm(&["pid", "web", "-p", "idle"]).ends_with(0).stdout;
+    machine.boson(&["exec", "web/1", "test", "-e", &format!("/proc/{}", pid.trim())]).ends_with(0);
+    bpm(&["stop", "web", "-p", "idle"]).ends_with(0);
+    assert_eq!(bpm(&["running", "web", "-p", "idle"]).ends_with(1).stdout, "no\n");
+    let status = machine.boson(&["status"]).ends_with(1).stdout;
+    let row = status.lines().find(|line| line.contains("stopped")).unwrap();
+    assert!(row.starts_with("web/1 ") && row.contains("web/idle"), "{status}");
+    machine.boson(&["exec", "web/1", "/run/boson/bin/ready", "--job", "web", "--process", "idle"]).ends_with(0);
+    bpm(&["start", "web", "-p", "idle"]).ends_with(0);
+    machine.boson(&["status"]).ends_with(0);
+    assert!(bpm(&["logs", "web"]).ends_with(0).stdout.contains("serving\n"));
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+}
+
+#[test]
+fn a_script_that_fails_after_the_start_fails_the_deployment() {
+    for name in ["post-start", "post-deploy"] {
+        let machine = Machine::new();
+        script(&machine, name, "echo what is wrong >&2; exit 3");
+        let up = machine.up(&[]).ends_with(70);
+        let told = |text: &str| assert!(up.stderr.contains(text), "{text:?} is not in:\n{}", up.stderr);
+        told("what is wrong\n");
+        told(&format!("boson: {name} of web/0 failed with exit status "));
+        machine.boson(&["down"]).ends_with(0);
+    }
+}
+
+#[test]
+fn hooks_of_a_job_without_processes_run_too() {
+    let machine = Machine::new();
+    machine.write("release/jobs/hooks/monit", "");
+    machine.write(
+        "release/jobs/hooks/spec",
+        "name: hooks\ntemplates: {post-start.erb: bin/post-start}\npackages: []\nproperties: {}\n",
+    );
+    machine.write("release/jobs/hooks/templates/post-start.erb", &format!("#!/bin/sh\n{BPM} running web -p idle\n"));
+    machine.edit(
+        "manifest.yml",
+        "  jobs:\n  - name: web\n",
+        "  jobs:\n  - {name: hooks, release: small}\n  - name: web\n",
+    );
+    machine.up(&[]).ends_with(0);
+    let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
+    assert!(logs.contains("[web/0 hooks/post-start.stdout.log] yes\n"), "{logs}");
+    machine.boson(&["down"]).ends_with(0);
+}

@@ -1,0 +1,138 @@
+//! Asking the supervisor of one process.
+
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use control::{Reply, Request, State, Status, Unanswered, ask};
+use nix::unistd::Uid;
+use problem::{Problem, Result};
+use vcap::Vcap;
+
+use crate::{NO, Named, print};
+
+/// How long a supervisor may take for what it does at once.
+const AT_ONCE: Duration = Duration::from_secs(10);
+/// How long it may take to stop or start a process. BOSH's agent gives monit 5 minutes to stop everything.
+const IN_THE_END: Duration = Duration::from_secs(300);
+
+/// A process, and how to reach its supervisor.
+pub(crate) struct Process<'a> {
+    vcap: &'a Vcap,
+    named: Named,
+}
+
+impl<'a> Process<'a> {
+    pub(crate) fn new(vcap: &'a Vcap, named: Named) -> Self {
+        Process { vcap, named }
+    }
+
+    /// BPM: the id, or an error if it does not run.
+    ///
+    /// The id of a process in another pid namespace is withheld: here it is nobody's, or somebody else's.
+    pub(crate) fn print_pid(&self) -> Result<u8> {
+        match self.status()? {
+            Some(Status { pid: Some(pid), pid_namespace, .. }) if is_here(pid_namespace) => {
+                print(&pid.to_string());
+                Ok(0)
+            }
+            Some(Status { pid: Some(pid), .. }) => {
+                let problem = Problem::internal(format!(
+                    "{} runs in another container, where it has the id {pid}, which means nothing here",
+                    self.subject()
+                ));
+                Ok(refused(problem.hint(
+                    "`bpm signal` reaches it there; containers of a pod with shareProcessNamespace have their ids in common",
+                )))
+            }
+            _ => Ok(refused(Problem::internal("process is not running or could not be found").because(self.subject()))),
+        }
+    }
+
+    /// Quarks' word for the question, and its answer.
+    pub(crate) fn print_running(&self) -> Result<u8> {
+        let runs = self.status()?.is_some_and(|status| status.pid.is_some());
+        print(if runs { "yes" } else { "no" });
+        Ok(if runs { 0 } else { NO })
+    }
+
+    /// BPM: stopping what does not run is no failure.
+    pub(crate) fn stop(&self, wait: bool) -> Result<u8> {
+        match self.ask(Request::Stop { wait }, IN_THE_END)? {
+            None => Ok(0),
+            Some(reply) => Ok(self.told(reply)),
+        }
+    }
+
+    pub(crate) fn request(&self, request: Request) -> Result<u8> {
+        match self.ask(request, IN_THE_END)? {
+            Some(reply) => Ok(self.told(reply)),
+            None => {
+                let problem = Problem::internal(format!("nobody supervises {}", self.subject()));
+                Ok(refused(problem.hint("its container does not run: the kubelet starts it, and its process with it")))
+            }
+        }
+    }
+
+    /// How the process is; nothing where nobody supervises it.
+    pub(crate) fn status(&self) -> Result<Option<Status>> {
+        match self.ask(Request::Status, AT_ONCE)? {
+            Some(Reply::Done(status)) => Ok(Some(status)),
+            Some(Reply::Refused { message }) => Err(Problem::internal(message).into()),
+            None => Ok(None),
+        }
+    }
+
+    fn ask(&self, request: Request, limit: Duration) -> Result<Option<Reply>> {
+        let socket = self.vcap.control_socket(&self.named.job, self.named.process());
+        match ask(&socket, request, limit) {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Unanswered::Nobody) => Ok(None),
+            // A supervisor ends when its process has, so whoever asked it to stop got what it wanted.
+            Err(Unanswered::Ended) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
+            Err(Unanswered::Forbidden) if !Uid::effective().is_root() => {
+                Err(Problem::internal("bpm must be run as root").because(format!("{}", Unanswered::Forbidden)).into())
+            }
+            Err(why) => {
+                Err(Problem::internal(format!("cannot ask the supervisor of {}", self.subject())).because(why).into())
+            }
+        }
+    }
+
+    fn told(&self, reply: Reply) -> u8 {
+        match reply {
+            Reply::Done(_) => 0,
+            Reply::Refused { message } => refused(Problem::internal(format!("{}: {message}", self.subject()))),
+        }
+    }
+
+    fn subject(&self) -> String {
+        format!("job \"{}\", process \"{}\"", self.named.job, self.named.process())
+    }
+}
+
+/// Whether an id of that namespace means something here.
+fn is_here(namespace: Option<u64>) -> bool {
+    let here = std::fs::metadata("/proc/self/ns/pid").ok().map(|meta| meta.ino());
+    here.is_some() && here == namespace
+}
+
+/// The id of a process, where it means something.
+pub(crate) fn pid_here(status: &Status) -> Option<i32> {
+    status.pid.filter(|_| is_here(status.pid_namespace))
+}
+
+/// What `list` calls a state. BPM knows `running`, `stopped` and `failed`.
+pub(crate) fn word(status: Option<&Status>) -> &'static str {
+    match status.map(|status| status.state) {
+        Some(State::Starting) => "starting",
+        Some(State::Running) => "running",
+        Some(State::Stopping) => "stopping",
+        Some(State::Stopped) | None => "stopped",
+    }
+}
+
+/// Prints why not.
+fn refused(problem: Problem) -> u8 {
+    startup::finish(Err(problem.into()));
+    NO
+}

@@ -1,0 +1,170 @@
+//! What bpm.yml asks for and this container cannot give: told once, before anything starts.
+//!
+//! BPM makes a container of its own around every process. Here there is one already, which whoever made the pod has given
+//! what it has: rights, limits, mounts. What is asked for beyond that cannot be had from inside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bpm::{ProcessConfig, Volume};
+use nix::sys::resource::Resource;
+use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::Uid;
+use problem::{Place, Problem, Problems, Result};
+use supervisor::sys::attainable;
+use supervisor::{Capability, Privileges};
+use vcap::Vcap;
+
+use crate::{Context, cgroup};
+
+/// Inode of the first pid namespace, the host's, on every Linux (`PROC_PID_INIT_INO`).
+const HOST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Tells what cannot be had; with `--strict` that is an error.
+pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place) -> Result<()> {
+    let missing = missing(context, config, &Privileges::current());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if context.strict {
+        let problem = |what: String| Problem::internal(what).at(described.clone());
+        return Problems::check(missing.into_iter().map(problem).collect());
+    }
+    let list = missing.iter().map(|what| format!("\n  {what}")).collect::<String>();
+    tracing::warn!("{}: bpm.yml asks for more than this container can give{list}", context.subject());
+    Ok(())
+}
+
+fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -> Vec<String> {
+    let mut missing = Vec::new();
+    user(context, config, privileges, &mut missing);
+    for (field, resource, wanted) in [
+        ("open_files", Resource::RLIMIT_NOFILE, config.limits.open_files),
+        ("core_file_size", Resource::RLIMIT_CORE, config.limits.core_file_size),
+    ] {
+        let Some(wanted) = wanted else { continue };
+        let attainable = attainable(resource, wanted, privileges);
+        if attainable < wanted {
+            missing.push(format!("limits.{field}: {wanted} is above the hard limit; the process gets {attainable}"));
+        }
+    }
+    if let Some(processes) = config.limits.processes
+        && let Err(why) = cgroup::limit_processes(processes)
+    {
+        missing.push(format!("limits.processes: {why}; the pod's limit of process ids counts"));
+    }
+    if config.unsafe_.host_pid_namespace
+        && fs::read_link("/proc/self/ns/pid").is_ok_and(|ns| ns.as_os_str() != HOST_PID_NAMESPACE)
+    {
+        missing.push("unsafe.host_pid_namespace: the pod needs hostPID".to_owned());
+    }
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    for (field, volumes) in [
+        ("additional_volumes", &config.additional_volumes),
+        ("unsafe.unrestricted_volumes", &config.unsafe_.unrestricted_volumes),
+    ] {
+        for volume in volumes {
+            let path = place(&context.vcap, &volume.path);
+            // What is made later, and what a pattern stands for, cannot be looked at.
+            let Ok(stat) = statvfs(&path) else { continue };
+            let lacks = lacks(volume, stat.flags(), is_shared(&path, &mounts));
+            missing.extend(lacks.into_iter().map(|what| format!("{field}: {} {what}", volume.path)));
+        }
+    }
+    missing
+}
+
+fn user(context: &Context, config: &ProcessConfig, privileges: &Privileges, missing: &mut Vec<String>) {
+    let me = Uid::effective();
+    let (uid, gid) = context.owner;
+    let becomes_vcap = privileges.is_root() && privileges.can_become(uid, gid);
+    if config.unsafe_.privileged {
+        if !privileges.is_root() {
+            missing.push(format!("unsafe.privileged: the process runs as user {me}, not as root"));
+        } else if !privileges.can_pass(Capability::SYS_ADMIN) {
+            missing.push("unsafe.privileged: the container is not privileged".to_owned());
+        }
+    } else if !becomes_vcap && me != uid {
+        missing.push(format!("user: the process runs as user {me}; it cannot become vcap ({uid}:{gid})"));
+    }
+    let can_have = |name: &&String| {
+        let capability = Capability::named(name);
+        capability.is_some_and(|c| privileges.can_pass(c) && (becomes_vcap || privileges.is_root()))
+    };
+    let names: Vec<_> = config.capabilities.iter().filter(|name| !can_have(name)).map(String::as_str).collect();
+    if !names.is_empty() {
+        missing.push(format!("capabilities: the container does not have {}", names.join(", ")));
+    }
+}
+
+/// Where a volume lies, if everything below `/var/vcap` lies below another root.
+pub(crate) fn place(vcap: &Vcap, path: &str) -> PathBuf {
+    Path::new(path).strip_prefix("/var/vcap").map_or_else(|_| PathBuf::from(path), |below| vcap.base().join(below))
+}
+
+/// What a volume that is mounted lacks of what was asked for.
+fn lacks(volume: &Volume, flags: FsFlags, is_shared: bool) -> Vec<&'static str> {
+    let wanted_and_not_had = [
+        (volume.writable && flags.contains(FsFlags::ST_RDONLY), "is mounted read-only"),
+        (volume.allow_executions && flags.contains(FsFlags::ST_NOEXEC), "is mounted noexec"),
+        (volume.shared && !is_shared, "shares its mounts with nobody: it needs mountPropagation"),
+    ];
+    wanted_and_not_had.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect()
+}
+
+/// Whether mounts below `path` propagate: the mount that it lies on is in a peer group.
+fn is_shared(path: &Path, mounts: &str) -> bool {
+    let mut best: Option<(usize, bool)> = None;
+    for line in mounts.lines() {
+        // id, parent, device, root, mount point, options, and then optional fields up to a dash.
+        let mut fields = line.split(' ').skip(4);
+        let Some(point) = fields.next() else { continue };
+        let shared = fields.skip(1).take_while(|field| *field != "-").any(|field| field.starts_with("shared:"));
+        // A later mount hides an earlier one at the same place.
+        if path.starts_with(point) && best.is_none_or(|(length, _)| point.len() >= length) {
+            best = Some((point.len(), shared));
+        }
+    }
+    best.is_some_and(|(_, shared)| shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_shared_if_the_nearest_is() {
+        let mounts = "1 0 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw\n\
+            2 1 8:2 / /var/vcap rw - tmpfs tmpfs rw\n\
+            3 2 8:2 / /var/vcap/store rw shared:7 master:2 - tmpfs tmpfs rw\n\
+            4 3 8:2 / /var/vcap/store/x rw shared:8 - tmpfs tmpfs rw\n\
+            5 3 8:2 / /var/vcap/store/x rw master:8 - tmpfs tmpfs rw\n";
+        for (path, shared) in [
+            ("/var/vcap/store/y", true),
+            ("/var/vcap/store/x/y", false),
+            ("/var/vcap/data", false),
+            ("/var/vcap/storey", false),
+            ("/etc", true),
+        ] {
+            assert_eq!(is_shared(Path::new(path), mounts), shared, "{path}");
+        }
+        assert!(!is_shared(Path::new("/"), ""));
+    }
+
+    #[test]
+    fn a_mount_is_compared_with_what_was_asked_for() {
+        let all = Volume { writable: true, allow_executions: true, shared: true, ..Volume::default() };
+        let nothing = FsFlags::ST_RDONLY | FsFlags::ST_NOEXEC;
+        assert_eq!(lacks(&all, nothing, false).len(), 3);
+        assert_eq!(lacks(&all, FsFlags::ST_NOEXEC, true), ["is mounted noexec"]);
+        assert_eq!(lacks(&all, FsFlags::empty(), true), [""; 0]);
+        assert_eq!(lacks(&Volume::default(), nothing, false), [""; 0]);
+    }
+
+    #[test]
+    fn volumes_lie_below_the_root() {
+        let vcap = Vcap::under(Path::new("/tmp/x"));
+        assert_eq!(place(&vcap, "/var/vcap/data/y"), Path::new("/tmp/x/var/vcap/data/y"));
+        assert_eq!(place(&vcap, "/etc/y"), Path::new("/etc/y"));
+    }
+}

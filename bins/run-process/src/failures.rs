@@ -1,0 +1,83 @@
+//! Why a program did not start, in words that help.
+
+mod elf;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::libc::ENOEXEC;
+use problem::Problem;
+use supervisor::SpawnError;
+
+/// As much of a program as has to be looked at.
+const START: u64 = 4096;
+
+/// Refuses a program that was built for another kind of machine.
+///
+/// The kernel would, too, but then the C library takes it for a script and gives it to a shell, which complains about
+/// strange things. Where the kernel was told to run such programs by an emulator, they are left to it.
+pub(crate) fn check_machine(program: &Path) -> Result<(), SpawnError> {
+    let foreign = program.is_absolute() && elf::machine(&start(program)).is_some_and(|machine| machine != elf::MINE);
+    if foreign && !has_emulators() {
+        return Err(SpawnError { doing: "execute", error: io::Error::from_raw_os_error(ENOEXEC) });
+    }
+    Ok(())
+}
+
+fn has_emulators() -> bool {
+    let Ok(entries) = std::fs::read_dir("/proc/sys/fs/binfmt_misc") else { return false };
+    entries.flatten().any(|entry| !matches!(entry.file_name().to_str(), Some("register" | "status")))
+}
+
+/// Why `program` did not start, as a problem to be printed.
+pub(crate) fn not_started(program: &Path, error: &SpawnError) -> Problem {
+    let problem = match error.doing {
+        "execute" => Problem::internal(format!("cannot execute {}", program.display())),
+        doing => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
+    };
+    let problem = problem.because(&error.error);
+    match hint(program, error).filter(|_| error.doing == "execute") {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
+fn hint(program: &Path, error: &SpawnError) -> Option<String> {
+    let meta = program.metadata().ok().filter(|_| program.is_absolute())?;
+    match (error.error.kind(), error.error.raw_os_error()) {
+        (io::ErrorKind::NotFound, _) => Some(match interpreter(program) {
+            Some(interpreter) => format!("its interpreter {} does not exist here", interpreter.display()),
+            None => "the program that it needs to be loaded or interpreted does not exist here".to_owned(),
+        }),
+        (io::ErrorKind::PermissionDenied, _) if meta.is_dir() => Some("it is a directory".to_owned()),
+        (io::ErrorKind::PermissionDenied, _) if meta.permissions().mode() & 0o111 == 0 => {
+            Some(format!("it is not executable (mode {:04o})", meta.permissions().mode() & 0o7777))
+        }
+        (io::ErrorKind::PermissionDenied, _) => {
+            Some("the process' user may not execute it or not get to it, or it is mounted noexec".to_owned())
+        }
+        (_, Some(ENOEXEC)) => elf::machine(&start(program))
+            .map(|machine| format!("it was built for {}, and this is {}", elf::name(machine), elf::name(elf::MINE))),
+        _ => None,
+    }
+}
+
+fn start(program: &Path) -> Vec<u8> {
+    let mut start = Vec::new();
+    // What is no file has no start.
+    if program.is_file() {
+        let _ = File::open(program).and_then(|file| file.take(START).read_to_end(&mut start));
+    }
+    start
+}
+
+/// The program in the first line of a script, or the loader of an executable.
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    let start = start(program);
+    let Some(line) = start.strip_prefix(b"#!") else { return elf::loader(&start) };
+    let line = line.split(|b| *b == b'\n').next()?;
+    let path = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
+    Some(PathBuf::from(path))
+}

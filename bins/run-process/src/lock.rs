@@ -1,0 +1,78 @@
+//! Locks that tell, across containers, who still runs.
+//!
+//! They are the kernel's (of an open file description), so they end with whoever holds them, however it ends, and can be
+//! asked for without being taken. Containers of a pod share the kernel and the volume, so they see each other's.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock; `None` if somebody else holds it.
+    pub(crate) fn take(path: &Path) -> io::Result<Option<Lock>> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(path)?;
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file())) {
+            Ok(_) => Ok(Some(Lock { _file: file })),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Whether anybody holds the lock. Who cannot tell takes it for free: it may only be waited for in vain.
+    pub(crate) fn is_held(path: &Path) -> bool {
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
+        let Ok(file) = file else { return false };
+        let mut wanted = whole_file();
+        fcntl(&file, FcntlArg::F_OFD_GETLK(&mut wanted)).is_ok()
+            && libc::c_int::from(wanted.l_type) != libc::c_int::from(UNLOCKED)
+    }
+}
+
+/// What the kernel answers where a lock is free.
+const UNLOCKED: libc::c_short = libc::F_UNLCK as libc::c_short;
+
+fn whole_file() -> libc::flock {
+    libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_excludes_and_can_be_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("l");
+        assert!(!Lock::is_held(&path), "there is no file");
+        let held = Lock::take(&path).unwrap();
+        assert!(held.is_some() && Lock::is_held(&path));
+        assert!(Lock::take(&path).unwrap().is_none());
+        assert!(Lock::is_held(&path), "asking did not release it");
+        drop(held);
+        assert!(!Lock::is_held(&path));
+        assert!(Lock::take(&path).unwrap().is_some());
+    }
+}

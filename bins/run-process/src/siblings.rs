@@ -1,0 +1,113 @@
+//! Whether the whole instance runs, for which the job's post-start waits.
+//!
+//! BOSH runs post-start when monit says that all processes of an instance run. Here each of them has a container of its own,
+//! which tells in its state document what it does.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use handoff::process_state::State;
+use nix::poll::PollFd;
+use supervisor::{Event, Source, Status};
+use vcap::Vcap;
+
+use crate::Context;
+use crate::pod::{directories, documents};
+use crate::watch::Watch;
+
+/// Where a change is not told of, it is found after this time at first,
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// and after this time when one has been waiting for long.
+const LOOK_SELDOM: Duration = Duration::from_secs(10);
+
+/// Looks at the others until all of them run.
+pub(crate) struct Siblings {
+    dir: PathBuf,
+    job: String,
+    process: String,
+    /// Job and process; none once they have all been found.
+    expected: BTreeSet<(String, String)>,
+    watch: Option<Watch>,
+    next: Option<Instant>,
+    pause: Duration,
+    done: bool,
+}
+
+impl Siblings {
+    /// Those of the process; nobody is looked at where nothing is `waiting` for them.
+    pub(crate) fn new(context: &Context, waiting: bool) -> Siblings {
+        let mut expected = if waiting { processes(&context.vcap) } else { BTreeSet::new() };
+        expected.remove(&(context.job.clone(), context.process.clone()));
+        Siblings {
+            dir: context.states(),
+            job: context.job.clone(),
+            process: context.process.clone(),
+            expected,
+            watch: None,
+            next: None,
+            pause: LOOK_AGAIN,
+            done: !waiting,
+        }
+    }
+
+    /// Whether all run now.
+    fn all_run(&self) -> bool {
+        // What was stopped on request has been running.
+        let runs = |state| matches!(state, State::Running | State::Stopped);
+        let found = documents(&self.dir, &self.job, &self.process);
+        let running: BTreeSet<_> =
+            found.into_iter().filter(|other| runs(other.state.state)).map(|other| (other.job, other.process)).collect();
+        self.expected.is_subset(&running)
+    }
+
+    fn look(&mut self, now: Instant) {
+        // Watched first, looked at afterwards: nothing is missed in between.
+        let watch = self.watch.get_or_insert_with(|| Watch::open(&[]));
+        watch.add(self.dir.clone());
+        directories(&self.dir).into_iter().for_each(|directory| watch.add(directory));
+        if self.all_run() {
+            (self.done, self.watch, self.next) = (true, None, None);
+        } else {
+            self.next = Some(now + self.pause);
+            self.pause = (self.pause * 2).min(LOOK_SELDOM);
+        }
+    }
+}
+
+impl Source for Siblings {
+    fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
+        wanted.extend(self.watch.iter().filter_map(Watch::interest));
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.next
+    }
+
+    fn advance(&mut self, status: &Status) -> Vec<Event> {
+        // Before its own process runs there is nothing to wait for.
+        if self.done || status.starts == 0 {
+            return Vec::new();
+        }
+        let now = Instant::now();
+        if !self.watch.as_ref().is_some_and(Watch::stirred) && self.next.is_some_and(|next| now < next) {
+            return Vec::new();
+        }
+        self.look(now);
+        if self.done { vec![Event::PodRuns] } else { Vec::new() }
+    }
+}
+
+/// Every process that runs in an instance, as its jobs' `bpm.yml` say. One that cannot be read runs nothing.
+fn processes(vcap: &Vcap) -> BTreeSet<(String, String)> {
+    let mut all = BTreeSet::new();
+    for job in vcap.rendered_jobs().unwrap_or_default() {
+        let path = vcap.job(&job).join("config/bpm.yml");
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
+            Ok(config) => all.extend(config.processes.into_iter().map(|process| (job.clone(), process.name))),
+            Err(problems) => tracing::debug!(%problems, "another job's processes are not waited for"),
+        }
+    }
+    all
+}

@@ -1,0 +1,69 @@
+//! What bpm.yml asks for and this container cannot give.
+
+use std::fs;
+
+use crate::support::{Job, mode, output, text};
+
+/// More open files than any kernel has room for, and a limit that only a container's first process may set.
+const TOO_MUCH: &str = "  limits: {open_files: 4611686018427387904, processes: 10}\n";
+
+#[test]
+fn what_cannot_be_had_is_said_once_and_the_process_runs() {
+    let job = Job::script("ulimit -n", TOO_MUCH);
+    let output = job.run();
+    assert_eq!(output.status.code(), Some(0));
+    let got = text(&output.stdout);
+    let expected = format!(
+        "job \"web\", process \"web\": bpm.yml asks for more than this container can give\n\
+         \x20 limits.open_files: 4611686018427387904 is above the hard limit; the process gets {}\n\
+         \x20 limits.processes: this is not the container's first process; the pod's limit of process ids counts\n",
+        got.trim()
+    );
+    let stderr = text(&output.stderr);
+    assert!(stderr.ends_with(&expected) && stderr.matches("open_files").count() == 1, "{stderr}");
+}
+
+#[test]
+fn with_strict_it_is_an_error_and_nothing_is_touched() {
+    let job = Job::script("exit 0", TOO_MUCH);
+    let output = output(job.command().env("BOSON_STRICT", "true"));
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(70), ""));
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.matches("error: job \"web\", process \"web\": limits.").count(), 2, "{stderr}");
+    assert_eq!(stderr.matches("config/bpm.yml\n").count(), 2, "{stderr}");
+    assert!(!job.path("var/vcap/sys").exists());
+}
+
+#[test]
+fn what_can_be_had_is_not_talked_about() {
+    let job = Job::script(
+        "exit 0",
+        "  limits: {open_files: 64, memory: 64M}\n  additional_volumes: [{path: /var/vcap/data/x, writable: true}]\n",
+    );
+    let output = output(job.command().arg("--strict"));
+    let stderr = text(&output.stderr);
+    // Who may not become vcap is told that, and nothing else.
+    let about_user = stderr.contains(": user: the process runs as user ") && output.status.code() == Some(70);
+    assert!(output.status.success() && stderr.is_empty() || about_user, "{stderr}");
+}
+
+#[test]
+fn a_volume_that_somebody_else_mounts_must_be_there() {
+    let job = Job::script("exit 0", "  additional_volumes: [{path: /var/vcap/data/theirs, mount_only: true}]\n");
+    let refused = job.run();
+    assert_eq!(refused.status.code(), Some(70));
+    assert!(text(&refused.stderr).contains("the volume /var/vcap/data/theirs does not exist\n  hint: "), "{refused:?}");
+    fs::create_dir_all(job.path("var/vcap/data/theirs")).unwrap();
+    let before = mode(&job.path("var/vcap/data/theirs"));
+    assert_eq!(job.run().status.code(), Some(0));
+    assert_eq!(mode(&job.path("var/vcap/data/theirs")), before, "it is theirs");
+}
+
+#[test]
+fn a_volume_that_is_a_file_is_refused() {
+    let job = Job::script("exit 0", "  additional_volumes: [{path: /var/vcap/data/file}]\n");
+    job.write("var/vcap/data/file", "", 0o644);
+    let refused = job.run();
+    assert_eq!(refused.status.code(), Some(70));
+    assert!(text(&refused.stderr).contains("var/vcap/data/file"), "{refused:?}");
+}

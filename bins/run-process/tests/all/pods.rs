@@ -1,0 +1,245 @@
+//! Several processes of one pod, each under its own `run-process`: how they stop together, and alone.
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Job, Running, eventually, mode};
+
+/// Longer than any test takes: who waits for it, waits for ever.
+const FOREVER: [&str; 2] = ["--stop-window", "1h"];
+/// A process that says when it is asked to stop.
+const PROCESS: &str = "#!/bin/sh\ntrap 'echo stop $JOB >> ROOT/events; exit 3' TERM\necho ready\nwhile :; do sleep 1000 & wait $!; done\n";
+/// A script that says that it runs, and with what.
+const SCRIPT: &str = "#!/bin/sh\necho NAME of WHOSE >> ROOT/events\necho 0\n";
+
+struct Pod {
+    job: Job,
+}
+
+impl Pod {
+    /// Jobs with their processes; all jobs have all scripts.
+    fn new(jobs: &[(&str, &[&str])]) -> Pod {
+        let pod = Pod { job: Job::without_bpm_yml() };
+        pod.write("events", "", 0o666);
+        pod.write("process", PROCESS, 0o755);
+        for (job, processes) in jobs {
+            let processes = processes.iter().map(|process| {
+                format!("- {{name: {process}, executable: ROOT/process, env: {{JOB: {job}/{process}}}}}\n")
+            });
+            let bpm_yml = format!("processes:\n{}", processes.collect::<String>());
+            pod.write(&format!("var/vcap/jobs/{job}/config/bpm.yml"), &bpm_yml, 0o644);
+            for script in ["pre-stop", "drain", "post-stop"] {
+                pod.script(job, script, SCRIPT);
+            }
+        }
+        pod
+    }
+
+    fn write(&self, path: &str, text: &str, mode: u32) {
+        self.job.write(path, &text.replace("ROOT", self.job.path("").to_str().unwrap().trim_end_matches('/')), mode);
+    }
+
+    fn script(&self, job: &str, name: &str, text: &str) {
+        let text = text.replace("NAME", name).replace("WHOSE", job);
+        self.write(&format!("var/vcap/jobs/{job}/bin/{name}"), &text, 0o755);
+    }
+
+    fn start(&self, job: &str, process: &str, args: &[&str]) -> Running {
+        self.job.start_other(job, process, args)
+    }
+
+    fn events(&self) -> Vec<String> {
+        self.job.read("events").lines().map(str::to_owned).collect()
+    }
+
+    /// Until a line is among the events.
+    fn wait_for(&self, event: &str) {
+        eventually(event, || self.events().iter().any(|e| e == event));
+    }
+}
+
+/// Where the events that begin so stand.
+fn places(events: &[String], kind: &str) -> Vec<usize> {
+    events.iter().enumerate().filter(|(_, event)| event.starts_with(kind)).map(|(n, _)| n).collect()
+}
+
+#[test]
+fn a_pod_stops_in_boshs_order() {
+    let pod = Pod::new(&[("a", &["one", "two"]), ("b", &["b"])]);
+    let running = [("a", "one"), ("a", "two"), ("b", "b")].map(|(job, process)| pod.start(job, process, &FOREVER));
+    for process in &running {
+        process.signal(Signal::SIGTERM);
+    }
+    for process in running {
+        assert_eq!(process.wait().1, 3, "the process' own status");
+    }
+    let events = pod.events();
+    let [pre_stops, drains, stops, post_stops] = ["pre-stop", "drain", "stop", "post-stop"].map(|k| places(&events, k));
+    let counts = [&pre_stops, &drains, &stops, &post_stops].map(Vec::len);
+    assert_eq!(counts, [2, 2, 3, 2], "each job's scripts once, each process once: {events:?}");
+    assert!(pre_stops.last() < drains.first() && drains.last() < stops.first(), "{events:?}");
+    let at = |event: &str| events.iter().position(|e| e == event).unwrap();
+    assert!(at("post-stop of a") > at("stop a/one").max(at("stop a/two")), "{events:?}");
+    assert!(at("post-stop of b") > at("stop b/b"), "{events:?}");
+}
+
+#[test]
+fn a_container_that_is_stopped_alone_disturbs_nobody() {
+    let pod = Pod::new(&[("a", &["one", "two"]), ("b", &["b"])]);
+    let one = pod.start("a", "one", &["--stop-window", "50ms"]);
+    let others = [pod.start("a", "two", &FOREVER), pod.start("b", "b", &FOREVER)];
+    one.signal(Signal::SIGTERM);
+    assert_eq!(one.wait().1, 3);
+    assert_eq!(pod.events(), ["stop a/one"]);
+    // It is started again, as the kubelet does, and then the pod stops after all.
+    let one = pod.start("a", "one", &FOREVER);
+    for process in others.iter().chain([&one]) {
+        process.signal(Signal::SIGTERM);
+    }
+    for process in others.into_iter().chain([one]) {
+        assert_eq!(process.wait().1, 3);
+    }
+    let events = pod.events();
+    assert_eq!((places(&events, "drain").len(), places(&events, "post-stop").len()), (2, 2), "{events:?}");
+}
+
+#[test]
+fn a_process_that_is_alone_in_its_pod_waits_for_nobody() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGTERM);
+    assert_eq!(process.wait().1, 3);
+    assert_eq!(pod.events(), ["pre-stop of a", "drain of a", "stop a/a", "post-stop of a"]);
+}
+
+#[test]
+fn who_exited_crashed_or_was_killed_is_not_waited_for() {
+    let pod = Pod::new(&[("a", &["a"]), ("exited", &["x"]), ("crashed", &["x"]), ("killed", &["x"])]);
+    for (job, status) in [("exited", 0), ("crashed", 1)] {
+        pod.write(&format!("{job}-process"), &format!("#!/bin/sh\necho ready\nexit {status}\n"), 0o755);
+        let bpm_yml = format!("processes: [{{name: x, executable: ROOT/{job}-process}}]");
+        pod.write(&format!("var/vcap/jobs/{job}/config/bpm.yml"), &bpm_yml, 0o644);
+        assert_eq!(pod.start(job, "x", &FOREVER).wait().1, status);
+    }
+    pod.start("killed", "x", &FOREVER).kill();
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGTERM);
+    assert_eq!(process.wait().1, 3);
+    assert_eq!(pod.events(), ["pre-stop of a", "drain of a", "stop a/a", "post-stop of a"]);
+}
+
+#[test]
+fn who_is_killed_while_others_wait_for_it_is_waited_for_no_longer() {
+    let pod = Pod::new(&[("a", &["a"]), ("b", &["b"])]);
+    pod.script("b", "drain", "#!/bin/sh\necho draining >> ROOT/events\necho -1\n");
+    let a = pod.start("a", "a", &FOREVER);
+    let b = pod.start("b", "b", &FOREVER);
+    a.signal(Signal::SIGTERM);
+    b.signal(Signal::SIGTERM);
+    pod.wait_for("draining");
+    pod.wait_for("drain of a");
+    assert_eq!(places(&pod.events(), "stop").len(), 0, "b is not drained");
+    b.kill();
+    assert_eq!(a.wait().1, 3);
+}
+
+#[test]
+fn a_drain_script_is_called_as_boshs_agent_does() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    // First static with a number below zero, then dynamic; a status other than 0 does not matter.
+    let script = "#!/bin/sh\n\
+        echo \"$*; state $BOSH_JOB_STATE next ${BOSH_JOB_NEXT_STATE-none}; path $PATH\" >> ROOT/events\n\
+        [ $1 = job_check_status ] && echo 0 || echo -1\nexit 4\n";
+    pod.script("a", "drain", script);
+    pod.script("a", "pre-stop", "#!/bin/sh\nenv | grep BOSH_ | sort >> ROOT/events\necho said\n");
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGTERM);
+    let (_, status, stderr) = process.wait_with_stderr();
+    assert_eq!((status, stderr.as_str()), (3, ""));
+    let rest = "hash_unchanged; state {\"persistent_disk\":0} next none; path /usr/sbin:/usr/bin:/sbin:/bin";
+    assert_eq!(
+        pod.events(),
+        [
+            "BOSH_DEPLOYMENT_NEXT_STATE=keep",
+            "BOSH_INSTANCE_NEXT_STATE=keep",
+            "BOSH_VM_NEXT_STATE=delete",
+            &format!("job_shutdown {rest}"),
+            &format!("job_check_status {rest}"),
+            "stop a/a",
+            "post-stop of a",
+        ]
+    );
+    assert_eq!(pod.job.read("var/vcap/sys/log/a/pre-stop.stdout.log"), "said\n");
+    assert_eq!(pod.job.read("var/vcap/sys/log/a/drain.stdout.log"), "-1\n0\n");
+    assert_eq!(mode(&pod.job.path("var/vcap/sys/log/a/drain.stderr.log")), 0o640);
+}
+
+#[test]
+fn scripts_that_fail_are_reported_and_stop_nothing() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    pod.script("a", "pre-stop", "#!/bin/sh\nexit 5\n");
+    pod.script("a", "drain", "#!/bin/sh\necho soon\n");
+    pod.write("var/vcap/jobs/a/bin/post-stop", "#!/no/such/interpreter\n", 0o755);
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGTERM);
+    let (_, status, stderr) = process.wait_with_stderr();
+    assert_eq!(status, 3);
+    for part in [
+        "pre-stop failed: exit status 5",
+        "drain failed: Script did not return a signed integer",
+        "post-stop failed: cannot execute it: No such file or directory",
+    ] {
+        assert!(stderr.contains(&format!("job \"a\", process \"a\": {part}")), "{part}: {stderr}");
+    }
+    assert!(pod.job.read("var/vcap/sys/log/a/bpm.log").contains("bpm.run-process.drain-failed"));
+    assert_eq!(pod.events(), ["stop a/a"]);
+}
+
+#[test]
+fn a_process_may_end_while_it_is_drained() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    let pid = pod.job.path("var/vcap/sys/run/bpm/a/a.pid").display().to_string();
+    let script = format!("#!/bin/sh\n[ $1 = job_shutdown ] && kill $(cat {pid}) && echo -0 && exit\n");
+    // The script itself waits for the process' end, as scripts do.
+    let script = script.replace(
+        "&& echo -0",
+        &format!("&& while [ -e {pid} ]; do sleep 0.01; done; echo gone >> ROOT/events; echo 0"),
+    );
+    pod.script("a", "drain", &script);
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGTERM);
+    assert_eq!(process.wait().1, 3);
+    assert_eq!(pod.events(), ["pre-stop of a", "stop a/a", "gone", "post-stop of a"]);
+}
+
+#[test]
+fn what_does_not_end_within_the_grace_is_killed() {
+    let pod = Pod::new(&[("a", &["a"]), ("b", &["b"])]);
+    // It ignores what it is asked, and so does a child of its own.
+    let stubborn = "#!/bin/sh\ntrap '' TERM QUIT\necho $$ >> ROOT/stubborn\nsetsid sleep 1000 &\necho $! >> ROOT/stubborn\nwhile :; do wait; done\n";
+    pod.script("a", "drain", stubborn);
+    pod.write(
+        "process",
+        &format!("{}\necho ready\nwhile :; do wait; done\n", stubborn.replace("while :; do wait; done\n", "")),
+        0o755,
+    );
+    pod.write("stubborn", "", 0o666);
+    let args = ["--stop-window", "1h", "--grace", "500ms"];
+    let running = [pod.start("a", "a", &args), pod.start("b", "b", &args)];
+    for process in &running {
+        process.signal(Signal::SIGTERM);
+    }
+    for process in running {
+        assert_eq!(process.wait().1, 137);
+    }
+    for pid in pod.job.read("stubborn").lines() {
+        assert!(!crate::support::exists(pid), "{pid} is still there");
+    }
+}
+
+#[test]
+fn a_grace_that_is_no_time_is_a_usage_error() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    let output = crate::support::output(pod.job.command().env("BOSON_GRACE", "soon"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(crate::support::text(&output.stderr).contains("must be a time such as 45s"), "{output:?}");
+}

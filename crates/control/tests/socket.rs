@@ -1,0 +1,241 @@
+//! Server and clients on real sockets.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use control::{Caller, Reply, Request, Server, State, Status, Unanswered, ask, frame};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Uid;
+
+/// Far more than anything takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+fn status() -> Reply {
+    Reply::Done(Status { state: State::Running, pid: Some(7), pid_namespace: None, exit_code: None, since: 5 })
+}
+
+/// Waits for the next requests.
+fn take(server: &mut Server) -> Vec<(Caller, Request)> {
+    loop {
+        let mut fds = [PollFd::new(server.as_fd(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut fds, PollTimeout::try_from(DEADLINE).unwrap()), Ok(1), "nobody asks");
+        let requests = server.requests();
+        if !requests.is_empty() {
+            return requests;
+        }
+    }
+}
+
+fn asking(path: &Path, request: Request) -> JoinHandle<Result<Reply, Unanswered>> {
+    let path = path.to_owned();
+    thread::spawn(move || ask(&path, request, DEADLINE))
+}
+
+/// Answers the next request and gives it.
+fn answer(server: &mut Server) -> Request {
+    let (caller, request) = take(server)[0];
+    server.reply(caller, &status());
+    request
+}
+
+#[test]
+fn a_request_is_answered_when_it_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("web.sock");
+    let mut server = Server::listen(&path).unwrap();
+    let meta = path.symlink_metadata().unwrap();
+    assert!(meta.file_type().is_socket() && meta.permissions().mode() & 0o777 == 0o600);
+    let stop = asking(&path, Request::Stop { wait: true });
+    let (stopper, request) = take(&mut server)[0];
+    assert_eq!(request, Request::Stop { wait: true });
+    // Others are answered meanwhile.
+    let other = asking(&path, Request::Status);
+    assert_eq!(answer(&mut server), Request::Status);
+    assert_eq!(other.join().unwrap().unwrap(), status());
+    assert!(!stop.is_finished());
+    server.reply(stopper, &Reply::refused("enough"));
+    assert_eq!(stop.join().unwrap().unwrap(), Reply::refused("enough"));
+    drop(server);
+    assert!(!path.exists());
+    assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(Unanswered::Nobody)));
+}
+
+#[test]
+fn a_path_may_be_longer_than_an_address() {
+    let dir = tempfile::tempdir().unwrap();
+    let deep = dir.path().join("d".repeat(200)).join("e".repeat(200));
+    fs::create_dir_all(&deep).unwrap();
+    let path = deep.join(format!("{}.sock", "p".repeat(200)));
+    let mut server = Server::listen(&path).unwrap();
+    let client = asking(&path, Request::Start);
+    assert_eq!(answer(&mut server), Request::Start);
+    assert_eq!(client.join().unwrap().unwrap(), status());
+    let names: Vec<PathBuf> = fs::read_dir(&deep).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(names, [path], "nothing else is left");
+}
+
+#[test]
+fn what_a_killed_predecessor_left_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("web.sock");
+    // Dropping a listener of the standard library leaves its socket, as being killed does.
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(Unanswered::Nobody)));
+    let mut server = Server::listen(&path).unwrap();
+    let client = asking(&path, Request::Status);
+    answer(&mut server);
+    client.join().unwrap().unwrap();
+    // Killed before the socket had its name.
+    let mut successor = Server::listen(&path).unwrap();
+    drop(server);
+    let client = asking(&path, Request::Status);
+    answer(&mut successor);
+    client.join().unwrap().unwrap();
+}
+
+#[test]
+fn who_hangs_or_talks_nonsense_does_not_keep_others_from_asking() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("web.sock");
+    let mut server = Server::listen(&path).unwrap();
+    let mut hanging = Vec::new();
+    for half in 0..100 {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(&[0, 0, 0, 100][..half % 5]).unwrap();
+        hanging.push(stream);
+        assert_eq!(server.requests(), []);
+    }
+    let client = asking(&path, Request::Status);
+    answer(&mut server);
+    assert_eq!(client.join().unwrap().unwrap(), status());
+    for (nonsense, why) in [
+        (vec![0xff; 4], "the request is too long"),
+        (frame::encode(b"{}").unwrap(), "the request is not understood"),
+        (frame::encode(b"\xff").unwrap(), "the request is not understood"),
+        (frame::encode(br#"{"request":"fly"}"#).unwrap(), "the request is not understood"),
+    ] {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(&nonsense).unwrap();
+        let reader = thread::spawn(move || {
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).map(|_| answer)
+        });
+        while !reader.is_finished() {
+            assert_eq!(server.requests(), []);
+            thread::yield_now();
+        }
+        let mut decoder = frame::Decoder::default();
+        decoder.push(&reader.join().unwrap().unwrap());
+        let text = decoder.take().unwrap().unwrap();
+        assert_eq!(serde_json::from_slice::<Reply>(&text).unwrap(), Reply::refused(why));
+    }
+}
+
+#[test]
+fn replies_that_are_waited_for_are_not_given_up_for_newcomers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("web.sock");
+    let mut server = Server::listen(&path).unwrap();
+    let waiting: Vec<_> = (0..32).map(|_| asking(&path, Request::Stop { wait: true })).collect();
+    let mut callers = Vec::new();
+    while callers.len() < 32 {
+        callers.extend(take(&mut server));
+    }
+    let newcomer = asking(&path, Request::Status);
+    while !newcomer.is_finished() {
+        assert_eq!(server.requests(), []);
+        thread::yield_now();
+    }
+    assert_eq!(newcomer.join().unwrap().unwrap(), Reply::refused("too many requests wait for their replies"));
+    for (caller, _) in callers {
+        server.reply(caller, &status());
+    }
+    assert!(waiting.into_iter().all(|client| client.join().unwrap().unwrap() == status()));
+}
+
+#[test]
+fn a_client_that_goes_is_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("web.sock");
+    let mut server = Server::listen(&path).unwrap();
+    let limit = Duration::from_millis(20);
+    for _ in 0..100 {
+        assert!(matches!(ask(&path, Request::Stop { wait: true }, limit), Err(Unanswered::TimedOut)));
+        // As it has gone already, or will have: the reply reaches nobody and hurts nobody.
+        for (caller, _) in server.requests() {
+            server.reply(caller, &status());
+        }
+    }
+    let client = asking(&path, Request::Status);
+    while !client.is_finished() {
+        for (caller, _) in server.requests() {
+            server.reply(caller, &status());
+        }
+        thread::yield_now();
+    }
+    assert_eq!(client.join().unwrap().unwrap(), status());
+}
+
+#[test]
+fn a_server_that_ends_ends_the_waiting() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("web.sock");
+    let mut server = Server::listen(&path).unwrap();
+    let client = asking(&path, Request::Stop { wait: true });
+    take(&mut server);
+    drop(server);
+    assert!(matches!(client.join().unwrap(), Err(Unanswered::Ended)));
+}
+
+const AS_SOMEBODY_ELSE: &str = "CONTROL_TEST_SOCKET";
+
+/// Does something in the process that [`others_are_not_listened_to`] starts, and nothing else.
+#[test]
+fn somebody_else() {
+    let Some(path) = std::env::var_os(AS_SOMEBODY_ELSE) else { return };
+    let said = match ask(Path::new(&path), Request::Status, DEADLINE) {
+        Ok(Reply::Refused { message }) => message,
+        other => format!("{other:?}"),
+    };
+    println!("said: {said}");
+}
+
+#[test]
+fn others_are_not_listened_to() {
+    if !Uid::effective().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = dir.path().join("web.sock");
+    let mut server = Server::listen(&path).unwrap();
+    let program = dir.path().join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut ask_as = |uid: u32| {
+        let mut command = std::process::Command::new(&program);
+        command.args(["--exact", "somebody_else", "--nocapture"]).env(AS_SOMEBODY_ELSE, &path).uid(uid).gid(uid);
+        let client = thread::spawn(move || command.output().unwrap());
+        while !client.is_finished() {
+            for (caller, _) in server.requests() {
+                server.reply(caller, &Reply::refused("heard"));
+            }
+            thread::yield_now();
+        }
+        let output = client.join().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.split("said: ").nth(1).unwrap_or_else(|| panic!("{output:?}")).lines().next().unwrap().to_owned()
+    };
+    assert_eq!(ask_as(0), "heard");
+    assert_eq!(ask_as(1000), "Err(Forbidden)", "the socket is its owner's");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(ask_as(1000).starts_with("user 1000 may not control this process"), "and who asks is looked at");
+}

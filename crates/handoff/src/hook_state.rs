@@ -1,0 +1,67 @@
+//! `/var/vcap/sys/run/boson/<job>/<script>.hook`: how a job's lifecycle script is doing. `post-start` has to have succeeded
+//! for a container to be ready.
+
+use problem::{Place, Problem};
+use serde::{Deserialize, Serialize};
+
+/// The whole document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookState {
+    /// What the script is doing.
+    pub state: State,
+    /// What it exited with, or 128 + the signal that ended it; absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+}
+
+/// What a script is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It will be run as soon as all processes of the instance run.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It ended with 0.
+    Succeeded,
+    /// It ended otherwise or could not be started.
+    Failed,
+}
+
+impl HookState {
+    /// The document's text.
+    pub fn encode(&self) -> String {
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads the document; `path` is named in the problem.
+    pub fn decode(text: &str, path: &str) -> problem::Result<HookState> {
+        Ok(serde_json::from_str(text)
+            .map_err(|e| Problem::internal("not the state of a script").at(Place::file(path)).because(e))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_survives_a_round_trip() {
+        let cases = [
+            (HookState { state: State::Running, exit_code: None, since: 5 }, "{\"state\":\"running\",\"since\":5}\n"),
+            (
+                HookState { state: State::Failed, exit_code: Some(3), since: 6 },
+                "{\"state\":\"failed\",\"exit_code\":3,\"since\":6}\n",
+            ),
+        ];
+        for (state, text) in cases {
+            assert_eq!(state.encode(), text);
+            assert_eq!(HookState::decode(text, "x").unwrap(), state);
+        }
+        assert_eq!(HookState::decode("{}", "x").unwrap_err().exit_code(), 70);
+    }
+}

@@ -1,0 +1,127 @@
+//! One lifecycle script of one job.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use handoff::hook_state::{HookState, State};
+use nix::unistd::{Gid, Uid};
+use problem::Result;
+use supervisor::{Command, Echo, Exit, ResourceLimits, Task, Tee};
+use vcap::Vcap;
+use vcap::atomic::write_file;
+use vcap::log_file::open_log;
+use vcap::own_dir::ensure_dir;
+
+/// What BOSH's agent gives a script as environment.
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+/// BOSH's agent: of a log directory that it has to make itself.
+const LOG_DIR_MODE: u32 = 0o750;
+/// BOSH's agent: of a script's log files.
+const LOG_MODE: u32 = 0o640;
+
+/// A script that a job has, and the record of how it is doing.
+#[derive(Debug)]
+pub struct Script {
+    path: PathBuf,
+    name: &'static str,
+    job: String,
+    log_dir: PathBuf,
+    state_dir: PathBuf,
+    state_file: PathBuf,
+    owner: (Uid, Gid),
+}
+
+impl Script {
+    /// The script of this name, if the job has one. `vcap_group` reads its logs.
+    ///
+    /// BOSH's agent: what counts is that it exists, not that it can be executed.
+    pub fn of_job(vcap: &Vcap, job: &str, name: &'static str, vcap_group: Gid) -> Option<Script> {
+        let path = vcap.job(job).join("bin").join(name);
+        path.exists().then(|| Script {
+            path,
+            name,
+            job: job.to_owned(),
+            log_dir: vcap.log(job),
+            state_dir: vcap.boson_run(job),
+            state_file: vcap.hook_state(job, name),
+            owner: (Uid::from_raw(0), vcap_group),
+        })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// Whose it is.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// The file with what it prints on stderr.
+    pub fn stderr_log(&self) -> PathBuf {
+        self.log("stderr")
+    }
+
+    fn log(&self, stream: &str) -> PathBuf {
+        self.log_dir.join(format!("{}.{stream}.log", self.name))
+    }
+
+    /// What is to be started, with its logs; everything that can fail before the start has been done then.
+    ///
+    /// `prefix` comes before each line that is passed on to the container's own stdout and stderr.
+    pub fn task(&self, prefix: &str) -> Result<Task> {
+        if !self.log_dir.exists() {
+            ensure_dir(&self.log_dir, LOG_DIR_MODE, self.owner)?;
+        }
+        let tee = |stream, echo: Option<Echo>| -> Result<Tee> {
+            let file = open_log(&self.log(stream), LOG_MODE, self.owner)?;
+            Ok(Tee { file: Some(file), echo: echo.map(|echo| echo.with_prefix(prefix)), capture: 0 })
+        };
+        Ok(Task {
+            command: Command {
+                program: self.path.clone().into(),
+                args: Vec::new(),
+                env: vec![("PATH".into(), PATH.into())],
+                dir: None,
+                identity: None,
+                no_new_privileges: false,
+                limits: ResourceLimits::default(),
+            },
+            stdout: tee("stdout", Echo::stdout())?,
+            stderr: tee("stderr", Echo::stderr())?,
+        })
+    }
+
+    /// Records that it is going to be run.
+    pub fn waiting(&self) {
+        self.record(State::Waiting, None);
+    }
+
+    /// Records that it runs.
+    pub fn started(&self) {
+        self.record(State::Running, None);
+    }
+
+    /// Records how it ended.
+    pub fn ended(&self, exit: Exit) {
+        let state = if exit.is_success() { State::Succeeded } else { State::Failed };
+        self.record(state, Some(exit.status()));
+    }
+
+    /// Whether it has succeeded before.
+    pub fn has_succeeded(&self) -> bool {
+        let text = std::fs::read_to_string(&self.state_file).unwrap_or_default();
+        HookState::decode(&text, "").is_ok_and(|told| told.state == State::Succeeded)
+    }
+
+    /// A record that cannot be written must not stop a script that runs.
+    fn record(&self, state: State, exit_code: Option<u8>) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let document = HookState { state, exit_code, since };
+        let made = ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0)));
+        if let Err(problems) = made.and_then(|()| write_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
+            tracing::warn!("{problems}");
+        }
+    }
+}

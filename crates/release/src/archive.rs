@@ -1,0 +1,248 @@
+//! A release as an archive: what `bosh create-release` or `bosh export-release` made of it.
+//!
+//! ```text
+//! release.MF                   names, digests and dependencies
+//! jobs/<job>.tgz               job.MF, monit, templates/
+//! packages/<package>.tgz       what it is compiled from, `packaging` among it
+//! compiled_packages/<package>.tgz
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use problem::{IoContext, Place, Problem, Problems, Result};
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
+use tar::Archive;
+
+use crate::cache::{Cache, flush};
+use crate::job::Job;
+use crate::package::{Content, PACKAGING, Package};
+use crate::release::{Release, is_name};
+use crate::spec::{self, Manifest, Part};
+
+const MANIFEST: &str = "release.MF";
+/// The directories of an archive, which are those of the unpacked release too.
+const JOBS: &str = "jobs";
+const PACKAGES: &str = "packages";
+const COMPILED: &str = "compiled_packages";
+
+impl Release {
+    /// Opens a source directory or an archive, whatever `path` is; archives are unpacked into `cache_dir`, once.
+    pub fn open_any(path: &Path, cache_dir: &Path) -> Result<Self> {
+        if path.is_file() { Release::open_archive(path, cache_dir) } else { Release::open(path) }
+    }
+
+    /// Opens an archive; checks the digests of all that is in it, and reports all problems.
+    pub fn open_archive(file: &Path, cache_dir: &Path) -> Result<Self> {
+        let mut archive = File::open(file).io("read", file)?;
+        let digest = digest_of::<Sha256>(&mut archive).io("read", file)?;
+        let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest)?;
+        if !dir.is_dir() {
+            // Whoever was killed while unpacking has left it.
+            let part = dir.with_extension("part");
+            remove(&part).io("remove", &part)?;
+            if let Err(problems) = unpack_release(archive, &part) {
+                // Best effort: whoever unpacks the same next removes it.
+                let _ = remove(&part);
+                return Err(named(problems, file, &part));
+            }
+            flush(&part).io("flush", &part)?;
+            fs::rename(&part, &dir).io("write", &dir)?;
+        }
+        read_unpacked(&dir).map_err(|problems| named(problems, file, &dir))
+    }
+}
+
+fn remove(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Names the archive in place of the directory that it was unpacked to.
+fn named(mut problems: Problems, archive: &Path, dir: &Path) -> Problems {
+    let dir = format!("{}/", dir.display());
+    let within = |text: &mut String| *text = text.replace(&dir, &format!("{}: ", archive.display()));
+    for problem in problems.iter_mut() {
+        within(&mut problem.message);
+        if let Some(place) = &mut problem.place {
+            within(&mut place.file);
+        }
+    }
+    problems
+}
+
+/// Unpacks the archive and the archives in it; `dir` is made.
+fn unpack_release(archive: File, dir: &Path) -> Result<()> {
+    let outer = dir.join("archives");
+    unpack_outer(archive, &outer)?;
+    let manifest: Manifest = spec::read(&outer.join(MANIFEST))?;
+    let mut problems = Vec::new();
+    for (directory, parts) in
+        [(JOBS, &manifest.jobs), (PACKAGES, &manifest.packages), (COMPILED, &manifest.compiled_packages)]
+    {
+        for part in parts.iter().flatten() {
+            if let Err(found) = unpack_part(part, &outer.join(directory), &dir.join(directory)) {
+                problems.extend(found.into_vec());
+            }
+        }
+    }
+    Problems::check(problems)?;
+    fs::rename(outer.join(MANIFEST), dir.join(MANIFEST)).io("write", &dir.join(MANIFEST))?;
+    fs::remove_dir_all(&outer).io("remove", &outer)
+}
+
+/// Takes the manifest and the archives of jobs and packages out of a release's archive.
+fn unpack_outer(archive: File, to: &Path) -> Result<()> {
+    let unreadable = |e: io::Error| {
+        Problem::input(format!("cannot unpack {}/", to.parent().unwrap_or(to).display())).because(e).hint(
+            "a release is a directory, or an archive made by `bosh create-release --tarball` or `bosh export-release`",
+        )
+    };
+    fs::create_dir_all(to).io("create", to)?;
+    let mut archive = Archive::new(MultiGzDecoder::new(archive));
+    for entry in archive.entries().map_err(unreadable)? {
+        let mut entry = entry.map_err(unreadable)?;
+        let path = entry.path().map_err(unreadable)?;
+        let names: Vec<_> = path.components().filter(|part| *part != Component::CurDir).collect();
+        let path: PathBuf = names.iter().collect();
+        let wanted = match path.parent().and_then(Path::to_str) {
+            Some("") => path == Path::new(MANIFEST),
+            Some(JOBS | PACKAGES | COMPILED) => path.extension().is_some_and(|extension| extension == "tgz"),
+            _ => false,
+        };
+        if wanted && entry.header().entry_type().is_file() {
+            let file = to.join(&path);
+            fs::create_dir_all(file.parent().unwrap_or(to)).io("create", &file)?;
+            let mut file = File::create(&file).io("create", &file)?;
+            io::copy(&mut entry, &mut file).map_err(unreadable)?;
+        }
+    }
+    if !to.join(MANIFEST).is_file() {
+        return Err(unreadable(io::Error::other(format!("there is no {MANIFEST} in it"))).into());
+    }
+    Ok(())
+}
+
+/// Unpacks a job or package into its directory below `to`, if its digest is the manifest's.
+fn unpack_part(part: &Part, from: &Path, to: &Path) -> Result<()> {
+    let name = name_of(part)?;
+    let file = from.join(format!("{name}.tgz"));
+    let expected = spec::text(&part.sha1).unwrap_or_default();
+    let missing = |e| Problem::input(format!("{} is not in the archive", file.display())).because(e);
+    let mut archive = File::open(&file).map_err(missing)?;
+    let (kind, expected) = expected.split_once(':').unwrap_or(("sha1", &expected));
+    let found = match kind {
+        "sha1" => digest_of::<Sha1>(&mut archive),
+        "sha256" => digest_of::<Sha256>(&mut archive),
+        "sha512" => digest_of::<Sha512>(&mut archive),
+        _ => return Err(Problem::input(format!("{}: unknown kind of digest '{kind}'", file.display())).into()),
+    };
+    let found = found.io("read", &file)?;
+    if found != expected {
+        let message = format!("{} is damaged: its digest is not the manifest's", file.display());
+        return Err(Problem::input(message).because(format!("{kind} {found}, expected {expected}")).into());
+    }
+    let dir = to.join(&name);
+    fs::create_dir_all(&dir).io("create", &dir)?;
+    let mut archive = Archive::new(MultiGzDecoder::new(archive));
+    archive.set_preserve_ownerships(false);
+    // Refuses what would lie outside of `dir`, and to write through links that lead there.
+    archive
+        .unpack(&dir)
+        .map_err(|e| Problem::input(format!("cannot unpack {}", file.display())).because(deepest(&e)))?;
+    Ok(())
+}
+
+/// The crate's errors name the directory that is unpacked to; what is wrong is below.
+fn deepest(e: &io::Error) -> String {
+    let mut deepest: &dyn std::error::Error = e;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}
+
+fn name_of(part: &Part) -> Result<String> {
+    let name = spec::text(&part.name).unwrap_or_default();
+    if is_name(&name) {
+        Ok(name)
+    } else {
+        Err(Problem::input(format!("'{}' is no name of a job or package", name.escape_debug()))
+            .at(Place::file(MANIFEST))
+            .into())
+    }
+}
+
+/// The digest of all that there is to read, which is read again from the beginning by whoever is next.
+fn digest_of<D: Digest>(file: &mut File) -> io::Result<String> {
+    let mut digest = D::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => digest.update(&buffer[..read]),
+        }
+    }
+    file.rewind()?;
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn read_unpacked(dir: &Path) -> Result<Release> {
+    let manifest_file = dir.join(MANIFEST);
+    let manifest: Manifest = spec::read(&manifest_file)?;
+    let mut problems = Vec::new();
+    let name = spec::text(&manifest.name).unwrap_or_default();
+    if !is_name(&name) {
+        let place = Place::file(manifest_file.display().to_string());
+        problems.push(Problem::input(format!("'{}' is no release name", name.escape_debug())).at(place));
+    }
+    let (mut jobs, mut packages) = (Vec::new(), Vec::new());
+    let mut keep = |found: Problems| problems.extend(found.into_vec());
+    for part in manifest.jobs.iter().flatten() {
+        let job = name_of(part).and_then(|name| Job::read(&dir.join(JOBS).join(name), "job.MF", dir));
+        jobs.extend(job.map_err(&mut keep));
+    }
+    let (plain, compiled) = (&manifest.packages, &manifest.compiled_packages);
+    for part in plain.iter().flatten() {
+        packages.extend(read_package(part, dir, &manifest_file).map_err(&mut keep));
+    }
+    let known: Vec<String> = compiled.iter().flatten().filter_map(|part| spec::text(&part.name)).collect();
+    for part in compiled.iter().flatten() {
+        packages.extend(read_compiled(part, dir, &manifest_file, &known).map_err(&mut keep));
+    }
+    jobs.sort_by(|a, b| a.name.cmp(&b.name));
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
+    let version = spec::text(&manifest.version);
+    Release { name, version, dir: dir.to_path_buf(), jobs, packages }.checked(problems)
+}
+
+fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package> {
+    let name = name_of(part)?;
+    let dir = release.join(PACKAGES).join(&name);
+    if !dir.join(PACKAGING).is_file() {
+        let expected = dir.join(PACKAGING);
+        return Err(Problem::input(format!("Expected to find '{}' for package '{name}'", expected.display())).into());
+    }
+    Ok(Package { spec: manifest.to_path_buf(), dependencies: dependencies(part)?, content: Content::Packed, name, dir })
+}
+
+/// What a compiled package was compiled with need not be in the archive.
+fn read_compiled(part: &Part, release: &Path, manifest: &Path, known: &[String]) -> Result<Package> {
+    let name = name_of(part)?;
+    let mut dependencies = dependencies(part)?;
+    dependencies.retain(|name| known.contains(name));
+    let content = Content::Compiled(spec::text(&part.sha1).unwrap_or_default());
+    Ok(Package { dir: release.join(COMPILED).join(&name), spec: manifest.to_path_buf(), dependencies, content, name })
+}
+
+fn dependencies(part: &Part) -> Result<Vec<String>> {
+    spec::texts(&part.dependencies).ok_or_else(|| {
+        let name = spec::text(&part.name).unwrap_or_default();
+        Problem::input(format!("Package '{name}' has invalid dependencies")).at(Place::file(MANIFEST)).into()
+    })
+}

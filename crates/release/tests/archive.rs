@@ -1,0 +1,222 @@
+//! Releases as archives.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use problem::{IoContext, Result};
+use release::{CompileStep, Compiler, Progress, Release};
+use sha1::{Digest, Sha1};
+use testkit::files::{names, tree, write};
+
+/// An archive with these files.
+fn tgz(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (path, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        // As bosh writes it, and without the crate's own checks, which a hostile archive has not been through either.
+        let name = path.as_bytes();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name);
+        header.set_cksum();
+        tar.append(&header, *content).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+/// All paths below a directory.
+fn below(dir: &Path) -> Vec<String> {
+    tree(dir).into_keys().map(|path| path.display().to_string()).filter(|path| !path.is_empty()).collect()
+}
+
+fn sha1(content: &[u8]) -> String {
+    Sha1::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A release of a job `web` with package `app`, and `lib`, which is needed while `app` is compiled.
+struct Fixture {
+    dir: tempfile::TempDir,
+    job: Vec<u8>,
+    app: Vec<u8>,
+    lib: Vec<u8>,
+    compiled: bool,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let job = tgz(&[
+            ("./job.MF", b"name: web\ntemplates: {run.erb: bin/run}\npackages: [app]\n"),
+            ("./monit", b""),
+            ("./templates/run.erb", b"<%= name %>"),
+        ]);
+        let app = tgz(&[
+            ("./packaging", b"cat $DEPENDENCY_lib/words app/more > $BOSH_INSTALL_TARGET/out"),
+            ("./app/more", b"more\n"),
+        ]);
+        let lib = tgz(&[("./packaging", b"cp words $BOSH_INSTALL_TARGET"), ("./words", b"words\n")]);
+        Fixture { dir: tempfile::tempdir().unwrap(), job, app, lib, compiled: false }
+    }
+
+    fn compiled() -> Self {
+        let app = tgz(&[("./out", b"compiled\n")]);
+        Fixture { app, compiled: true, ..Fixture::new() }
+    }
+
+    fn manifest(&self) -> String {
+        let (job, app, lib) = (sha1(&self.job), sha1(&self.app), sha1(&self.lib));
+        let part = |name: &str, sha1: &str, rest: &str| format!("- {{name: {name}, sha1: {sha1}{rest}}}\n");
+        let packages = if self.compiled {
+            format!("compiled_packages:\n{}", part("app", &app, ", stemcell: s/1, dependencies: [lib]"))
+        } else {
+            format!("packages:\n{}{}", part("app", &app, ", dependencies: [lib]"), part("lib", &lib, ""))
+        };
+        format!("name: web-release\nversion: 1+dev.1\njobs:\n{}{packages}", part("web", &job, ""))
+    }
+
+    fn with_manifest(&self, manifest: &str) -> PathBuf {
+        let mut files: Vec<(&str, &[u8])> = vec![("./release.MF", manifest.as_bytes()), ("./jobs/web.tgz", &self.job)];
+        if self.compiled {
+            files.push(("./compiled_packages/app.tgz", &self.app));
+        } else {
+            files.extend([("./packages/app.tgz", &self.app[..]), ("./packages/lib.tgz", &self.lib[..])]);
+        }
+        let path = self.dir.path().join("web.tgz");
+        fs::write(&path, tgz(&files)).unwrap();
+        path
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.dir.path().join("cache")
+    }
+
+    fn open(&self) -> Result<Release> {
+        Release::open_any(&self.with_manifest(&self.manifest()), &self.cache())
+    }
+
+    /// The texts of what is wrong with it, and no trace in the cache.
+    fn problems(&self, manifest: &str) -> String {
+        let problems = Release::open_any(&self.with_manifest(manifest), &self.cache()).unwrap_err();
+        assert_eq!(problems.exit_code(), 65, "{problems}");
+        assert_eq!(names(&self.cache().join("releases")), [""; 0]);
+        problems.to_string().replace(&self.dir.path().display().to_string(), "DIR")
+    }
+
+    /// The content of `out` of package `app`, and what was told.
+    fn compile(&self) -> (String, Vec<String>) {
+        let told = RefCell::new(Vec::new());
+        let progress = |progress: Progress| told.borrow_mut().push(format!("{progress:?}"));
+        let compiler = Compiler::new(&self.cache(), &on_host, &progress);
+        let compiled = compiler.compile(&self.open().unwrap(), &["app"]).unwrap();
+        let app = compiled.iter().find(|package| package.name == "app").unwrap();
+        let out = fs::read_to_string(app.dir.join("out")).unwrap();
+        drop(compiler);
+        (out, told.into_inner())
+    }
+}
+
+fn on_host(step: &CompileStep) -> Result<u8> {
+    let status = Command::new("/bin/bash")
+        .arg(step.script)
+        .envs(step.env(step.compile_dir, step.install_dir))
+        .envs(step.dependencies.iter().map(|(name, dir)| (format!("DEPENDENCY_{name}"), dir)))
+        .current_dir(step.compile_dir)
+        .stdin(Stdio::null())
+        .status()
+        .io("run", Path::new("bash"))?;
+    Ok(status.code().unwrap().try_into().unwrap())
+}
+
+#[test]
+fn an_archive_is_read_and_its_jobs_are_those_of_an_image() {
+    let fixture = Fixture::new();
+    let release = fixture.open().unwrap();
+    assert_eq!((release.name.as_str(), release.version.as_deref()), ("web-release", Some("1+dev.1")));
+    assert_eq!(release.job("web").unwrap().packages, ["app"]);
+    assert_eq!(release.package("app").unwrap().dependencies, ["lib"]);
+    let staged = fixture.dir.path().join("staged");
+    release.stage_jobs(&staged).unwrap();
+    assert_eq!(below(&staged), ["web", "web/job.MF", "web/monit", "web/templates", "web/templates/run.erb"]);
+}
+
+#[test]
+fn its_packages_are_compiled_once() {
+    let fixture = Fixture::new();
+    let (out, told) = fixture.compile();
+    assert_eq!(out, "words\nmore\n");
+    assert!(told.len() == 4 && told[0].contains("Started") && told[0].contains("lib"), "{told:?}");
+    let (again, told) = fixture.compile();
+    assert_eq!(again, out);
+    assert!(told.len() == 2 && told.iter().all(|told| told.contains("Cached")), "{told:?}");
+}
+
+#[test]
+fn a_compiled_package_is_taken_as_it_is_without_what_it_was_compiled_with() {
+    let fixture = Fixture::compiled();
+    let (out, told) = fixture.compile();
+    assert_eq!(out, "compiled\n");
+    assert!(told.len() == 1 && told[0].contains("Given"), "{told:?}");
+}
+
+#[test]
+fn what_a_killed_run_left_is_in_nobodys_way() {
+    let fixture = Fixture::new();
+    let release = fixture.open().unwrap();
+    let part = release.dir.with_extension("part");
+    fs::rename(&release.dir, &part).unwrap();
+    write(&part.join("jobs/web/half"), "");
+    let again = fixture.open().unwrap();
+    assert_eq!(again, release);
+    assert!(!part.exists() && !again.dir.join("jobs/web/half").exists());
+}
+
+#[test]
+fn everything_that_is_wrong_in_an_archive_is_told() {
+    let fixture = Fixture::new();
+    let manifest = fixture.manifest().replace(&sha1(&fixture.app), "00").replace("name: lib", "name: gone");
+    let problems = fixture.problems(&manifest);
+    assert!(problems.contains("DIR/web.tgz: archives/packages/app.tgz is damaged"), "{problems}");
+    assert!(problems.contains("DIR/web.tgz: archives/packages/gone.tgz is not in the archive"), "{problems}");
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_is_none() {
+    let fixture = Fixture::new();
+    let problems = fixture.problems(&fixture.manifest().replace("name: lib", "name: ../lib"));
+    assert!(problems.contains("'../lib' is no name of a job or package"), "{problems}");
+}
+
+#[test]
+fn nothing_is_written_outside_of_the_cache() {
+    for path in ["../../../../outside", "/outside", "templates/../../../../../outside"] {
+        let mut fixture = Fixture::new();
+        fixture.lib = tgz(&[("./packaging", b""), (path, b"")]);
+        let opened = fixture.open();
+        let found = below(fixture.dir.path()).into_iter().filter(|name| name.ends_with("outside"));
+        let elsewhere: Vec<String> = found.filter(|name| !name.contains("/packages/lib/")).collect();
+        assert!(elsewhere.is_empty(), "{path}: {elsewhere:?}, {opened:?}");
+        assert!(!Path::new("/outside").exists());
+    }
+}
+
+#[test]
+fn what_is_no_archive_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, cache) = (dir.path().join("web.tgz"), dir.path().join("cache"));
+    for (content, why) in [
+        (b"no archive".to_vec(), "invalid gzip header"),
+        (tgz(&[("./jobs/web.tgz", b"")]), "there is no release.MF in it"),
+        (tgz(&[("./release.MF", b"a: [\n")]), "cannot read the YAML"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let problems = Release::open_any(&file, &cache).unwrap_err();
+        assert_eq!(problems.exit_code(), 65);
+        assert!(problems.to_string().contains(why), "{problems}");
+        assert!(problems.to_string().contains("web.tgz"), "{problems}");
+    }
+}

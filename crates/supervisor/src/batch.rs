@@ -1,0 +1,81 @@
+//! Running programs side by side, as hooks are.
+
+use std::io;
+
+use nix::unistd::Pid;
+
+use crate::exit::Exit;
+use crate::machine::{Batch, Event, Machine as _, Policy, Role, State};
+use crate::run::{End, Host, Task, supervise};
+use crate::source::Status;
+use crate::sys::{Signals, SpawnError};
+
+/// What the caller is told while the programs run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// The program with this number runs with this id.
+    Started(usize, Pid),
+    /// The program with this number ended.
+    Exited(usize, Exit),
+    /// The supervisor was asked to stop.
+    StopRequested,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How each program ended, or why it did not start.
+    pub results: Vec<Result<Exit, SpawnError>>,
+    /// Whether a signal asked for the end.
+    pub stop_requested: bool,
+}
+
+/// Runs all tasks at once until each has ended and nothing that descends from them is left.
+pub fn run(signals: &Signals, tasks: Vec<Task>, policy: Policy, notify: &mut dyn FnMut(Notice)) -> io::Result<Outcome> {
+    let mut machine = Batch::new(tasks.len(), policy);
+    let mut host = Programs {
+        results: (0..tasks.len()).map(|_| None).collect(),
+        tasks: tasks.into_iter().map(Some).collect(),
+        notify,
+    };
+    supervise(signals, &mut machine, &mut host, &mut [])?;
+    // Nothing is known of one that could not even be killed.
+    let results = host.results.into_iter().map(|r| r.unwrap_or(Ok(Exit::Signal(nix::libc::SIGKILL)))).collect();
+    Ok(Outcome { results, stop_requested: machine.stop_requested() })
+}
+
+struct Programs<'a> {
+    tasks: Vec<Option<Task>>,
+    results: Vec<Option<Result<Exit, SpawnError>>>,
+    notify: &'a mut dyn FnMut(Notice),
+}
+
+impl Host for Programs<'_> {
+    fn task(&mut self, role: Role) -> Result<Option<Task>, SpawnError> {
+        let Role::Task(number) = role else { return Ok(None) };
+        Ok(self.tasks.get_mut(number).and_then(Option::take))
+    }
+
+    fn started(&mut self, role: Role, pid: Pid) {
+        if let Role::Task(number) = role {
+            (self.notify)(Notice::Started(number, pid));
+        }
+    }
+
+    fn ended(&mut self, end: End) -> Event {
+        let event = end.event();
+        if let Role::Task(number) = end.role {
+            if let Ok(exit) = end.result {
+                (self.notify)(Notice::Exited(number, exit));
+            }
+            self.results[number] = Some(end.result);
+        }
+        event
+    }
+
+    fn changed(&mut self, status: &Status) {
+        if status.state == State::Stopping {
+            (self.notify)(Notice::StopRequested);
+        }
+    }
+}

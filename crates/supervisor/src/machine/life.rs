@@ -1,0 +1,314 @@
+//! The whole life of one process in a pod.
+//!
+//! ```text
+//!            ┌──────────────── start, restart ────────────────┐
+//!            ▼                                                │
+//!  ──▶ Hook ──▶ Running ──stop, restart──▶ Halting ──▶ Sweep ──▶ Halted
+//!                 │  │                                           │
+//!                 │  └── TERM ──▶ Window ◀──────── TERM ─────────┘
+//!   ends by       │                │  │ all others of the pod were asked, too: the pod stops
+//!   itself        │   it alone     │  └─▶ PreStop ─▶ (all) ─▶ Drain ⇄ Pause ─▶ (all) ─┐
+//!                 │                ▼                                                   │
+//!                 │              Stop ◀────────────────────────────────────────────────┘
+//!                 ▼                ▼
+//!               Sweep ◀─────────── ┘ ──▶ (the job's others) ──▶ PostStop ──▶ Sweep ──▶ Done
+//! ```
+//!
+//! How far the stop of the process itself has come (its signal, QUIT, KILL) is told apart from these stages: a drain
+//! script may stop the process, and the process may end by itself while others are waited for.
+
+mod stages;
+
+use std::time::Duration;
+
+use super::{
+    Action, Event, KILL_ATTEMPTS, KILL_INTERVAL, Machine, Pod, Policy, Progress, Request, Role, State, Target, Timer,
+    signal,
+};
+
+/// What belongs to the life of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// How the process is stopped.
+    pub policy: Policy,
+    /// Whether a hook runs before each start.
+    pub hook: bool,
+    /// Whether post-start waits until [`Event::PodRuns`].
+    pub post_start_waits: bool,
+    /// Whether the job's scripts run when the pod stops, agreed with the other processes of the pod.
+    pub scripts: bool,
+    /// How long the others of the pod have to be asked to end, too, after this or the last of them was.
+    pub window: Duration,
+    /// What everything has to fit into; without it, scripts take their time.
+    pub limits: Option<StopLimits>,
+}
+
+/// The times within which a process has to end, from the signal that asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopLimits {
+    /// After this time the process is stopped, whatever scripts still run.
+    pub scripts: Duration,
+    /// After this time everything that is left is killed.
+    pub total: Duration,
+    /// How long the process has before QUIT, instead of the policy's time.
+    pub stop_timeout: Duration,
+    /// How long it has between QUIT and KILL, instead of the policy's time.
+    pub quit_timeout: Duration,
+}
+
+/// How far the process' own stop has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Main {
+    /// It does not run.
+    None,
+    /// It runs, or its hook does.
+    Running,
+    Asked,
+    Quit,
+    Killed(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Up,
+    Halting { restart: bool },
+    Halted,
+    Window,
+    PreStop,
+    AwaitPreStops,
+    Drain,
+    Pause { again: bool },
+    AwaitDrains,
+    Stop,
+    Sweep { then: Then, kills: u32 },
+    AwaitJob,
+    PostStop,
+    Done,
+}
+
+/// What follows when nothing of the process is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Halt,
+    Start,
+    /// What was asked of the pod.
+    Window,
+    AwaitJob,
+    Done,
+}
+
+/// The state of a life.
+#[derive(Debug, Clone)]
+pub struct Life {
+    plan: Plan,
+    stage: Stage,
+    main: Main,
+    /// Whether what runs is the hook.
+    in_hook: bool,
+    /// How far the others see this one.
+    progress: Progress,
+    stop_requested: bool,
+    /// Whether post-start may be run.
+    pod_runs: bool,
+    /// Whether the pod stops and this process runs its job's scripts.
+    speaker: bool,
+    pod: Pod,
+    out: Vec<Action>,
+}
+
+impl Machine for Life {
+    fn begin(&mut self) -> Vec<Action> {
+        self.start();
+        std::mem::take(&mut self.out)
+    }
+
+    fn on(&mut self, event: Event) -> Vec<Action> {
+        if !self.is_done() {
+            self.handle(event);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn state(&self) -> State {
+        match self.stage {
+            Stage::Up if self.in_hook => State::Starting,
+            Stage::Up => State::Running,
+            Stage::Halting { .. } | Stage::Sweep { then: Then::Halt | Then::Start, .. } => State::Stopping,
+            Stage::Halted => State::Stopped,
+            Stage::Done => State::Ended,
+            _ => State::Ending,
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.stop_requested
+    }
+}
+
+impl Life {
+    /// A process that is to be started.
+    pub fn new(plan: Plan) -> Self {
+        Life {
+            pod_runs: !plan.post_start_waits,
+            plan,
+            stage: Stage::Up,
+            main: Main::None,
+            in_hook: false,
+            progress: Progress::None,
+            stop_requested: false,
+            speaker: false,
+            pod: Pod::default(),
+            out: Vec::new(),
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Signal(signal::TERM | signal::INT) => self.asked(),
+            Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
+            Event::Request(request) => self.requested(request),
+            Event::Started(Role::Main) => self.post_start(),
+            Event::PodRuns if !self.pod_runs => {
+                self.pod_runs = true;
+                self.post_start();
+            }
+            Event::Exited(Role::Hook, exit) if exit.is_success() && self.stage == Stage::Up => self.start_main(),
+            Event::Exited(Role::Hook | Role::Main, _) => self.main_ended(),
+            Event::Exited(role, _) | Event::Absent(role) => self.script_ended(role),
+            Event::Drained(drained) => self.drained(drained),
+            Event::NoChildren => self.nothing_left(),
+            Event::Timeout(timer) => self.timeout(timer),
+            Event::Claimed(claimed) => self.claimed(claimed),
+            Event::Pod(pod) => {
+                let asked = std::mem::replace(&mut self.pod, pod).asked;
+                self.look_at_the_pod();
+                // Whoever asks the pod's processes is at it: the rest may follow.
+                if self.stage == Stage::Window && pod.asked > asked {
+                    self.arm(Timer::Window, self.plan.window);
+                }
+            }
+            Event::PodRuns | Event::Started(_) => {}
+        }
+    }
+
+    /// BOSH: once everything runs.
+    fn post_start(&mut self) {
+        if self.pod_runs && self.stage == Stage::Up && self.main == Main::Running && !self.in_hook {
+            self.out.push(Action::Start(Role::PostStart));
+        }
+    }
+
+    fn start(&mut self) {
+        self.stage = Stage::Up;
+        if self.plan.hook {
+            self.main = Main::Running;
+            self.in_hook = true;
+            self.out.push(Action::Start(Role::Hook));
+        } else {
+            self.start_main();
+        }
+    }
+
+    fn start_main(&mut self) {
+        self.main = Main::Running;
+        self.in_hook = false;
+        self.out.push(Action::Start(Role::Main));
+    }
+
+    fn requested(&mut self, request: Request) {
+        match (request, &mut self.stage) {
+            (Request::Start | Request::Restart, Stage::Halted) => self.start(),
+            (Request::Start | Request::Restart, Stage::Halting { restart }) => *restart = true,
+            (Request::Start | Request::Restart, Stage::Sweep { then: then @ Then::Halt, .. }) => *then = Then::Start,
+            (Request::Restart, Stage::Up) => self.halt(true),
+            (Request::Stop, Stage::Up) => self.halt(false),
+            (Request::Stop, Stage::Halting { restart }) => *restart = false,
+            (Request::Stop, Stage::Sweep { then: then @ Then::Start, .. }) => *then = Then::Halt,
+            // A drain script may stop the process that it drains.
+            (Request::Stop, _) => self.ask_main(),
+            _ => {}
+        }
+    }
+
+    fn halt(&mut self, restart: bool) {
+        self.stage = Stage::Halting { restart };
+        self.ask_main();
+    }
+
+    /// The first step of the process' own stop.
+    fn ask_main(&mut self) {
+        if self.main == Main::Running {
+            self.signal_main(self.plan.policy.stop_signal);
+            self.main = Main::Asked;
+            self.arm(Timer::Main, self.plan.policy.stop_timeout);
+        }
+    }
+
+    fn escalate_main(&mut self) {
+        match self.main {
+            Main::Asked => {
+                self.signal_main(signal::QUIT);
+                self.main = Main::Quit;
+                self.arm(Timer::Main, self.plan.policy.quit_timeout);
+            }
+            Main::Quit => self.kill_main(1),
+            Main::Killed(kills) if kills < KILL_ATTEMPTS => self.kill_main(kills + 1),
+            // Nobody can kill it; it is not waited for any longer.
+            Main::Killed(_) => self.main_ended(),
+            Main::None | Main::Running => {}
+        }
+    }
+
+    /// With all that descends from it; while scripts run, only with its group, in which they are not.
+    fn kill_main(&mut self, kills: u32) {
+        self.main = Main::Killed(kills);
+        match self.stage {
+            Stage::Halting { .. } | Stage::Stop => self.send(Target::Everything, signal::KILL),
+            _ => self.send(Target::Group(self.role()), signal::KILL),
+        }
+        self.arm(Timer::Main, KILL_INTERVAL);
+    }
+
+    fn main_ended(&mut self) {
+        self.main = Main::None;
+        self.in_hook = false;
+        self.out.push(Action::Disarm(Timer::Main));
+        match self.stage {
+            Stage::Up => self.sweep(Then::Done),
+            Stage::Halting { restart: true } => self.sweep(Then::Start),
+            Stage::Halting { restart: false } => self.sweep(Then::Halt),
+            Stage::Stop => self.sweep_after_stop(),
+            // The stop of the pod goes on without it.
+            _ => {}
+        }
+    }
+
+    fn forward(&mut self, signal: i32) {
+        if self.main != Main::None {
+            self.signal_main(signal);
+        }
+    }
+
+    fn signal_main(&mut self, signal: i32) {
+        self.send(Target::Child(self.role()), signal);
+    }
+
+    fn role(&self) -> Role {
+        if self.in_hook { Role::Hook } else { Role::Main }
+    }
+
+    fn send(&mut self, target: Target, signal: i32) {
+        self.out.push(Action::Send(target, signal));
+    }
+
+    fn arm(&mut self, timer: Timer, after: Duration) {
+        self.out.push(Action::Arm(timer, after));
+    }
+}
+
+#[cfg(test)]
+mod tests;
