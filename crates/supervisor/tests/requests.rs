@@ -214,7 +214,7 @@ impl Drop for Supervisor {
 
 /// Takes its time to end, and says when it starts and when it ends.
 const SLOW: &str = "trap 'read x < DIR/gate; echo end $$ >> DIR/log; exit' TERM; echo start $$ >> DIR/log; \
-    while :; do sleep 1000 & wait $!; done";
+    while :; do sleep 10 & wait $!; done";
 
 fn gate(supervisor: &Supervisor) -> std::path::PathBuf {
     let gate = supervisor.dir.path().join("gate");
