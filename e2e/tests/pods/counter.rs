@@ -39,9 +39,8 @@ impl Counter {
         }
     }
 
-    pub(crate) fn is_ready(&self, pod: &str) -> bool {
-        let Ok(text) = self.namespace.try_kubectl(&["get", "pod", pod, "--output", "json"]) else { return false };
-        let pod: Value = serde_json::from_str(&text).unwrap();
+    fn is_ready(&self, pod: &str) -> bool {
+        let Some(pod) = self.try_pod(pod) else { return false };
         let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let ready = conditions.iter().any(|c| c["type"] == "Ready" && c["status"] == "True");
         ready && pod["metadata"].get("deletionTimestamp").is_none()
@@ -49,6 +48,12 @@ impl Counter {
 
     pub(crate) fn pod(&self, pod: &str) -> Value {
         self.namespace.get(&format!("pod/{pod}"))
+    }
+
+    /// The pod, if there is one at the moment.
+    pub(crate) fn try_pod(&self, pod: &str) -> Option<Value> {
+        let text = self.namespace.try_kubectl(&["get", "pod", pod, "--output", "json"]).ok()?;
+        serde_json::from_str(&text).ok()
     }
 
     /// What an instance answers to a line, asked by the release's own image: there is no shell in ours.

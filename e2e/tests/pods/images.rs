@@ -1,7 +1,10 @@
 //! What the images hold.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use e2e::here;
 
 use serde_json::Value;
 
@@ -45,4 +48,49 @@ fn a_release_image_is_its_base_with_jobs_and_packages_and_nothing_of_boson() {
     for path in ["jobs-src/counter/job.MF", "jobs-src/caller/templates/bpm.yml.erb", "packages/counter/bin/counter"] {
         assert!(more.contains(&format!("var/vcap/{path}").as_str()), "{path} is missing: {more:?}");
     }
+}
+
+/// Runs the recipe in a directory of its own, on the release that is there; gives the image's archive.
+fn release_image(directory: &Path, cache: &Path) -> Vec<u8> {
+    let images = told("E2E_IMAGES");
+    let mut build = Command::new(here().join("../images/release/build"));
+    build.args(["--release", "release", "--tag", "boson-e2e/test:latest", "--output", "image.tar"]);
+    build.arg("--base").arg(images.join("e2e/stemcell.tar")).arg("--boson").arg(images.join("images/boson.tar"));
+    build.current_dir(directory).env("IMAGE_STORE", directory.join("store")).env("TMPDIR", cache);
+    build.env("SOURCE_DATE_EPOCH", "1700000000");
+    output(&mut build).unwrap();
+    fs::read(directory.join("image.tar")).unwrap()
+}
+
+fn file_of(archive: &Path, path: &str) -> String {
+    let script = format!("tar -xOf '{}' --wildcards './*.tar' | tar -xOi '{path}'", archive.display());
+    output(Command::new("sh").args(["-c", &script])).unwrap()
+}
+
+#[test]
+fn the_same_release_makes_the_same_image_and_only_what_has_changed_is_compiled_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for place in ["here", "there", "cache"] {
+        fs::create_dir(at(place)).unwrap();
+    }
+    // Nobody compiles it twice and gets the same.
+    let (random, packaging) = ("cat /proc/sys/kernel/random/uuid > $BOSH_INSTALL_TARGET/random\n", "release/packages");
+    let copy = |place: &str| {
+        let release = here().join("releases/counter");
+        output(Command::new("cp").arg("-r").arg(release).arg(at(place).join("release"))).unwrap();
+        let script = at(place).join(packaging).join("counter/packaging");
+        let text = fs::read_to_string(&script).unwrap();
+        fs::write(&script, format!("{text}{random}")).unwrap();
+    };
+    copy("here");
+    copy("there");
+    let first = release_image(&at("here"), &at("cache"));
+    let second = release_image(&at("there"), &at("cache"));
+    assert!(first == second, "the images differ");
+
+    let of_first = file_of(&at("here/image.tar"), "var/vcap/packages/counter/random");
+    fs::write(at("here/release/src/counter/more"), "").unwrap();
+    release_image(&at("here"), &at("cache"));
+    assert_ne!(file_of(&at("here/image.tar"), "var/vcap/packages/counter/random"), of_first);
 }
