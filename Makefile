@@ -34,7 +34,7 @@ demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release,
 test: deps ## Run all tests that need no Kubernetes cluster
 	@.ci/tests
 
-bench: deps ## Measure plan, render-jobs and copy-jobs against plain Ruby and cp (docs/benchmarks.md)
+bench: deps ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
 	@cargo bench --locked -p e2e
 
 lint: deps ## Check format, lints, documentation and dependencies

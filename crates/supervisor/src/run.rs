@@ -97,6 +97,7 @@ pub fn supervise(
     let first = running.machine.begin();
     running.perform(first);
     running.apply_all();
+    sys::forget_code();
     while !running.machine.is_done() {
         if !running.ask(sources) {
             running.wait(signals, sources)?;

@@ -145,3 +145,27 @@ fn c18_bpm_needs_no_program_of_the_image() {
     assert_eq!(bare(&["logs", "web", "-a"]).0, 0);
     assert_eq!(bare(&["stop", "web"]).0, 0);
 }
+
+#[test]
+fn killed_at_any_instant_it_leaves_nothing_that_a_restart_trips_over() {
+    let pod = Pod::new(WAIT);
+    pod.hook("post-start", "echo post-start");
+    for instant in 0..60 {
+        let supervisor = pod.spawn(&[]);
+        // Somewhere between its first instruction and a process that is asked about.
+        std::thread::sleep(std::time::Duration::from_micros(instant * 700));
+        if instant % 3 == 0 {
+            pod.bpm("term", &[]);
+        }
+        supervisor.kill();
+    }
+    let supervisor = pod.start(&[]);
+    eventually("it is ready", || pod.is_ready());
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    drop(supervisor);
+    let left = |dir: &str| -> Vec<String> {
+        let names = fs::read_dir(pod.vcap(dir)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with('.') || name.ends_with(".sock") || name.ends_with(".pid")).collect()
+    };
+    assert_eq!((left("sys/run/bpm/web"), left("sys/run/boson/web")), (vec![], vec![]));
+}

@@ -70,7 +70,7 @@ fn c11_repeated_terms_are_one_and_block_nothing() {
 /// Children of shell wrappers were left running; and got TERM twice where dumb-init was above.
 #[test]
 fn c12_nothing_of_a_process_is_left_and_term_comes_once() {
-    let job = Job::script("\"$HOME/child\" &\ntrap 'echo TERM; exit 0' TERM\nwait\nwait", "");
+    let job = Job::script("trap 'echo TERM; exit 0' TERM\n\"$HOME/child\" &\nwait\nwait", "");
     let child = "#!/bin/sh\ntrap 'echo child TERM; exit' TERM\necho $$\nwhile :; do sleep 1000 & wait $!; done\n";
     job.write("var/vcap/data/web/child", child, 0o755);
     let mut running = job.spawn(&[]);
@@ -136,7 +136,8 @@ fn c17_there_is_one_thread() {
 #[test]
 fn c19_limits_are_set() {
     let fields = "  limits: {open_files: 77, core_file_size: 0, processes: 5}\n";
-    let output = Job::script("ulimit -Sn; ulimit -Hn; ulimit -Sc; ulimit -Hc", fields).run();
+    let job = Job::script("ulimit -Sn; ulimit -Hn; ulimit -Sc; ulimit -Hc", fields);
+    let output = output(job.command().env("BOSON_LOG", "warn"));
     assert_eq!(text(&output.stdout), "77\n77\n0\n0\n");
     // The one that cannot be set here is not dropped silently.
     assert!(text(&output.stderr).contains("limits.processes: "), "{output:?}");

@@ -27,6 +27,8 @@ fn reading_and_writing_text_is_harmless() {
         "<%= defined?(missing) ? 1 : 2 %><%= defined?(Missing::Constant) %>",
         "<%= spec.networks.send(spec.networks.methods(false).first).ip %>",
         "<%= spec.networks.marshal_dump.values.first.dns_record_name %>",
+        "<% fail 'no' if p('x').nil?; abort 'no' unless p('y') %><%= __FILE__ %>:<%= __LINE__ %>",
+        "<% puts 'a'; loop { break }; catch(:x) { throw :x } %>",
         "<% name = p('x'); format = p('y') %><%= name %><%= format %>",
     ] {
         assert_eq!(isolation(template), Isolation::Shared, "{template}");
@@ -57,6 +59,8 @@ fn changing_and_defining_needs_objects_of_its_own() {
         "<% def self.f; 1; end %><%= self.f %>",
         "<%= p('xs').map { |x| x.to_s }\n  # sorted\n  .sort\n  .push('x').join %>",
         "<% p('xs').reduce(:concat) %>",
+        "<% names = Set.new; names.add(p('x')) %>",
+        "<% p('x').force_encoding('BINARY') %>",
         "<% p('xs').inject({}, :merge!) %>",
         "<% def each_x(&block)\n  p('xs').each(&block)\nend %>",
     ] {

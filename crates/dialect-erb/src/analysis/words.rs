@@ -30,8 +30,9 @@ static BEFORE_VALUE: Words = words!(
 /// Methods of the evaluation context and of Kernel that change nothing.
 static FUNCTIONS: Words = words!(
     "
-    block_given? format if_link if_p index lambda link name p proc properties raise raw_properties spec sprintf
-    Integer Float String Array _erbout lookup_property
+    __FILE__ __LINE__ __dir__ __method__ _erbout abort block_given? catch exit fail format if_link if_p index lambda
+    link lookup_property loop name p pp print proc properties puts raise raw_properties spec sprintf throw warn
+    Array Complex Float Hash Integer Rational String
     "
 );
 
@@ -81,8 +82,8 @@ static PURE: Words = words!(
 /// Methods that change their receiver: harmless on an object that the template has made itself.
 static CHANGING: Words = words!(
     "
-    << append clear compare_by_identity concat delete delete_at delete_if fill freeze insert keep_if pop prepend
-    push replace shift store unshift update
+    << add add? append clear compare_by_identity concat delete delete_at delete_if fill force_encoding freeze insert
+    keep_if pop prepend push rehash replace setbyte shift store subtract unshift update
     "
 );
 

@@ -4,9 +4,11 @@
 #![allow(unsafe_code)]
 
 mod children;
+mod memory;
 mod signals;
 mod spawn;
 
 pub use children::{Reaped, adopt_orphans, is_childless, reap, send, send_everything, send_group};
+pub use memory::forget_code;
 pub use signals::Signals;
 pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, attainable, spawn};
