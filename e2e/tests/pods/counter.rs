@@ -67,6 +67,11 @@ impl Counter {
         self.try_ask(pod, address, line).unwrap_or_else(|e| panic!("{pod} asks {address} to {line}: {e}"))
     }
 
+    #[track_caller]
+    pub(crate) fn logs(&self, args: &[&str]) -> String {
+        self.namespace.kubectl(&[&["logs"], args].concat())
+    }
+
     /// What has happened to an instance since its volume was made.
     pub(crate) fn journal(&self, pod: &str) -> Vec<String> {
         self.ask(pod, "127.0.0.1", "journal").lines().map(str::to_owned).collect()

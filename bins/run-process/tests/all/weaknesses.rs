@@ -1,5 +1,6 @@
-//! The twenty-two weaknesses of the supervisor that Cloud Foundry Quarks ran BOSH jobs under, by their numbers, each
-//! beaten with real children. C2, C3, C4, C8 and C15 (stops and starts on request) are in `crates/supervisor/tests/requests.rs`.
+//! The weaknesses of the supervisor that Cloud Foundry Quarks ran BOSH jobs under, by their numbers, each beaten with real
+//! children. Of the twenty-two, C2, C3, C4, C8 and C15 (stops and starts on request) are in
+//! `crates/supervisor/tests/requests.rs`, C5, C6, C7, C14 and C18 (the socket, pid files, `bpm`) in `bins/boson-pod/tests/control`.
 
 use std::fs;
 
