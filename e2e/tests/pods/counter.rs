@@ -14,15 +14,21 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Plans and applies it, with these edits of the BOSH manifest; waits for nothing.
+    /// Plans and applies it, with these edits of the BOSH manifest or the pods' manifest; waits for nothing.
     pub(crate) fn apply(test: &str, edits: &[(&str, &str)]) -> Counter {
         let namespace = Namespace::new(test);
-        let properties = plan(&namespace.name, edits);
+        let mut manifest = fs::read_to_string(here().join("deployments/counter.yml")).unwrap();
+        let mut pods = fs::read_to_string(here().join("pods/counter.yaml")).unwrap();
+        for (from, to) in edits {
+            assert!(manifest.contains(from) || pods.contains(from), "no manifest has {from:?}");
+            (manifest, pods) = (manifest.replace(from, to), pods.replace(from, to));
+        }
+        let properties = plan(&namespace.name, &manifest);
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), properties).unwrap();
         let content = format!("--from-file=properties.yaml={}", file.path().display());
         namespace.kubectl(&["create", "secret", "generic", "counter.ig-resolved-v1", &content]);
-        namespace.apply(&fs::read_to_string(here().join("pods/counter.yaml")).unwrap());
+        namespace.apply(&pods);
         Counter { namespace }
     }
 
@@ -79,14 +85,9 @@ impl Counter {
 }
 
 /// The resolved instance group, by the executable of the image.
-fn plan(namespace: &str, edits: &[(&str, &str)]) -> String {
+fn plan(namespace: &str, manifest: &str) -> String {
     let boson = told("E2E_BOSON");
     let dir = tempfile::tempdir().unwrap();
-    let mut manifest = fs::read_to_string(here().join("deployments/counter.yml")).unwrap();
-    for (from, to) in edits {
-        assert!(manifest.contains(from), "the manifest has no {from:?}");
-        manifest = manifest.replace(from, to);
-    }
     fs::write(dir.path().join("manifest.yml"), manifest).unwrap();
     let boson = |args: &[&str]| output(Command::new(&boson).args(args).current_dir(dir.path())).unwrap();
     let jobs = here().join("releases/counter/jobs");

@@ -10,17 +10,20 @@ use serde_json::Value;
 
 use crate::cluster::{output, told};
 
+/// A document in an image's archive.
+fn document(archive: &Path, path: &str) -> Value {
+    let text = output(Command::new("tar").arg("-xOf").arg(archive).arg(format!("./{path}"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 /// The paths in the layers of an image's archive.
 fn paths(archive: &Path) -> Vec<String> {
-    let tar = |args: &[&str]| output(Command::new("tar").args(args)).unwrap();
-    let archive = archive.to_str().unwrap();
-    let manifest: Value = serde_json::from_str(&tar(&["-xOf", archive, "./manifest.json"])).unwrap();
-    let layers = manifest[0]["Layers"].as_array().unwrap().clone();
+    let manifest = document(archive, "manifest.json");
     let list = |layer: &Value| {
-        let inner = format!("tar -xOf '{archive}' './{}' | tar -t", layer.as_str().unwrap());
+        let inner = format!("tar -xOf '{}' './{}' | tar -t", archive.display(), layer.as_str().unwrap());
         output(Command::new("sh").args(["-c", &inner])).unwrap()
     };
-    layers.iter().map(list).collect::<String>().lines().map(str::to_owned).collect()
+    manifest[0]["Layers"].as_array().unwrap().iter().map(list).collect::<String>().lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -34,6 +37,23 @@ fn the_image_of_boson_holds_executables_and_what_has_to_be_told_about_them() {
     assert!(strange.is_empty(), "{strange:?}");
     for name in ["boson", "boson-pod", "install", "copy-jobs", "plan", "render-jobs", "run-process"] {
         assert!(paths.contains(&format!("bin/{name}")), "{name} is missing: {paths:?}");
+    }
+    for name in ["NOTICES", "LICENSE", "sbom.spdx.json"] {
+        assert!(paths.contains(&format!("usr/share/doc/boson/{name}")), "{name} is missing: {paths:?}");
+    }
+}
+
+#[test]
+fn the_image_of_boson_is_small_says_what_it_is_and_runs_as_vcap() {
+    let archive = told("E2E_IMAGES").join("images/boson.tar");
+    let size = fs::metadata(&archive).unwrap().len();
+    assert!(size <= 40_000_000, "{size} bytes");
+    let manifest = document(&archive, "manifest.json");
+    let config = document(&archive, manifest[0]["Config"].as_str().unwrap())["config"].clone();
+    assert_eq!(config["User"], "1000:1000");
+    for label in ["title", "description", "licenses", "version"] {
+        let label = format!("org.opencontainers.image.{label}");
+        assert!(config["Labels"][&label].as_str().is_some_and(|text| !text.is_empty()), "{label}: {config}");
     }
 }
 

@@ -30,8 +30,8 @@ impl Killer {
     }
 
     /// Begins to look out, on every node, for the first process of each container of the pod that runs one of these
-    /// commands, and kills it, once.
-    fn lie_in_wait(&self, namespace: &Namespace, pod: &str, commands: &[&str]) -> Waiting {
+    /// commands, `new` ones or `any`, and kills it, once.
+    fn lie_in_wait(&self, which: &str, namespace: &Namespace, pod: &str, commands: &[&str]) -> Waiting {
         let script = std::fs::read_to_string(here().join("tests/pods/kill.pl")).unwrap();
         let killers = self.namespace.kubectl(&["get", "pods", "--output", "name"]);
         let waiting = killers.lines().map(|killer| {
@@ -47,7 +47,7 @@ impl Killer {
                 &script,
                 "--",
             ]);
-            command.args([&namespace.name, pod]).args(commands).stdin(Stdio::null()).stdout(Stdio::null());
+            command.args([which, &namespace.name, pod]).args(commands).stdin(Stdio::null()).stdout(Stdio::null());
             command.spawn().unwrap()
         });
         Waiting(waiting.collect())
@@ -105,7 +105,7 @@ fn a_kill_in_every_phase_ends_in_a_working_pod() {
     let mut left: Vec<(&str, &str)> = CONTAINERS.to_vec();
     for _ in 0..ATTEMPTS {
         let commands: Vec<&str> = left.iter().map(|(_, command)| *command).collect();
-        let waiting = killer.lie_in_wait(&counter.namespace, "counter-0", &commands);
+        let waiting = killer.lie_in_wait("new", &counter.namespace, "counter-0", &commands);
         counter.namespace.kubectl(&["delete", "pod", "counter-0"]);
         counter.namespace.wait_until("whoever runs was killed", || {
             let pod = counter.try_pod("counter-0").unwrap_or_default();
@@ -126,4 +126,32 @@ fn a_kill_in_every_phase_ends_in_a_working_pod() {
         println!("not killed yet: {left:?}");
     }
     panic!("too quick to be killed: {left:?}");
+}
+
+#[test]
+fn a_kill_during_a_drain_ends_the_pod_at_once_and_the_next_one_works() {
+    let long = [
+        (
+            "  - name: counter\n    release: counter\n",
+            "  - name: counter\n    release: counter\n    properties: {seconds: {drain: 3600}}\n",
+        ),
+        ("terminationGracePeriodSeconds: 45", "terminationGracePeriodSeconds: 3600"),
+        ("value: 45s", "value: 3600s"),
+    ];
+    let killer = Killer::new("drain-killer");
+    let counter = Counter::up("drained", &long);
+    let before = counter.pod("counter-0")["metadata"]["uid"].clone();
+    counter.namespace.kubectl(&["delete", "pod", "counter-0", "--wait=false"]);
+    counter.namespace.wait_until("it drains", || {
+        counter.try_ask("counter-0", "127.0.0.1", "journal").is_ok_and(|journal| journal.ends_with("drain\n"))
+    });
+    let commands = ["run-process --job counter", "run-process --job caller"];
+    let waiting = killer.lie_in_wait("any", &counter.namespace, "counter-0", &commands);
+    counter.namespace.wait_until("there is another pod", || {
+        counter.try_pod("counter-0").is_some_and(|pod| pod["metadata"]["uid"] != before)
+    });
+    drop(waiting);
+    counter.wait_until_ready();
+    let up = ["pre-start", "started", "post-start"];
+    assert_eq!(counter.journal("counter-0"), [&up[..], &["pre-stop", "drain"], &up].concat());
 }
