@@ -77,6 +77,16 @@ impl PackageFile {
     }
 }
 
+/// BOSH: `bosh vendor-package` leaves a `spec.lock`; what is in the package is in a blobstore.
+fn vendored(dir: &Path, missing: Problem) -> Problem {
+    if !dir.join("spec.lock").is_file() {
+        return missing;
+    }
+    missing
+        .because("it is another release's (spec.lock), and lies in a blobstore")
+        .hint("`bosh create-release --tarball release.tgz` fetches it: give that archive instead of the directory")
+}
+
 fn unreadable(dir: &Path, e: &walkdir::Error) -> Problem {
     Problem::internal(format!("cannot read {}", e.path().unwrap_or(dir).display())).because(e)
 }
@@ -88,7 +98,8 @@ impl Package {
         let directory = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let at = || Place::file(spec_file.display().to_string());
         if !spec_file.is_file() {
-            return Err(Problem::input(format!("Package '{directory}' has no spec")).at(at()).into());
+            let missing = Problem::input(format!("Package '{directory}' has no spec")).at(at());
+            return Err(vendored(dir, missing).into());
         }
         let spec: PackageSpec = spec::read(&spec_file)?;
         let mut problems = Vec::new();
