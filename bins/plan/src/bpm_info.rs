@@ -8,7 +8,11 @@ use handoff::bpm_info::{
 use instance_group::{Resolved, ResolvedJob};
 use problem::{Problem, Result};
 
-use crate::input::{BPM_YML, Input, is_errand, is_watched, template_for};
+use crate::bpm_yml::BPM_YML;
+use crate::input::{Input, job_ref, template_for};
+
+/// Where BOSH looks for an errand's script.
+const BIN_RUN: &str = "bin/run";
 
 /// The BPM info of a group whose `bpm.yml`s are rendered.
 pub(crate) fn info(group: &Resolved, input: &Input) -> Result<BpmInfo> {
@@ -40,28 +44,19 @@ pub(crate) fn info(group: &Resolved, input: &Input) -> Result<BpmInfo> {
     })
 }
 
-/// An errand runs `bin/run`, any other job its `bpm.yml`; else it has hooks only.
+/// A job runs its `bpm.yml`; one without runs `bin/run` in an errand; else it has hooks only.
 fn runs(group: &Resolved, job: &ResolvedJob, input: &Input) -> Result<(Run, Option<Bpm>)> {
     let Some(spec) = input.spec(job) else { return Ok((Run::Hooks, None)) };
-    let bpm = match template_for(spec, BPM_YML) {
-        Some(_) => Some(Bpm { processes: processes(&job.bpm)? }),
-        None => None,
-    };
-    if is_errand(input, job)? {
-        // Colocated with a service, it waits to be asked for. What its `bpm.yml` has, its script may run.
-        return Ok((Run::Errand, bpm));
+    if template_for(spec, BPM_YML).is_some() {
+        return Ok((Run::Bpm, Some(Bpm { processes: processes(&job.bpm)? })));
     }
-    if let Some(found) = &bpm {
-        if found.processes.is_empty() && group.instances > 0 {
-            tracing::warn!(
-                "nothing of job '{}' of instance group '{}' will run: its monit starts no process of its {BPM_YML}",
-                job.name,
-                group.name
-            );
-        }
-        return Ok((Run::Bpm, bpm));
+    if template_for(spec, BIN_RUN).is_some() {
+        // Colocated with a service, an errand waits to be asked for; in both cases this is what it runs.
+        return Ok((Run::Errand, None));
     }
-    if is_watched(input, job)? {
+    let monit = input.jobs_src.monit(&job_ref(job))?;
+    let watched = monit.is_some_and(|m| m.text.split(|b| *b == b'\n').any(|l| l.trim_ascii().starts_with(b"check ")));
+    if watched {
         tracing::warn!(
             "job '{}' of instance group '{}' is started by monit only: it has no {BPM_YML}, so nothing of it will run",
             job.name,

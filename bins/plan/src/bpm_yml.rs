@@ -1,4 +1,4 @@
-//! Rendering `bpm.yml` for every instance, and `monit`, which says what of it runs.
+//! Rendering `bpm.yml` for every instance.
 
 use bpm::{JobConfig, ProcessConfig};
 use deployment::Value;
@@ -8,14 +8,14 @@ use instance_group::{Resolved, ResolvedJob};
 use problem::{Class, Note, Place, Problem, Problems, Result};
 use template::Source;
 
-use crate::input::{BPM_YML, Input, is_errand, job_ref, template_for};
+use crate::input::{Input, job_ref, template_for};
 
-/// The name of a job's `monit` as a source.
-const MONIT: &str = "monit";
+/// Where BPM looks for a job's configuration, below the job's directory.
+pub(crate) const BPM_YML: &str = "config/bpm.yml";
 /// What stands for the pod's address while planning (BOSH: the address of a dynamic network before it is known).
 const STAND_IN_IP: &str = "127.0.0.1";
 
-/// Renders the `bpm.yml` of every job for every instance; fills each job's `bpm` with the processes that monit runs.
+/// Renders the `bpm.yml` of every job for every instance; fills each job's `bpm`.
 ///
 /// # Errors
 /// Templates that fail (of all groups), BPM configuration that is wrong or differs where a pod cannot differ.
@@ -34,24 +34,11 @@ pub(crate) fn render(renderer: &Renderer, input: &Input, groups: &mut [Resolved]
     Problems::check(problems)
 }
 
-/// The `bpm.yml` template of a job, and its `monit` if that has a say in what runs.
+/// The `bpm.yml` template of a job.
 struct BpmTemplate {
     group: usize,
     job: usize,
     source: Source,
-    monit: Option<Source>,
-}
-
-impl BpmTemplate {
-    fn sources(&self) -> impl Iterator<Item = &Source> {
-        std::iter::once(&self.source).chain(&self.monit)
-    }
-
-    /// For how many instances it has to be rendered: one if all are the same.
-    fn instances(&self, job: &ResolvedJob) -> usize {
-        let same = self.sources().all(|source| dialect_erb::analysis::analyse(&source.text).same_for_all_instances);
-        job.instances.len().min(if same { 1 } else { usize::MAX })
-    }
 }
 
 fn find_templates(input: &Input, groups: &[Resolved]) -> Result<Vec<BpmTemplate>> {
@@ -60,15 +47,9 @@ fn find_templates(input: &Input, groups: &[Resolved]) -> Result<Vec<BpmTemplate>
     for (g, group) in groups.iter().enumerate() {
         for (j, job) in group.jobs.iter().enumerate() {
             let Some(name) = input.spec(job).and_then(|s| template_for(s, BPM_YML)) else { continue };
-            let read = || {
-                let source = input.jobs_src.template(&job_ref(job), name)?;
-                // Nothing of an errand runs by itself.
-                let monit = if is_errand(input, job)? { None } else { input.jobs_src.monit(&job_ref(job))? };
-                Ok(BpmTemplate { group: g, job: j, source, monit })
-            };
-            match read() {
-                Ok(template) => templates.push(template),
-                Err(found) => problems.extend(Problems::into_vec(found)),
+            match input.jobs_src.template(&job_ref(job), name) {
+                Ok(source) => templates.push(BpmTemplate { group: g, job: j, source }),
+                Err(found) => problems.extend(found.into_vec()),
             }
         }
     }
@@ -76,17 +57,10 @@ fn find_templates(input: &Input, groups: &[Resolved]) -> Result<Vec<BpmTemplate>
     Ok(templates)
 }
 
-/// A job's `bpm.yml`, and its `monit`, for each of its group's instances, in order.
+/// A job's `bpm.yml` for each of its group's instances, in order.
 struct RenderedBpm {
     template: usize,
-    texts: Vec<Texts>,
-}
-
-/// What was rendered for one instance.
-#[derive(PartialEq)]
-struct Texts {
-    bpm_yml: Vec<u8>,
-    monit: Option<Vec<u8>>,
+    texts: Vec<Vec<u8>>,
 }
 
 fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate]) -> Result<Vec<RenderedBpm>> {
@@ -95,10 +69,9 @@ fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate
     for template in templates {
         let group = &groups[template.group];
         let job = &group.jobs[template.job];
-        for instance in job.instances.iter().take(template.instances(job)) {
-            for source in template.sources() {
-                units.push(Unit { context: contexts.len(), job: &job.name, source });
-            }
+        let same = dialect_erb::analysis::analyse(&template.source.text).same_for_all_instances;
+        for instance in job.instances.iter().take(if same { 1 } else { usize::MAX }) {
+            units.push(Unit { context: contexts.len(), job: &job.name, source: &template.source });
             contexts.push(group.spec(job, instance, Some(STAND_IN_IP)));
         }
     }
@@ -106,23 +79,18 @@ fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate
     let mut rendered = Vec::new();
     let mut entries: Vec<(usize, Entry)> = Vec::new();
     for (t, template) in templates.iter().enumerate() {
-        let job = &groups[template.group].jobs[template.job];
+        let group = &groups[template.group];
+        let job = &group.jobs[template.job];
+        let same = dialect_erb::analysis::analyse(&template.source.text).same_for_all_instances;
         let mut texts = Vec::new();
-        for _ in 0..template.instances(job) {
-            let mut next = |source: &Source| match results.next()? {
-                Ok(text) => Some(text),
+        for _ in job.instances.iter().take(if same { 1 } else { usize::MAX }) {
+            match results.next() {
+                Some(Ok(text)) => texts.push(text),
                 // The first failing instance tells it all (BOSH reports one instance of a group).
-                Err(failure) => {
-                    if entries.last().is_none_or(|(last, _)| *last != t) {
-                        entries.push((t, entry(&job.name, source, source.name == MONIT, &failure)));
-                    }
-                    None
+                Some(Err(failure)) if entries.last().is_none_or(|(last, _)| *last != t) => {
+                    entries.push((t, entry(&job.name, template, &failure)));
                 }
-            };
-            let bpm_yml = next(&template.source);
-            let monit = template.monit.as_ref().map(next);
-            if let (Some(bpm_yml), None | Some(Some(_))) = (bpm_yml, &monit) {
-                texts.push(Texts { bpm_yml, monit: monit.flatten() });
+                _ => {}
             }
         }
         rendered.push(RenderedBpm { template: t, texts });
@@ -139,36 +107,29 @@ fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate
     Ok(rendered)
 }
 
-fn entry(job: &str, source: &Source, is_monit: bool, failure: &dialect_erb::Failure) -> Entry {
-    let place = source.place(failure.line);
+fn entry(job: &str, template: &BpmTemplate, failure: &dialect_erb::Failure) -> Entry {
+    let place = template.source.place(failure.line);
     Entry {
         job: job.to_owned(),
-        text: failure.text(&source.name),
-        is_monit,
+        text: failure.text(&template.source.name),
+        is_monit: false,
         note: Note { place, what: None, hint: None },
     }
 }
 
 /// Reads the rendered texts and gives the first one's processes; what a container cannot vary must not vary.
-fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Texts>) -> Result<Value> {
+fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) -> Result<Value> {
     let job = &group.jobs[template.job];
     let file = &template.source.file;
     let mut parsed: Vec<JobConfig> = Vec::new();
-    let mut last: Option<Texts> = None;
+    let mut last: Option<Vec<u8>> = None;
     for text in texts {
         if last.as_ref() == Some(&text) {
             continue;
         }
-        let mut config = bpm::parse_for_job(
-            &String::from_utf8_lossy(&text.bpm_yml),
-            &format!("{BPM_YML} rendered from {file}"),
-            &job.name,
-        )
-        .map_err(|problems| in_group(problems, group, job, &mask(group, job, template)))?;
-        if let Some(monit) = &text.monit {
-            let running = bpm::supervised(&config, &job.name, Some(&String::from_utf8_lossy(monit)), false);
-            config.processes = running.into_iter().cloned().collect();
-        }
+        let config =
+            bpm::parse_for_job(&String::from_utf8_lossy(&text), &format!("{BPM_YML} rendered from {file}"), &job.name)
+                .map_err(|problems| in_group(problems, group, job, &mask(group, job, template)))?;
         parsed.push(config);
         last = Some(text);
     }
@@ -176,10 +137,8 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Texts>) ->
     let differing: Vec<String> = parsed[1..].iter().flat_map(|other| differences(first, other)).collect();
     if let Some(field) = differing.first() {
         let field = mask(group, job, template).apply(field);
-        let also_monit = template.monit.is_some() && field == PROCESSES;
-        let what = if also_monit { "a bpm.yml and a monit" } else { "a bpm.yml" };
         return Err(Problem::input(format!(
-            "job '{}' of instance group '{}' renders {what} whose {field} differs between instances",
+            "job '{}' of instance group '{}' renders a bpm.yml whose {field} differs between instances",
             job.name, group.name
         ))
         .at(Place::file(file))
@@ -207,9 +166,6 @@ fn in_group(mut problems: Problems, group: &Resolved, job: &ResolvedJob, mask: &
     problems
 }
 
-/// What differs where processes come and go.
-const PROCESSES: &str = "list of processes";
-
 /// Whether two processes agree in a field.
 type Same = fn(&ProcessConfig, &ProcessConfig) -> bool;
 
@@ -217,7 +173,7 @@ type Same = fn(&ProcessConfig, &ProcessConfig) -> bool;
 fn differences(a: &JobConfig, b: &JobConfig) -> Vec<String> {
     let names = |c: &JobConfig| c.processes.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     if names(a) != names(b) {
-        return vec![PROCESSES.into()];
+        return vec!["list of processes".into()];
     }
     let fields: [(&str, Same); 6] = [
         ("capabilities", |a, b| a.capabilities == b.capabilities),

@@ -44,23 +44,6 @@ pub(crate) fn template_for<'a>(spec: &'a JobSpec, destination: &str) -> Option<&
     spec.templates.iter().find(|(_, d)| lands(d)).map(|(source, _)| source.as_str())
 }
 
-/// Where BPM looks for a job's configuration, below the job's directory.
-pub(crate) const BPM_YML: &str = "config/bpm.yml";
-/// Where BOSH looks for an errand's script.
-const BIN_RUN: &str = "bin/run";
-
-/// Whether a job is an errand (BOSH: it has `bin/run`), and has no `bpm.yml` of which monit keeps something running.
-pub(crate) fn is_errand(input: &Input, job: &ResolvedJob) -> Result<bool> {
-    let Some(spec) = input.spec(job) else { return Ok(false) };
-    Ok(template_for(spec, BIN_RUN).is_some() && (template_for(spec, BPM_YML).is_none() || !is_watched(input, job)?))
-}
-
-/// Whether the job's `monit` watches anything, as long as no condition in it says otherwise.
-pub(crate) fn is_watched(input: &Input, job: &ResolvedJob) -> Result<bool> {
-    let monit = input.jobs_src.monit(&job_ref(job))?;
-    Ok(monit.is_some_and(|monit| bpm::watches(&String::from_utf8_lossy(&monit.text))))
-}
-
 /// Reads everything; problems of the manifest and of all job specs are reported together.
 pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
     let document = read_manifest(&request.manifest)?;

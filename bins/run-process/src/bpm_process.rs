@@ -11,7 +11,6 @@ use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimi
 
 use crate::process::Program;
 use crate::records::Records;
-use crate::siblings::supervised;
 use crate::{Context, container, dirs, environment, process};
 
 /// BPM: only the process' user reads what it prints.
@@ -91,7 +90,7 @@ fn config_path(context: &Context) -> String {
     context.vcap.job(&context.job).join("config/bpm.yml").display().to_string()
 }
 
-/// The process as `bpm.yml` describes it, and whether it is the first one there that runs.
+/// The process as `bpm.yml` describes it, and whether it is the first one there.
 fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
     let path = PathBuf::from(config_path(context));
     let text = match std::fs::read_to_string(&path) {
@@ -102,8 +101,7 @@ fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
         other => other.io("read", &path)?,
     };
     let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
-    let running = supervised(&context.vcap, &context.job, &config);
-    let is_first = running.first().is_some_and(|first| first.name == context.process);
+    let is_first = config.processes.first().is_some_and(|first| first.name == context.process);
     Ok((config.process(&context.process)?.clone(), is_first))
 }
 

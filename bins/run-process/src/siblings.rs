@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bpm::{JobConfig, ProcessConfig};
 use handoff::process_state::State;
 use nix::poll::PollFd;
 use supervisor::{Event, Source, Status};
@@ -99,27 +98,16 @@ impl Source for Siblings {
     }
 }
 
-/// Every process that runs in an instance, as its jobs' `bpm.yml` and `monit` say. One that cannot be read runs nothing.
+/// Every process that runs in an instance, as its jobs' `bpm.yml` say. One that cannot be read runs nothing.
 fn processes(vcap: &Vcap) -> BTreeSet<(String, String)> {
     let mut all = BTreeSet::new();
     for job in vcap.rendered_jobs().unwrap_or_default() {
         let path = vcap.job(&job).join("config/bpm.yml");
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
-            Ok(config) => {
-                let names = supervised(vcap, &job, &config).into_iter().map(|process| process.name.clone());
-                all.extend(names.map(|name| (job.clone(), name)));
-            }
+            Ok(config) => all.extend(config.processes.into_iter().map(|process| (job.clone(), process.name))),
             Err(problems) => tracing::debug!(%problems, "another job's processes are not waited for"),
         }
     }
     all
-}
-
-/// What of a job's `bpm.yml` runs in the instance.
-pub(crate) fn supervised<'a>(vcap: &Vcap, job: &str, config: &'a JobConfig) -> Vec<&'a ProcessConfig> {
-    let directory = vcap.job(job);
-    let monit = std::fs::read(directory.join("monit")).ok();
-    let monit = monit.as_ref().map(|text| String::from_utf8_lossy(text));
-    bpm::supervised(config, job, monit.as_deref(), directory.join("bin/run").exists())
 }

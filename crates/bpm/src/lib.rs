@@ -12,13 +12,11 @@ mod additions;
 mod bytes;
 mod config;
 mod decode;
-mod monit;
 mod validate;
 mod yaml;
 
 pub use bytes::{INVALID_BYTE_QUANTITY, to_bytes};
 pub use config::{Hooks, Limits, ProcessConfig, ShutdownSignal, Unsafe, Volume};
-pub use monit::{supervised, watches};
 
 use problem::{Place, Problem, Problems, Result};
 use serde::Serialize;

@@ -125,26 +125,3 @@ fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_
     fs::write(&go, "").unwrap();
     eventually("both are ready", || pod.is_ready() && pod.ready(&side).0 == 0);
 }
-
-#[test]
-fn what_monit_does_not_start_is_not_waited_for() {
-    let pod = Pod::new(WAIT);
-    let program = pod.file("program");
-    fs::write(&program, format!("#!/bin/sh\n{WAIT}\n")).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let program = program.display();
-    pod.config(&format!("processes: [{{name: spare, executable: {program}}}, {{name: web, executable: {program}}}]"));
-    fs::write(pod.vcap("jobs/web/monit"), "check process web\n  start program \"/bpm start web\"\n").unwrap();
-    // An errand beside it, which has processes for its script.
-    for (file, text) in
-        [("config/bpm.yml", "processes: [{name: errand, executable: /x}]"), ("bin/run", ""), ("monit", "")]
-    {
-        let path = pod.vcap("jobs/errand").join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    pod.hook("post-start", "echo started");
-    let mut supervisor = pod.start(&[]);
-    assert_eq!(supervisor.line(), "[post-start] started");
-    eventually("it is ready", || pod.is_ready());
-}
