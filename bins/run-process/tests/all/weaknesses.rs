@@ -74,7 +74,7 @@ fn c12_nothing_of_a_process_is_left_and_term_comes_once() {
     let job = Job::script("trap 'echo TERM; exit 0' TERM\n\"$HOME/child\" &\nwait\nwait", "");
     let child = "#!/bin/sh\ntrap 'echo child TERM; exit' TERM\necho $$\nwhile :; do sleep 10 & wait $!; done\n";
     job.write("var/vcap/data/web/child", child, 0o755);
-    let mut running = job.spawn(&["--quit-timeout-ms", "200000"]);
+    let mut running = job.spawn(&["--quit-timeout-ms", "60000"]);
     let child = running.line();
     running.signal(Signal::SIGTERM);
     // First the process itself, and what it left behind afterwards.
