@@ -38,12 +38,14 @@ macro_rules! verb {
 }
 
 /// In the order in which a pod needs them.
-const VERBS: [Verb; 9] = [
+const VERBS: [Verb; 11] = [
     verb!("install", install, linked: false),
     verb!("copy-jobs", copy_jobs, linked: true),
     verb!("create-dirs", create_dirs, linked: true),
+    verb!("wait-for", wait_for, linked: true),
     verb!("pre-start", pre_start, linked: true),
     verb!("run-process", run_process, linked: true),
+    verb!("tail-logs", tail_logs, linked: true),
     verb!("post-start", post_start, linked: true),
     verb!("ready", ready, linked: true),
     verb!("post-deploy", post_deploy, linked: true),

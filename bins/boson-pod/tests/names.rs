@@ -8,8 +8,18 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Sorted, without the executable's own.
-const NAMES: [&str; 8] =
-    ["bpm", "copy-jobs", "create-dirs", "post-deploy", "post-start", "pre-start", "ready", "run-process"];
+const NAMES: [&str; 10] = [
+    "bpm",
+    "copy-jobs",
+    "create-dirs",
+    "post-deploy",
+    "post-start",
+    "pre-start",
+    "ready",
+    "run-process",
+    "tail-logs",
+    "wait-for",
+];
 
 fn boson_pod(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_boson-pod")).args(args).output().unwrap()
@@ -41,7 +51,7 @@ fn an_installed_name_does_what_it_says() {
         assert_eq!(names, expected, "nothing is left over");
     }
     let file = dir.join("boson-pod").metadata().unwrap();
-    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 9));
+    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 11));
     for name in NAMES {
         assert_eq!(dir.join(name).metadata().unwrap().ino(), file.ino());
         let help = text(&Command::new(dir.join(name)).arg("--help").output().unwrap().stdout);

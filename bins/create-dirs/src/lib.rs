@@ -16,9 +16,9 @@ pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for eve
 #[derive(Debug, Args)]
 #[command(
     long_about = "Makes for every job in /var/vcap/jobs the directories /var/vcap/data/JOB, /var/vcap/sys/log/JOB \
-        and /var/vcap/sys/run/JOB, 0770 root:vcap; besides /var/vcap/data/packages, /var/vcap/data/tmp and \
-        /var/vcap/store. Where nothing is mounted at /var/vcap/sys it is a link to data/sys, as on a BOSH \
-        VM.\n\n\
+        and /var/vcap/sys/run/JOB, 0770 root:vcap; besides /var/vcap/data/packages, /var/vcap/data/tmp, \
+        /var/vcap/store and, for tail-logs, /var/vcap/sys/run/.tail-logs. Where nothing is mounted at /var/vcap/sys \
+        it is a link to data/sys, as on a BOSH VM.\n\n\
         Run again, it sets modes and owners again and removes nothing; without root it leaves owners as \
         they are.",
     after_long_help = "Examples:\n\
@@ -31,6 +31,8 @@ pub struct Options {}
 const OF_A_JOB: u32 = 0o770;
 /// Entered by everybody.
 const SHARED: u32 = 0o755;
+/// One user's.
+const PRIVATE: u32 = 0o700;
 /// As `/tmp`, for vcap only.
 const TEMPORARY: u32 = 0o1770;
 
@@ -56,6 +58,8 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
         }
     }
     ensure(&base.join("data/tmp"), TEMPORARY, of_both);
+    // tail-logs keeps there what it has passed on; it need not be root.
+    ensure(&base.join("sys/run/.tail-logs"), PRIVATE, vcap::owner::vcap_ids(&common.root));
     for job in &jobs {
         for dir in [vcap.data(job), vcap.log(job), vcap.run(job)] {
             ensure(&dir, OF_A_JOB, of_both);

@@ -61,6 +61,7 @@ fn every_job_gets_boshs_directories() {
         "data/sys/log/nats 770",
         "data/sys/log/plain 770",
         "data/sys/run 755",
+        "data/sys/run/.tail-logs 700",
         "data/sys/run/nats 770",
         "data/sys/run/plain 770",
         "data/tmp 1770",

@@ -75,11 +75,11 @@ pub struct Options {
     pub volume: Vec<String>,
     /// How long a stop may take, all of it: scripts, the process, and what is left of it [default: no limit; the process
     /// itself has BPM's times]
-    #[arg(long, env = "BOSON_GRACE", value_name = "TIME", value_parser = grace::duration)]
+    #[arg(long, env = "BOSON_GRACE", value_name = "TIME", value_parser = startup::parse_duration)]
     pub grace: Option<Duration>,
     /// How long the pod's other processes have to be asked to stop, too, before it is taken for certain that this one is
     /// stopped alone
-    #[arg(long, env = "BOSON_STOP_WINDOW", value_name = "TIME", default_value = "3s", value_parser = grace::duration)]
+    #[arg(long, env = "BOSON_STOP_WINDOW", value_name = "TIME", default_value = "3s", value_parser = startup::parse_duration)]
     pub stop_window: Duration,
     /// Fail if the container cannot give all that bpm.yml asks for, instead of saying so and going on
     #[arg(long, env = "BOSON_STRICT")]

@@ -240,6 +240,11 @@ impl Running<'_> {
             (exit, _) => {
                 let exit = exit.unwrap_or(Exit::Signal(SIGTERM));
                 records.ended(exit, asked);
+                if !exit.is_success() && !asked {
+                    // What it printed may hold secrets, so only where to look is told.
+                    let logs = context.log_dir().join(format!("{}.stderr.log", context.process));
+                    startup::termination::tell(format!("{}: {exit}; see {}", context.subject(), logs.display()));
+                }
                 Ok(exit.status())
             }
         }

@@ -2,15 +2,18 @@
 //!
 //! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
 
+mod duration;
 mod name;
 mod secret;
 mod steps;
+pub mod termination;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches, Parser, ValueEnum};
+pub use duration::parse_duration;
 pub use name::plain_name;
 use problem::Result;
 pub use secret::Secret;
@@ -123,19 +126,32 @@ pub fn main_with_args<A: Args>(
     args: impl IntoIterator<Item = OsString>,
     run: impl FnOnce(A, &Common) -> Result<u8>,
 ) -> ExitCode {
-    let matches = command::<A>(name, about).get_matches_from(args);
-    let parsed = WithCommon::<A>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    let matches = command::<A>(name, about).try_get_matches_from(args).unwrap_or_else(|e| misused(&e));
+    let parsed = WithCommon::<A>::from_arg_matches(&matches).unwrap_or_else(|e| misused(&e));
+    termination::start(&parsed.common.root);
     start_logging(&parsed.common);
     finish(run(parsed.verb, &parsed.common))
 }
 
-/// Prints the problems of a run on stderr and gives its exit code.
+/// Ends the program because of its command line, which may just have asked for help.
+fn misused(error: &clap::Error) -> ! {
+    if error.use_stderr() {
+        // The root is as unknown as everything else; where it is not given, it is this.
+        let root = std::env::var_os("BOSON_ROOT").filter(|root| !root.is_empty()).unwrap_or_else(|| "/".into());
+        termination::start(Path::new(&root));
+        termination::tell(error.render());
+    }
+    error.exit()
+}
+
+/// Prints the problems of a run on stderr, tells them in the container's termination message, and gives the exit code.
 #[allow(clippy::print_stderr, reason = "the one place where problems are printed")]
 pub fn finish(result: Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(problems) => {
             eprintln!("{problems}");
+            termination::tell(&problems);
             ExitCode::from(problems.exit_code())
         }
     }

@@ -20,4 +20,4 @@ pub use output::{Echo, Tee};
 pub use privileges::{Capability, Privileges};
 pub use run::{End, Host, Task, supervise};
 pub use source::{Source, Status};
-pub use sys::{Command, Identity, ResourceLimits, Signals, SpawnError};
+pub use sys::{Command, Identity, Outlet, ResourceLimits, Signals, SpawnError};

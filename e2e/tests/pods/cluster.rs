@@ -71,7 +71,8 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // The cluster may be somebody's.
+        // The cluster may be somebody's; nothing that is in the namespace is of use any more.
+        let _ = self.try_kubectl(&["delete", "pods", "--all", "--grace-period=1", "--wait=false"]);
         let _ = try_kubectl(&["delete", "namespace", &self.name, "--wait=false"]);
     }
 }

@@ -14,15 +14,21 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Plans and applies it, with these edits of the BOSH manifest; waits for nothing.
+    /// Plans and applies it, with these edits of the BOSH manifest or the pods' manifest; waits for nothing.
     pub(crate) fn apply(test: &str, edits: &[(&str, &str)]) -> Counter {
         let namespace = Namespace::new(test);
-        let properties = plan(&namespace.name, edits);
+        let mut manifest = fs::read_to_string(here().join("deployments/counter.yml")).unwrap();
+        let mut pods = fs::read_to_string(here().join("pods/counter.yaml")).unwrap();
+        for (from, to) in edits {
+            assert!(manifest.contains(from) || pods.contains(from), "no manifest has {from:?}");
+            (manifest, pods) = (manifest.replace(from, to), pods.replace(from, to));
+        }
+        let properties = plan(&namespace.name, &manifest);
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), properties).unwrap();
         let content = format!("--from-file=properties.yaml={}", file.path().display());
         namespace.kubectl(&["create", "secret", "generic", "counter.ig-resolved-v1", &content]);
-        namespace.apply(&fs::read_to_string(here().join("pods/counter.yaml")).unwrap());
+        namespace.apply(&pods);
         Counter { namespace }
     }
 
@@ -39,9 +45,8 @@ impl Counter {
         }
     }
 
-    pub(crate) fn is_ready(&self, pod: &str) -> bool {
-        let Ok(text) = self.namespace.try_kubectl(&["get", "pod", pod, "--output", "json"]) else { return false };
-        let pod: Value = serde_json::from_str(&text).unwrap();
+    fn is_ready(&self, pod: &str) -> bool {
+        let Some(pod) = self.try_pod(pod) else { return false };
         let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let ready = conditions.iter().any(|c| c["type"] == "Ready" && c["status"] == "True");
         ready && pod["metadata"].get("deletionTimestamp").is_none()
@@ -49,6 +54,12 @@ impl Counter {
 
     pub(crate) fn pod(&self, pod: &str) -> Value {
         self.namespace.get(&format!("pod/{pod}"))
+    }
+
+    /// The pod, if there is one at the moment.
+    pub(crate) fn try_pod(&self, pod: &str) -> Option<Value> {
+        let text = self.namespace.try_kubectl(&["get", "pod", pod, "--output", "json"]).ok()?;
+        serde_json::from_str(&text).ok()
     }
 
     /// What an instance answers to a line, asked by the release's own image: there is no shell in ours.
@@ -62,6 +73,11 @@ impl Counter {
         self.try_ask(pod, address, line).unwrap_or_else(|e| panic!("{pod} asks {address} to {line}: {e}"))
     }
 
+    #[track_caller]
+    pub(crate) fn logs(&self, args: &[&str]) -> String {
+        self.namespace.kubectl(&[&["logs"], args].concat())
+    }
+
     /// What has happened to an instance since its volume was made.
     pub(crate) fn journal(&self, pod: &str) -> Vec<String> {
         self.ask(pod, "127.0.0.1", "journal").lines().map(str::to_owned).collect()
@@ -69,14 +85,9 @@ impl Counter {
 }
 
 /// The resolved instance group, by the executable of the image.
-fn plan(namespace: &str, edits: &[(&str, &str)]) -> String {
+fn plan(namespace: &str, manifest: &str) -> String {
     let boson = told("E2E_BOSON");
     let dir = tempfile::tempdir().unwrap();
-    let mut manifest = fs::read_to_string(here().join("deployments/counter.yml")).unwrap();
-    for (from, to) in edits {
-        assert!(manifest.contains(from), "the manifest has no {from:?}");
-        manifest = manifest.replace(from, to);
-    }
     fs::write(dir.path().join("manifest.yml"), manifest).unwrap();
     let boson = |args: &[&str]| output(Command::new(&boson).args(args).current_dir(dir.path())).unwrap();
     let jobs = here().join("releases/counter/jobs");

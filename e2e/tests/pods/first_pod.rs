@@ -16,7 +16,7 @@ fn instances_come_up_know_who_they_are_and_find_each_other() {
         let address =
             format!("tally-counter-{other}.{}.svc.cluster.local: counter-counter/{other} ", counter.namespace.name);
         counter.namespace.wait_until("the caller is answered", || {
-            counter.namespace.kubectl(&["logs", pod, "--container", "caller-caller"]).contains(&address)
+            counter.logs(&[pod, "--container", "caller-caller"]).contains(&address)
         });
     }
 }
@@ -58,8 +58,22 @@ fn a_pod_that_ends_answers_whoever_waits_and_comes_back_with_what_it_knew() {
                 .kubectl(&["logs", "counter-0", "--container", "counter-counter"])
                 .contains("asked to: slow")
         });
+        // To the last line: the sidecar ends after all others.
+        let logs = scope.spawn(|| counter.logs(&["--follow", "counter-0", "--container", "tail-logs"]));
+        counter.namespace.wait_until("the logs are read", || {
+            counter.logs(&["counter-0", "--container", "tail-logs"]).contains("asked to: slow")
+        });
         counter.namespace.kubectl(&["delete", "pod", "counter-0"]);
         assert_eq!(slow.join().unwrap(), "counter-counter/0 took its time\n");
+        let logs = logs.join().unwrap();
+        for line in [
+            "[counter/pre-start.stdout.log] counter-counter/0 is prepared",
+            "[counter/counter.stdout.log] counter-counter/0 listens on port 8080",
+            "[counter/counter.stdout.log] counter-counter/0 has stopped",
+            "[caller/caller.stdout.log] no more calls",
+        ] {
+            assert_eq!(logs.lines().filter(|l| *l == line).count(), 1, "{line}\n{logs}");
+        }
     });
     counter.wait_until_ready();
     let number = |answer: &str| answer.trim().rsplit(' ').next().unwrap().parse::<u64>().unwrap();

@@ -1,9 +1,10 @@
-# kill.pl NAMESPACE POD COMMAND...: kills, once for each command, the first process of a container of the pod whose command
-# line ends with it, as soon as there is one. Ends when all are done, or after two minutes.
+# kill.pl WHICH NAMESPACE POD COMMAND...: kills, once for each command, the first process of a container of the pod whose
+# command line ends with it, as soon as there is one. WHICH: `any`, or `new`, which is started after this program. Ends when
+# all are done, or after two minutes.
 use strict;
 use warnings;
 
-my ($namespace, $pod, @commands) = @ARGV;
+my ($which, $namespace, $pod, @commands) = @ARGV;
 my $end = time + 120;
 
 sub content {
@@ -19,8 +20,7 @@ sub is_first_of_a_container_of_the_pod {
     && content("$process/root/etc/resolv.conf") =~ /\s\Q$namespace\E\.svc\./;
 }
 
-# What was there before is no business of this test: it begins before the pod does.
-my %old = map { $_ => 1 } glob('/proc/[0-9]*');
+my %old = $which eq 'new' ? map { $_ => 1 } glob('/proc/[0-9]*') : ();
 while (@commands && time < $end) {
   for my $process (grep { !$old{$_} } glob('/proc/[0-9]*')) {
     my $line = join(' ', split(/\0/, content("$process/cmdline")));

@@ -5,10 +5,12 @@
 
 mod children;
 mod memory;
+mod outlet;
 mod signals;
 mod spawn;
 
 pub use children::{Reaped, adopt_orphans, is_childless, reap, send, send_everything, send_group};
 pub use memory::forget_code;
+pub use outlet::Outlet;
 pub use signals::Signals;
 pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, attainable, spawn};

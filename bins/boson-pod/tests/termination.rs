@@ -1,0 +1,117 @@
+//! Why a verb failed, in the container's termination message.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use testkit::files::write;
+
+/// A container's root with an empty termination message.
+struct Container(tempfile::TempDir);
+
+impl Container {
+    fn new() -> Container {
+        let container = Container(tempfile::tempdir().unwrap());
+        write(&container.path("dev/termination-log"), "");
+        container
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-pod"));
+        command.args(args).env("BOSON_ROOT", self.0.path()).output().unwrap()
+    }
+
+    fn message(&self) -> String {
+        fs::read_to_string(self.path("dev/termination-log")).unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A job whose only process is this shell script.
+fn job(script: &str) -> Container {
+    let container = Container::new();
+    let bpm_yml = format!("processes: [{{name: web, executable: /bin/sh, args: [-c, '{script}']}}]");
+    write(&container.path("var/vcap/jobs/web/config/bpm.yml"), bpm_yml);
+    container
+}
+
+#[test]
+fn every_verb_that_fails_says_there_what_it_says_on_stderr() {
+    let cases: [(&[&str], i32); 6] = [
+        (&["copy-jobs", "--release", "x"], 65),
+        (&["create-dirs"], 65),
+        (&["pre-start"], 65),
+        (&["run-process", "--job", "web"], 65),
+        (&["wait-for", "--wait-timeout", "0", "/nonexistent/file"], 70),
+        (&["wait-for", "--wait-timeout", "soon", "/"], 2),
+    ];
+    for (args, code) in cases {
+        let container = Container::new();
+        let output = container.run(args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+        let message = container.message();
+        assert!(message.starts_with("error: "), "{args:?}: {message:?}");
+        assert!(stderr(&output).ends_with(&format!("{}\n", message.trim_end())), "{args:?}: {message:?}");
+    }
+}
+
+#[test]
+fn how_a_process_ended_is_told_but_not_what_it_printed() {
+    for (script, code, how) in
+        [("echo hunter2 >&2; exit 3", 3, "exit status 3"), ("kill -9 $$", 137, "killed by SIGKILL")]
+    {
+        let container = job(script);
+        assert_eq!(container.run(&["run-process", "--job", "web"]).status.code(), Some(code));
+        let logs = container.path("var/vcap/sys/log/web/web.stderr.log");
+        let expected = format!("job \"web\", process \"web\": {how}; see {}", logs.display());
+        assert_eq!(container.message(), expected);
+    }
+    let container = job("");
+    write(&container.path("var/vcap/jobs/web/config/bpm.yml"), "processes: [{name: web, executable: /nonexistent}]");
+    assert_eq!(container.run(&["run-process", "--job", "web"]).status.code(), Some(127));
+    assert!(container.message().contains("cannot execute /nonexistent\n"), "{}", container.message());
+}
+
+#[test]
+fn success_says_nothing_and_no_file_is_made() {
+    let container = job("exit 0");
+    write(&container.path("dev/termination-log"), "as it was");
+    assert!(container.run(&["run-process", "--job", "web"]).status.success());
+    assert!(container.run(&["wait-for", "/"]).status.success());
+    assert!(container.run(&["wait-for", "--help"]).status.success());
+    assert_eq!(container.message(), "as it was");
+    fs::remove_file(container.path("dev/termination-log")).unwrap();
+    assert_eq!(container.run(&["wait-for", "--wait-timeout", "0", "/nonexistent/file"]).status.code(), Some(70));
+    assert!(!container.path("dev/termination-log").exists());
+}
+
+#[test]
+fn it_has_no_more_than_kubernetes_takes() {
+    let container = Container::new();
+    let files: Vec<String> = (0..200).map(|n| format!("/nonexistent/{}/{n}", "\u{20ac}".repeat(50))).collect();
+    let mut args = vec!["wait-for", "--wait-timeout", "0"];
+    args.extend(files.iter().map(String::as_str));
+    assert_eq!(container.run(&args).status.code(), Some(70));
+    let message = container.message();
+    assert!(message.len() <= 4096 && message.len() > 4000 && message.ends_with("\n..."), "{}", message.len());
+    assert!(message.starts_with("error: 200 of 200 targets are not there\n"), "{message}");
+}
+
+#[test]
+fn what_is_no_file_is_left_alone() {
+    let container = Container::new();
+    let other = container.path("other");
+    fs::rename(container.path("dev/termination-log"), &other).unwrap();
+    std::os::unix::fs::symlink(&other, container.path("dev/termination-log")).unwrap();
+    assert_eq!(container.run(&["wait-for", "--wait-timeout", "0", "/nonexistent/file"]).status.code(), Some(70));
+    assert_eq!(fs::read_to_string(&other).unwrap(), "");
+}

@@ -1,0 +1,169 @@
+//! Whether the processes whose logs these are still run: from the states that `run-process` leaves.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use handoff::process_state::{ProcessState, State};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use vcap::Vcap;
+
+/// More than any state or `bpm.yml` has.
+const LARGEST: u64 = 1024 * 1024;
+/// What `run-process` calls an errand.
+const ERRAND: &str = "run";
+
+/// The processes of a pod.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    vcap: Vcap,
+}
+
+impl Processes {
+    pub(crate) fn of(vcap: Vcap) -> Processes {
+        Processes { vcap }
+    }
+
+    /// Whether one of those runs that were ever started here.
+    pub(crate) fn any_runs(&self) -> bool {
+        let states = entries(&self.states()).into_iter().flat_map(|job| entries(&job));
+        states.filter(|path| path.extension().is_some_and(|e| e == "state")).any(|state| !has_ended(&state))
+    }
+
+    /// Whether all that the rendered jobs have, and there are some, have been started and have ended.
+    pub(crate) fn all_ended(&self) -> bool {
+        let mut all = self.expected().into_iter().peekable();
+        all.peek().is_some() && all.all(|(job, process)| has_ended(&self.state(&job, &process)))
+    }
+
+    /// A job runs its `bpm.yml`; an errand without one runs `bin/run`; any other has hooks only.
+    fn expected(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for job in self.vcap.rendered_jobs().unwrap_or_default() {
+            let dir = self.vcap.job(&job);
+            let path = dir.join("config/bpm.yml");
+            match read(&path) {
+                Ok(text) => match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
+                    Ok(config) => all.extend(config.processes.iter().map(|p| (job.clone(), p.name.clone()))),
+                    // Its run-process fails and says so, under the job's own name.
+                    Err(_) => all.push((job.clone(), job.clone())),
+                },
+                Err(_) if dir.join("bin/run").exists() => all.push((job, ERRAND.to_owned())),
+                Err(_) => {}
+            }
+        }
+        all
+    }
+
+    fn states(&self) -> PathBuf {
+        self.vcap.base().join("sys/run/boson")
+    }
+
+    fn state(&self, job: &str, process: &str) -> PathBuf {
+        self.states().join(job).join(format!("{process}.state"))
+    }
+}
+
+/// Whether the state says so, or nobody is there any more who could say otherwise.
+fn has_ended(state: &Path) -> bool {
+    let decoded = read(state).ok().and_then(|text| ProcessState::decode(&text, "").ok());
+    let is_over = decoded.as_ref().is_some_and(|state| matches!(state.state, State::Exited | State::Crashed));
+    is_over || is_released(&state.with_extension("lock"))
+}
+
+/// Whether the lock that `run-process` holds as long as it lives is there and free. Who cannot tell believes the state.
+fn is_released(lock: &Path) -> bool {
+    let mut wanted = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    let Ok(file) = open(lock) else { return false };
+    let asked: Result<_, Errno> = fcntl(&file, FcntlArg::F_OFD_GETLK(&mut wanted));
+    asked.is_ok() && wanted.l_type == libc::F_UNLCK as libc::c_short
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    open(path)?.take(LARGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn entries(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::fcntl::FcntlArg;
+    use testkit::files::write;
+
+    use super::*;
+
+    const RUNS: &str = "{\"state\":\"running\",\"pid\":7,\"since\":5}\n";
+    const ENDED: &str = "{\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";
+    const CRASHED: &str = "{\"state\":\"crashed\",\"exit_code\":127,\"since\":5}\n";
+
+    fn case() -> (tempfile::TempDir, Processes) {
+        let root = tempfile::tempdir().unwrap();
+        let processes = Processes::of(Vcap::under(root.path()));
+        (root, processes)
+    }
+
+    fn path(root: &tempfile::TempDir, path: &str) -> PathBuf {
+        root.path().join("var/vcap").join(path)
+    }
+
+    #[test]
+    fn all_processes_of_all_jobs_have_to_end() {
+        let (root, processes) = case();
+        assert!(!processes.all_ended() && !processes.any_runs());
+        write(
+            &path(&root, "jobs/web/config/bpm.yml"),
+            "processes: [{name: web, executable: a}, {name: w2, executable: b}]",
+        );
+        write(&path(&root, "jobs/smoke/bin/run"), "");
+        write(&path(&root, "jobs/hooks/bin/pre-start"), "");
+        write(&path(&root, "jobs/broken/config/bpm.yml"), "processes: {");
+        for (job, process, state) in
+            [("web", "web", ENDED), ("web", "w2", CRASHED), ("smoke", "run", ENDED), ("broken", "broken", CRASHED)]
+        {
+            assert!(!processes.all_ended(), "{job} {process}");
+            let file = path(&root, &format!("sys/run/boson/{job}/{process}.state"));
+            write(&file, RUNS);
+            assert!(processes.any_runs() && !processes.all_ended());
+            write(&file, state);
+            assert!(!processes.any_runs());
+        }
+        assert!(processes.all_ended());
+    }
+
+    #[test]
+    fn the_state_of_a_killed_supervisor_counts_no_more() {
+        let (root, processes) = case();
+        write(&path(&root, "sys/run/boson/web/web.state"), RUNS);
+        assert!(processes.any_runs());
+        let lock = path(&root, "sys/run/boson/web/web.lock");
+        let held = File::create(&lock).unwrap();
+        let whole = libc::flock {
+            l_type: libc::F_WRLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: 0,
+            l_len: 0,
+            l_pid: 0,
+        };
+        fcntl(&held, FcntlArg::F_OFD_SETLK(&whole)).unwrap();
+        assert!(processes.any_runs());
+        drop(held);
+        assert!(!processes.any_runs());
+    }
+}

@@ -1,0 +1,139 @@
+//! Passes every log file of a pod on to stdout.
+
+mod batch;
+mod ended;
+mod follow;
+mod journal;
+mod line;
+mod log;
+mod logs;
+mod rotate;
+mod tree;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use problem::{Problem, Result};
+use startup::Common;
+use supervisor::Signals;
+use vcap::Vcap;
+
+use crate::ended::Processes;
+use crate::follow::{Outcome, Until};
+use crate::journal::Journal;
+pub use crate::line::Format;
+use crate::log::Style;
+use crate::logs::{Logs, Wishes};
+use crate::rotate::Limits;
+use crate::tree::Tree;
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Passes every log file of a pod on to stdout, and keeps it small";
+
+/// What `tail-logs` is told.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Follows every file below /var/vcap/sys/log whose name ends in .log, in any directory, from its \
+        first byte, and writes each line with the name of its file to stdout. New files, files that are \
+        truncated, renamed, removed or replaced are followed as they come. No link is followed.\n\n\
+        How far it has come is kept in a file, so that it goes on there after it was stopped or killed: no \
+        line is lost, none is repeated. A log that has been passed on and grows too large is cut at its \
+        beginning, which no writer notices.\n\n\
+        TERM ends it when the processes of the pod have ended and everything is passed on; INT, or TERM once \
+        more, when everything is passed on; another one at once.",
+    after_long_help = "Examples:\n\
+        \x20\x20tail-logs\n\
+        \x20\x20tail-logs --logs-format json --logs-exclude '*/*.stdout.log */*.stderr.log'\n\n\
+        Exit codes: 0 ended as asked; 2 usage; 70 stdout was closed, or another process follows the same logs."
+)]
+pub struct Options {
+    /// The directory of logs [default: /var/vcap/sys/log]
+    #[arg(long, env = "LOGS_DIR", value_name = "DIR")]
+    pub logs_dir: Option<PathBuf>,
+    /// How lines are written
+    #[arg(long, env = "LOGS_FORMAT", value_name = "FORMAT", default_value = "text")]
+    pub logs_format: Format,
+    /// Logs that are not passed on, but kept small: patterns such as '*/*.stdout.log', with spaces between them; ** is any
+    /// number of directories
+    #[arg(long, env = "LOGS_EXCLUDE", value_name = "PATTERNS", default_value = "")]
+    pub logs_exclude: String,
+    /// From this size on a log is cut: 500K, 10M, 1G; 0: never
+    #[arg(long, env = "LOGS_ROTATE_SIZE", value_name = "SIZE", default_value = "10M", value_parser = size)]
+    pub logs_rotate_size: u64,
+    /// So many parts that were cut off are kept beside the log, as LOG.1, LOG.2
+    #[arg(long, env = "LOGS_ROTATE_KEEP", value_name = "NUMBER", default_value_t = 1)]
+    pub logs_rotate_keep: u32,
+    /// A line with more bytes is written in parts
+    #[arg(long, env = "LOGS_LONGEST_LINE", value_name = "BYTES", default_value_t = 16_000,
+        value_parser = clap::value_parser!(u32).range(128..=1_048_576))]
+    pub logs_longest_line: u32,
+    /// End when every process of the rendered jobs has ended: for pods whose containers are not restarted
+    #[arg(long, env = "LOGS_UNTIL_ENDED")]
+    pub logs_until_ended: bool,
+    /// Where it is kept how far each log was passed on [default: /var/vcap/sys/run/.tail-logs/positions]
+    #[arg(long, env = "LOGS_POSITIONS", value_name = "FILE")]
+    pub logs_positions: Option<PathBuf>,
+}
+
+/// Runs the verb; gives the exit code.
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    let signals =
+        Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
+    let dir = common.path(options.logs_dir.as_deref(), "/var/vcap/sys/log");
+    let positions = common.path(options.logs_positions.as_deref(), "/var/vcap/sys/run/.tail-logs/positions");
+    let journal = Journal::open(&positions)?;
+    let wishes = Wishes {
+        style: Style { format: options.logs_format, longest_line: options.logs_longest_line as usize },
+        limits: Limits { size: options.logs_rotate_size, keep: options.logs_rotate_keep },
+        exclude: options.logs_exclude.split_ascii_whitespace().map(str::to_owned).collect(),
+        most_open: most_open(),
+    };
+    let mut logs = Logs::new(Tree::new(&dir), journal, wishes);
+    let until = Until { processes: Processes::of(Vcap::under(&common.root)), ended: options.logs_until_ended };
+    match follow::follow(&mut logs, &until, &signals, &std::io::stdout()) {
+        Ok(Outcome::Done) => Ok(0),
+        Ok(Outcome::Closed) => Err(Problem::internal("nobody reads stdout any more").into()),
+        Err(e) => Err(Problem::internal(format!("cannot follow the logs in {}", dir.display())).because(e).into()),
+    }
+}
+
+/// Raises the limit of open files as far as it goes, and leaves some of them to everything else.
+fn most_open() -> usize {
+    const OTHERS: usize = 32;
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return OTHERS };
+    let limit = setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_or(soft, |()| hard);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    // Directories are held open, too.
+    (limit / 2).max(limit.saturating_sub(1000)).saturating_sub(OTHERS).max(4)
+}
+
+/// Reads a number of bytes with its unit.
+fn size(text: &str) -> std::result::Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err("must be a number and its unit: K, M or G, as in 10M".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "must start with a number, as in 10M".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [("0", 0), ("512", 512), ("1K", 1024), ("10M", 10 << 20), ("2G", 2 << 30)] {
+            assert_eq!(size(text), Ok(bytes));
+        }
+        for text in ["", "M", "-1", "1m", "1.5M", "99999999999G"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

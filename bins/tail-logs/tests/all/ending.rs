@@ -1,0 +1,167 @@
+//! When it ends.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use nix::sys::signal::Signal;
+use testkit::files::write;
+
+use crate::support::{Case, Tail, eventually};
+
+const RUNS: &str = "{\"state\":\"running\",\"pid\":7,\"since\":5}\n";
+const ENDED: &str = "{\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";
+const CRASHED: &str = "{\"state\":\"crashed\",\"pid\":7,\"exit_code\":3,\"since\":5}\n";
+
+fn state(case: &Case, process: &str, state: &str) {
+    // Replaced at once, as run-process does.
+    let path = case.path(&format!("var/vcap/sys/run/boson/{process}.state"));
+    write(&path.with_extension("new"), state);
+    fs::rename(path.with_extension("new"), path).unwrap();
+}
+
+#[test]
+fn asked_to_end_it_waits_for_the_processes_and_for_what_they_say_last() {
+    let case = Case::new();
+    state(&case, "web/web", RUNS);
+    state(&case, "db/db", CRASHED);
+    case.append("web/web.stdout.log", "working\n");
+    let tail = case.start(&[]);
+    tail.wait_for("working\n");
+    tail.signal(Signal::SIGTERM);
+    case.append("web/drain.stdout.log", "draining\n");
+    tail.wait_for("[web/drain.stdout.log] draining\n");
+    case.append("web/web.stdout.log", "last words");
+    state(&case, "web/web", ENDED);
+    let (stdout, stderr, status) = tail.end();
+    assert!(stdout.ends_with("[web/web.stdout.log] last words\n"), "{stdout}");
+    assert_eq!((stderr.as_str(), status), ("", 0));
+}
+
+#[test]
+fn where_nothing_runs_it_ends_at_once() {
+    let case = Case::new();
+    case.append("x.log", "line\n");
+    let tail = case.start(&[]);
+    tail.signal(Signal::SIGTERM);
+    assert_eq!(tail.end(), ("[x.log] line\n".to_owned(), String::new(), 0));
+}
+
+#[test]
+fn whoever_asks_twice_does_not_want_to_wait() {
+    let case = Case::new();
+    state(&case, "web/web", RUNS);
+    let tail = case.start(&[]);
+    case.append("x.log", "line\n");
+    tail.wait_for("line");
+    tail.signal(Signal::SIGTERM);
+    case.append("x.log", "after TERM\n");
+    tail.wait_for("after TERM");
+    tail.signal(Signal::SIGTERM);
+    assert_eq!(tail.end().2, 0);
+}
+
+#[test]
+fn it_ends_by_itself_when_all_processes_of_an_errand_have_ended() {
+    let case = Case::new();
+    write(&case.path("var/vcap/jobs/smoke/bin/run"), "");
+    write(&case.path("var/vcap/jobs/web/config/bpm.yml"), "processes: [{name: web, executable: x}]");
+    let tail = case.start(&["--logs-until-ended"]);
+    state(&case, "smoke/run", ENDED);
+    state(&case, "web/web", RUNS);
+    case.append("x.log", "one\n");
+    tail.wait_for("one\n");
+    case.append("x.log", "two\n");
+    state(&case, "web/web", CRASHED);
+    let (stdout, _, status) = tail.end();
+    assert_eq!((stdout.as_str(), status), ("[x.log] one\n[x.log] two\n", 0));
+}
+
+#[test]
+fn a_reader_that_stalls_stops_nothing_and_loses_nothing() {
+    let case = Case::new();
+    let mut command = case.command(&[]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    // Far more than a pipe takes.
+    let lines: Vec<String> = (0..100_000).map(|n| format!("line {n}\n")).collect();
+    case.append("x.log", lines.concat());
+    let mut start = [0; 10];
+    stdout.read_exact(&mut start).unwrap();
+    // It is not read on, but what comes is seen all the same, before it is gone.
+    case.append("short.log", "short lived\n");
+    let held = |case: &Case, pid: u32| {
+        let fds = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|path| path == case.log("short.log")))
+    };
+    eventually("short.log is open", || held(&case, child.id()));
+    fs::remove_file(case.log("short.log")).unwrap();
+    // TERM does not wait for the reader, either, if asked often enough.
+    let rest = std::thread::spawn(move || {
+        let mut rest = Vec::new();
+        stdout.read_to_end(&mut rest).unwrap();
+        rest
+    });
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let text = String::from_utf8([start.as_slice(), &rest.join().unwrap()].concat()).unwrap();
+    let expected: Vec<String> = lines.iter().map(|line| format!("[x.log] {}", line.trim_end())).collect();
+    let found: Vec<&str> = text.lines().filter(|l| l.starts_with("[x.log]")).collect();
+    assert!(found == expected, "{} lines", found.len());
+    assert!(text.contains("[short.log] short lived\n"));
+}
+
+#[test]
+fn what_is_committed_is_sent_by_the_next_run() {
+    let case = Case::new();
+    let lines: Vec<String> = (0..50_000).map(|n| format!("line {n}\n")).collect();
+    case.append("x.log", lines.concat());
+    let mut child = case.command(&[]).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    // It has begun: signals do it no harm any more.
+    let mut first = vec![0; 1000];
+    stdout.read_exact(&mut first).unwrap();
+    // The reader stalls; three times asked, it ends without it.
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    eventually("it ends", || {
+        let _ = nix::sys::signal::kill(pid, Signal::SIGINT);
+        child.try_wait().unwrap().is_some()
+    });
+    stdout.read_to_end(&mut first).unwrap();
+    let second = case.once(&[]);
+    let text = String::from_utf8(first).unwrap() + &second;
+    let expected: String = lines.iter().map(|line| format!("[x.log] {line}")).collect();
+    assert!(!second.is_empty() && text == expected, "{} and {} of {}", text.len(), second.len(), expected.len());
+}
+
+#[test]
+fn when_nobody_reads_any_more_it_says_so() {
+    let case = Case::new();
+    let mut child = case.command(&[]).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(70), "error: nobody reads stdout any more\n"));
+}
+
+#[test]
+fn two_do_not_follow_the_same_logs() {
+    let case = Case::new();
+    case.append("x.log", "line\n");
+    let first = case.start(&[]);
+    first.wait_for("line\n");
+    let (stdout, stderr, status) = case.start(&[]).end();
+    assert_eq!((stdout.as_str(), status), ("", 70));
+    assert!(stderr.contains("followed already") && stderr.contains("--logs-positions"), "{stderr}");
+    let other = case.path("other");
+    let second = case.start(&["--logs-positions", other.to_str().unwrap()]);
+    second.wait_for("line\n");
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_usage_error() {
+    let case = Case::new();
+    for args in [["--logs-rotate-size", "big"], ["--logs-format", "xml"], ["--logs-longest-line", "0"]] {
+        assert_eq!(Tail::of(case.command(&args)).end().2, 2, "{args:?}");
+    }
+}

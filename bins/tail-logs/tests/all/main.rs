@@ -1,0 +1,10 @@
+//! `tail-logs` itself, on real files.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod ending;
+mod exactly_once;
+mod following;
+mod odd;
+mod rotation;
+mod support;

@@ -1,0 +1,169 @@
+//! What jobs can put into the directory of logs, and what machines can lack.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+
+use crate::support::{Case, Tail, append};
+
+#[test]
+fn links_lead_nowhere() {
+    let case = Case::new();
+    let outside = case.path("outside");
+    append(&outside.join("secret.log"), b"secret\n");
+    symlink(outside.join("secret.log"), case.log("file.log")).unwrap();
+    symlink(&outside, case.log("directory")).unwrap();
+    fs::hard_link(outside.join("secret.log"), case.log("twin.log")).unwrap();
+    nix::unistd::mkfifo(&case.log("pipe.log"), Mode::S_IRWXU).unwrap();
+    fs::create_dir(case.log("directory.log")).unwrap();
+    case.append("x.log", "first\n");
+    let tail = case.start(&[]);
+    tail.wait_for("first\n");
+    // Put there while it looks.
+    for n in 0..20 {
+        symlink(outside.join("secret.log"), case.log(&format!("late-{n}.log"))).unwrap();
+        fs::remove_file(case.log("file.log")).unwrap();
+        symlink(outside.join("secret.log"), case.log("file.log")).unwrap();
+    }
+    fs::rename(case.log("x.log"), case.log("y")).unwrap();
+    symlink(outside.join("secret.log"), case.log("x.log")).unwrap();
+    append(&outside.join("secret.log"), b"more\n");
+    case.append("last.log", "last\n");
+    tail.wait_for("last\n");
+    tail.signal(Signal::SIGINT);
+    let (stdout, stderr, _) = tail.end();
+    assert_eq!(stdout, "[x.log] first\n[last.log] last\n");
+    assert!(stderr.contains("twin.log") && stderr.contains("second name"), "{stderr}");
+}
+
+#[test]
+fn the_directory_itself_may_be_a_link_or_come_later() {
+    let case = Case::new();
+    fs::remove_dir_all(case.path("var/vcap/sys/log")).unwrap();
+    let tail = case.start(&[]);
+    append(&case.path("data/x.log"), b"line\n");
+    symlink(case.path("data"), case.path("var/vcap/sys/log")).unwrap();
+    tail.wait_for("[x.log] line\n");
+}
+
+#[test]
+fn a_name_with_a_line_end_is_one_line() {
+    let case = Case::new();
+    case.append("a\n[b] c.log", "line\n");
+    assert_eq!(case.once(&[]), "[a\u{fffd}[b] c.log] line\n");
+}
+
+#[test]
+fn what_comes_and_goes_at_once_harms_nobody() {
+    let case = Case::new();
+    let tail = case.start(&[]);
+    for n in 0..500 {
+        let dir = case.log(&format!("d{n}"));
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("x.log"), "gone\n").unwrap();
+        fs::remove_dir_all(&dir).unwrap();
+    }
+    case.append("last.log", "last\n");
+    tail.wait_for("last\n");
+    tail.signal(Signal::SIGINT);
+    assert_eq!(tail.end().2, 0);
+}
+
+#[test]
+fn what_may_not_be_read_is_told_once_and_read_when_it_may() {
+    if nix::unistd::Uid::effective().is_root() {
+        // Root may read everything.
+        return;
+    }
+    let case = Case::new();
+    case.append("x.log", "line\n");
+    fs::set_permissions(case.log("x.log"), fs::Permissions::from_mode(0o000)).unwrap();
+    let tail = case.start(&[]);
+    case.append("y.log", "other\n");
+    tail.wait_for("other\n");
+    fs::set_permissions(case.log("x.log"), fs::Permissions::from_mode(0o600)).unwrap();
+    tail.wait_for("line\n");
+    tail.signal(Signal::SIGINT);
+    let (_, stderr, _) = tail.end();
+    assert_eq!(stderr.matches("x.log").count(), 1, "{stderr}");
+}
+
+/// `tail-logs` started by a shell that has set a limit.
+fn limited(case: &Case, limit: &str) -> Tail {
+    let plain = case.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(plain.get_program()).args(plain.get_args());
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    Tail::of(command)
+}
+
+#[test]
+fn more_logs_than_may_be_open_are_followed() {
+    let case = Case::new();
+    for n in 0..500 {
+        case.append(&format!("{n}.log"), format!("first of {n}\n"));
+    }
+    let tail = limited(&case, "ulimit -n 100");
+    for n in 0..500 {
+        tail.wait_for(&format!("first of {n}\n"));
+    }
+    for n in 0..500 {
+        case.append(&format!("{n}.log"), format!("second of {n}\n"));
+        if n % 3 == 0 {
+            fs::rename(case.log(&format!("{n}.log")), case.log(&format!("{n}.old"))).unwrap();
+        }
+    }
+    for n in 0..500 {
+        tail.wait_for(&format!("second of {n}\n"));
+    }
+    assert_eq!(tail.text().lines().count(), 1000);
+}
+
+/// A user namespace has limits of its own for what the kernel tells.
+fn with_inotify_limit(case: &Case, limit: &str, value: u32) -> Option<Tail> {
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-Ur", "sh", "-c", script]);
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        command
+    };
+    let set = format!("echo {value} > /proc/sys/user/{limit}");
+    if !unshare(&set).output().is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let plain = case.command(&[]);
+    let mut command = unshare(&format!("{set} && exec \"$0\" \"$@\""));
+    command.arg(plain.get_program()).args(plain.get_args());
+    Some(Tail::of(command))
+}
+
+#[test]
+fn where_the_kernel_tells_of_no_changes_they_are_looked_for() {
+    for (limit, value) in [("max_inotify_instances", 0), ("max_inotify_watches", 1)] {
+        let case = Case::new();
+        case.append("a/x.log", "one\n");
+        let Some(tail) = with_inotify_limit(&case, limit, value) else { return };
+        tail.wait_for("[a/x.log] one\n");
+        case.append("a/x.log", "two\n");
+        tail.wait_for("[a/x.log] two\n");
+        fs::rename(case.log("a/x.log"), case.log("a/x.log.1")).unwrap();
+        append(&case.log("a/x.log.1"), b"three\n");
+        case.append("a/x.log", "four\n");
+        tail.wait_for("[a/x.log] four\n");
+        case.append("b/c/y.log", "five\n");
+        tail.wait_for("[b/c/y.log] five\n");
+        tail.signal(Signal::SIGINT);
+        let (stdout, stderr, status) = tail.end();
+        assert_eq!((stdout.lines().count(), status), (5, 0), "{stdout}");
+        assert!(stderr.contains("the kernel tells of no changes"), "{stderr}");
+    }
+}

@@ -1,0 +1,176 @@
+//! A directory of logs, and `tail-logs` on it.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Far more than anything takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+pub(crate) struct Case {
+    pub(crate) root: tempfile::TempDir,
+}
+
+impl Case {
+    pub(crate) fn new() -> Case {
+        let case = Case { root: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(case.log("")).unwrap();
+        case
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    pub(crate) fn log(&self, path: &str) -> PathBuf {
+        self.path("var/vcap/sys/log").join(path)
+    }
+
+    pub(crate) fn append(&self, path: &str, text: impl AsRef<[u8]>) {
+        append(&self.log(path), text.as_ref());
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tail-logs"));
+        command.arg("--root").arg(self.root.path()).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts it, and waits until signals do no harm to it.
+    pub(crate) fn start(&self, args: &[&str]) -> Tail {
+        let tail = Tail::of(self.command(args));
+        tail.wait_for_signals();
+        tail
+    }
+
+    /// Runs until everything that is there is passed on; gives stdout.
+    pub(crate) fn once(&self, args: &[&str]) -> String {
+        let tail = self.start(args);
+        // Asked at once: what is there is passed on all the same.
+        tail.signal(Signal::SIGINT);
+        tail.end().0
+    }
+}
+
+pub(crate) fn append(path: &Path, text: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    File::options().append(true).create(true).open(path).unwrap().write_all(text).unwrap();
+}
+
+/// A `tail-logs` that runs; killed when the test is over.
+pub(crate) struct Tail {
+    child: Child,
+    read: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+    errors: Option<JoinHandle<String>>,
+}
+
+impl Tail {
+    pub(crate) fn of(mut command: Command) -> Tail {
+        let mut child = command.spawn().unwrap();
+        let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&read);
+        let reader = thread::spawn(move || {
+            let mut buffer = vec![0; 65536];
+            while let Ok(n @ 1..) = stdout.read(&mut buffer) {
+                into.lock().unwrap().extend_from_slice(&buffer[..n]);
+            }
+        });
+        let errors = thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        Tail { child, read, reader: Some(reader), errors: Some(errors) }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
+    }
+
+    /// Waits until signals are taken; or until it has ended.
+    fn wait_for_signals(&self) {
+        let path = format!("/proc/{}/status", self.child.id());
+        eventually("signals are taken", || {
+            let status = fs::read_to_string(&path).unwrap_or_default();
+            let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+            blocked.is_none_or(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+                || status.contains("(zombie)")
+        });
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.read.lock().unwrap().clone()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+
+    /// Waits until this has been passed on.
+    pub(crate) fn wait_for(&self, text: &str) {
+        let start = Instant::now();
+        while !self.contains(text) {
+            assert!(start.elapsed() < DEADLINE, "never: {text:?} in what ends with {:?}", self.last(1000));
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn contains(&self, text: &str) -> bool {
+        let bytes = self.read.lock().unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    }
+
+    fn last(&self, length: usize) -> String {
+        let bytes = self.bytes();
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(length)..]).into_owned()
+    }
+
+    /// Waits for its end; gives what it printed on stdout and stderr, and its status: 128 + n if a signal killed it.
+    pub(crate) fn end(mut self) -> (String, String, i32) {
+        let child = &mut self.child;
+        let mut status = None;
+        eventually("tail-logs ends", || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        self.reader.take().unwrap().join().unwrap();
+        let errors = self.errors.take().unwrap().join().unwrap();
+        let status = status.unwrap();
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        (self.text(), errors, status.code().unwrap_or_else(|| 128 + signal.unwrap()))
+    }
+
+    /// Kills it; gives everything that it has printed.
+    pub(crate) fn kill(self) -> Vec<u8> {
+        self.signal(Signal::SIGKILL);
+        let read = Arc::clone(&self.read);
+        let _ = self.end();
+        read.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for `condition`.
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < DEADLINE, "never: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}

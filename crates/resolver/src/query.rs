@@ -1,0 +1,190 @@
+//! One question, put to each server until one answers.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+use simple_dns::rdata::RData;
+use simple_dns::{CLASS, Name, Packet, PacketFlag, Question, RCODE, TYPE};
+
+use crate::Failure;
+
+/// The kind of addresses that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    V4,
+    V6,
+}
+
+/// A server's answer.
+enum Answer {
+    Addresses(Vec<IpAddr>),
+    NoSuchName,
+    Other(RCODE),
+    /// It does not fit into a datagram.
+    Truncated,
+}
+
+/// Asks the servers in turn, as often as `config` says, until one knows.
+pub(crate) fn ask(
+    name: &str,
+    kind: Kind,
+    servers: &[SocketAddr],
+    config: &resolv_conf::Config,
+    deadline: Instant,
+) -> Result<Vec<IpAddr>, Failure> {
+    let question = Query::new(name, kind)?;
+    let mut failure = None;
+    for _ in 0..config.attempts.max(1) {
+        for &server in servers {
+            let each = Duration::from_secs(u64::from(config.timeout.clamp(1, 30)));
+            let until = deadline.min(Instant::now() + each);
+            let answer = if config.use_vc { question.by_tcp(server, until) } else { question.by_udp(server, until) };
+            failure = Some(match answer {
+                Ok(Answer::Addresses(found)) if found.is_empty() => {
+                    return Err(Failure::NoAddress { name: name.to_owned() });
+                }
+                Ok(Answer::Addresses(found)) => return Ok(found),
+                Ok(Answer::NoSuchName) => return Err(Failure::NoSuchName { name: name.to_owned() }),
+                Ok(Answer::Other(code)) => Failure::Refused { server, answer: word(code) },
+                Ok(Answer::Truncated) => Failure::Refused { server, answer: "an answer cut off".to_owned() },
+                Err(error) => Failure::NoAnswer { server, error },
+            });
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+    }
+    Err(failure.unwrap_or_else(|| Failure::NotAName { name: name.to_owned() }))
+}
+
+/// What dig(1) calls it.
+fn word(code: RCODE) -> String {
+    match code {
+        RCODE::ServerFailure => "SERVFAIL".to_owned(),
+        RCODE::Refused => "REFUSED".to_owned(),
+        RCODE::FormatError => "FORMERR".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+struct Query<'a> {
+    id: u16,
+    question: Question<'a>,
+    kind: Kind,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Query<'a> {
+    fn new(name: &'a str, kind: Kind) -> Result<Query<'a>, Failure> {
+        let not_a_name = || Failure::NotAName { name: name.to_owned() };
+        if name.is_empty() || name.contains("..") || name.starts_with('.') {
+            return Err(not_a_name());
+        }
+        let parsed = Name::new(name).map_err(|_| not_a_name())?;
+        let record = if kind == Kind::V4 { TYPE::A } else { TYPE::AAAA };
+        let question = Question::new(parsed, record.into(), CLASS::IN.into(), false);
+        let id = random();
+        let mut packet = Packet::new_query(id);
+        packet.set_flags(PacketFlag::RECURSION_DESIRED);
+        packet.questions.push(question.clone());
+        let bytes = packet.build_bytes_vec().map_err(|_| not_a_name())?;
+        Ok(Query { id, question, kind, bytes })
+    }
+
+    fn by_udp(&self, server: SocketAddr, until: Instant) -> io::Result<Answer> {
+        let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0))?;
+        // Connected: the kernel drops what others send, and tells when nobody listens.
+        socket.connect(server)?;
+        socket.send(&self.bytes)?;
+        let mut buffer = [0; 4096];
+        loop {
+            socket.set_read_timeout(Some(left(until)?))?;
+            let n = socket.recv(&mut buffer)?;
+            match self.understand(&buffer[..n]) {
+                Some(Answer::Truncated) => return self.by_tcp(server, until),
+                Some(answer) => return Ok(answer),
+                // Not for this question: a late answer, or a forged one.
+                None => {}
+            }
+        }
+    }
+
+    fn by_tcp(&self, server: SocketAddr, until: Instant) -> io::Result<Answer> {
+        let mut stream = TcpStream::connect_timeout(&server, left(until)?)?;
+        stream.set_write_timeout(Some(left(until)?))?;
+        let length = u16::try_from(self.bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        stream.write_all(&[&length.to_be_bytes(), self.bytes.as_slice()].concat())?;
+        let mut length = [0; 2];
+        read_exact(&mut stream, &mut length, until)?;
+        let mut bytes = vec![0; usize::from(u16::from_be_bytes(length))];
+        read_exact(&mut stream, &mut bytes, until)?;
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an answer that makes no sense");
+        self.understand(&bytes).ok_or_else(invalid)
+    }
+
+    /// Nothing, if it does not answer this question.
+    fn understand(&self, bytes: &[u8]) -> Option<Answer> {
+        use simple_dns::header_buffer::{has_flags, id, rcode};
+        if id(bytes).ok()? != self.id || !has_flags(bytes, PacketFlag::RESPONSE).ok()? {
+            return None;
+        }
+        if has_flags(bytes, PacketFlag::TRUNCATION).ok()? {
+            return Some(Answer::Truncated);
+        }
+        let Ok(packet) = Packet::parse(bytes) else { return rcode(bytes).ok().map(Answer::Other) };
+        if let Some(question) = packet.questions.first()
+            && !self.is_asked_by(question)
+        {
+            return None;
+        }
+        match packet.rcode() {
+            RCODE::NoError => {
+                Some(Answer::Addresses(packet.answers.iter().filter_map(|r| self.address(&r.rdata)).collect()))
+            }
+            RCODE::NameError => Some(Answer::NoSuchName),
+            other => Some(Answer::Other(other)),
+        }
+    }
+
+    fn is_asked_by(&self, other: &Question<'_>) -> bool {
+        let lower = |name: &Name<'_>| name.to_string().to_ascii_lowercase();
+        other.qtype == self.question.qtype && lower(&other.qname) == lower(&self.question.qname)
+    }
+
+    /// Records of aliases (CNAME) on the way to the address come along in the same answer.
+    fn address(&self, record: &RData<'_>) -> Option<IpAddr> {
+        match (self.kind, record) {
+            (Kind::V4, RData::A(a)) => Some(Ipv4Addr::from(a.address).into()),
+            (Kind::V6, RData::AAAA(aaaa)) => Some(Ipv6Addr::from(aaaa.address).into()),
+            _ => None,
+        }
+    }
+}
+
+fn read_exact(stream: &mut TcpStream, mut buffer: &mut [u8], until: Instant) -> io::Result<()> {
+    while !buffer.is_empty() {
+        stream.set_read_timeout(Some(left(until)?))?;
+        match stream.read(buffer)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n => buffer = &mut buffer[n..],
+        }
+    }
+    Ok(())
+}
+
+/// What is left until then; an error if nothing is.
+fn left(until: Instant) -> io::Result<Duration> {
+    match until.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+        left => Ok(left),
+    }
+}
+
+/// An id that others cannot foresee: the standard library's hash keys come from the kernel.
+fn random() -> u16 {
+    RandomState::new().build_hasher().finish() as u16
+}
