@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
 use nix::unistd::Uid;
 
-use crate::support::{ALONE, Pod, WAIT, answer, eventually};
+use crate::support::{ALONE, Pod, WAIT, answer, eventually, write_program};
 
 #[test]
 fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {
@@ -88,8 +87,7 @@ fn only_root_may_ask() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     let program = pod.file("boson-pod");
-    fs::copy(env!("CARGO_BIN_EXE_boson-pod"), &program).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &fs::read(env!("CARGO_BIN_EXE_boson-pod")).unwrap());
     let mut command = std::process::Command::new(program);
     command.args(["bpm", "stop", "web", "--root"]).arg(pod.vcap("").join("../..")).uid(1000).gid(1000);
     let (code, _, stderr) = answer(&mut command);
