@@ -22,6 +22,9 @@ const JOBS: [(&str, &[(&str, &str)]); 3] = [
     ("one template that dumps YAML and JSON", &[("a", "<%= YAML.dump(p('map')) %><%= JSON.dump(p('map')) %>\n")]),
 ];
 
+/// What it is called, and the command of each run.
+type Measured = (String, Box<dyn Fn(usize) -> Command>);
+
 fn main() -> ExitCode {
     measure::main(bench)
 }
@@ -29,9 +32,10 @@ fn main() -> ExitCode {
 fn bench(_: &[String]) -> Result<()> {
     let executables = Executables::build()?;
     let scratch = measure::scratch()?;
-    let mut commands: Vec<(String, Box<dyn Fn(usize) -> Command>)> = Vec::new();
-    commands.push(("ruby -e 1".to_owned(), Box::new(|_| ruby(&[]))));
-    commands.push(("ruby --disable-gems -e 1".to_owned(), Box::new(|_| ruby(&["--disable-gems"]))));
+    let mut commands: Vec<Measured> = vec![
+        ("ruby -e 1".to_owned(), Box::new(|_| ruby(&[]))),
+        ("ruby --disable-gems -e 1".to_owned(), Box::new(|_| ruby(&["--disable-gems"]))),
+    ];
     for (i, (name, templates)) in JOBS.into_iter().enumerate() {
         let work = scratch.path().join(i.to_string());
         prepare(&executables, &work, templates)?;

@@ -62,9 +62,9 @@ impl Records {
             _scripts: None,
         };
         // Whoever ran before and was killed left what it was: nothing of that is true any more.
-        records.remove_pid_file();
-        let _ = fs::remove_file(records.state_file());
         if let Some(pid_file) = &records.pid_file {
+            records.remove_pid_file();
+            let _ = fs::remove_file(records.state_file());
             clear_leftovers(pid_file);
             clear_leftovers(&records.state_file());
         }
@@ -104,8 +104,7 @@ impl Records {
         if let (Some(all), serde_json::Value::Object(more)) = (line["data"].as_object_mut(), data) {
             all.extend(more);
         }
-        // A full disk must not stop the process.
-        // In one piece: other processes of the job write here, too.
+        // In one piece: other processes of the job write here, too. And a full disk must not stop the process.
         if let Err(error) = self.journal.write_all(format!("{line}\n").as_bytes()) {
             tracing::debug!(%error, "bpm.log cannot be written");
         }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 mod cluster;
+mod control;
 mod counter;
 mod first_pod;
 mod images;

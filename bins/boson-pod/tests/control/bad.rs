@@ -8,11 +8,11 @@ use std::os::unix::process::CommandExt;
 
 use nix::unistd::Uid;
 
-use crate::support::{Pod, WAIT, answer, eventually};
+use crate::support::{ALONE, Pod, WAIT, answer, eventually};
 
 #[test]
 fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {
-    let pod = Pod::new(WAIT);
+    let pod = Pod::new(ALONE);
     let socket = pod.vcap("sys/run/boson/web/web.sock");
     for _ in 0..3 {
         pod.start(&[]).kill();
@@ -148,7 +148,7 @@ fn c18_bpm_needs_no_program_of_the_image() {
 
 #[test]
 fn killed_at_any_instant_it_leaves_nothing_that_a_restart_trips_over() {
-    let pod = Pod::new(WAIT);
+    let pod = Pod::new(ALONE);
     pod.hook("post-start", "echo post-start");
     for instant in 0..60 {
         let supervisor = pod.spawn(&[]);

@@ -16,6 +16,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
 pub(crate) const WAIT: &str = "while :; do sleep 1000 & wait $!; done";
 
+/// Waits as well, without a child that outlives it when it is killed.
+pub(crate) const ALONE: &str = "exec sleep 1000";
+
 /// A root directory with one job.
 pub(crate) struct Pod {
     dir: tempfile::TempDir,

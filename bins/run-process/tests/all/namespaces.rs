@@ -58,7 +58,7 @@ fn as_pid_1_it_hears_signals_from_inside_and_outside() {
         trap 'echo TERM; exit 6' TERM
         kill -HUP 1
         echo ready
-        while :; do sleep 1000 & wait $!; done";
+        while :; do sleep 10 & wait $!; done";
     let job = Job::script(script, "");
     let mut running = job.start_below(&["unshare", "-Urpf", "--mount-proc", RUN_PROCESS]);
     let mut said = vec![running.line(), running.line()];

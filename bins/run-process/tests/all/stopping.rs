@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use crate::support::{Job, eventually, exists, text};
 
 /// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
-const WAIT: &str = "echo ready; while :; do sleep 1000 & wait $!; done";
+const WAIT: &str = "echo ready; while :; do sleep 10 & wait $!; done";
 
 #[test]
 fn term_and_int_reach_the_process_as_its_shutdown_signal() {
@@ -79,7 +79,7 @@ fn orphans_are_adopted_and_reaped() {
 #[test]
 fn what_a_process_leaves_behind_is_terminated() {
     let script = "
-        setsid sh -c 'trap \"echo terminated > $TMPDIR/said; exit\" TERM; echo $$ > \"$TMPDIR/pid\"; while :; do sleep 1000 & wait $!; done' &
+        setsid sh -c 'trap \"echo terminated > $TMPDIR/said; exit\" TERM; echo $$ > \"$TMPDIR/pid\"; while :; do sleep 10 & wait $!; done' &
         until [ -s \"$TMPDIR/pid\" ]; do sleep 0.01; done
         exit 7";
     let job = Job::script(script, "");

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Far more than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(240);
 
 /// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
 pub(crate) fn can_become_vcap() -> bool {

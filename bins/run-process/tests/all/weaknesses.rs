@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 
 use crate::support::{Job, can_become_vcap, eventually, exists, output, text};
 
-const WAIT: &str = "echo ready; while :; do sleep 1000 & wait $!; done";
+const WAIT: &str = "echo ready; while :; do sleep 10 & wait $!; done";
 
 /// Exit codes were lost: 1 on failure, 0 after TERM.
 #[test]
@@ -72,7 +72,7 @@ fn c11_repeated_terms_are_one_and_block_nothing() {
 #[test]
 fn c12_nothing_of_a_process_is_left_and_term_comes_once() {
     let job = Job::script("trap 'echo TERM; exit 0' TERM\n\"$HOME/child\" &\nwait\nwait", "");
-    let child = "#!/bin/sh\ntrap 'echo child TERM; exit' TERM\necho $$\nwhile :; do sleep 1000 & wait $!; done\n";
+    let child = "#!/bin/sh\ntrap 'echo child TERM; exit' TERM\necho $$\nwhile :; do sleep 10 & wait $!; done\n";
     job.write("var/vcap/data/web/child", child, 0o755);
     let mut running = job.spawn(&[]);
     let child = running.line();

@@ -50,15 +50,15 @@ static REACHING: Words = words!(
 /// Methods that leave their receiver and everything else as it is.
 static PURE: Words = words!(
     "
-    abs absolute? address all? allbits? any? anybits? ascii_only? assoc az begin between? bit_length blank?
+    abs absolute? address all? allbits? any? anybits? ascii_only? assoc az basename begin between? bit_length blank?
     bootstrap bsearch bytes bytesize call capitalize casecmp casecmp? ceil center chars chomp chop chr chunk
     chunk_while clamp class clone codepoints coerce collect collect_concat combination compact count cover?
     cycle day decode decode64 default delete_prefix delete_suffix denominator detect difference dig digest
-    digits div divmod downcase downto drop drop_while dump dup each each_byte each_char each_codepoint
+    digits dirname div divmod downcase downto drop drop_while dump dup each each_byte each_char each_codepoint
     each_cons each_entry each_grapheme_cluster each_index each_key each_line each_pair each_slice each_value
     each_with_index each_with_object else else_if_link else_if_p empty? encode encode64 encode_www_form
     encode_www_form_component encoding end end_with? entries eql? equal? escape even? except exclude_end?
-    extension extensions fdiv fetch filter filter_map find find_all find_index finite? first flat_map flatten
+    extension extensions extname fdiv fetch filter filter_map find find_all find_index finite? first flat_map flatten
     floor fragment frozen? gcd generate grapheme_clusters grep grep_v group_by gsub h has_key? has_value? hex
     hexdigest host hostname hour html_escape hton id if_link if_p include? index infinite? inject inspect
     instance_of? instances intern intersect? intersection invert ip ipv4? ipv4_mapped ipv6? is_a? iso8601
@@ -76,6 +76,13 @@ static PURE: Words = words!(
     cloud_properties dns_record_name gateway netmask transform_values transpose truncate u undump unescape unicode_normalize unicode_normalized? union uniq
     unpack unpack1 upcase upto url_encode urlsafe_decode64 urlsafe_encode64 user userinfo utc valid_encoding?
     value value? values values_at wday with_index with_object yday year yield_self zero? zip
+    "
+);
+
+/// What of `File` is only about names.
+static OF_NAMES: Words = words!(
+    "
+    basename dirname extname join
     "
 );
 
@@ -188,6 +195,11 @@ pub(super) fn is_changing(word: &str) -> bool {
 
 pub(super) fn is_known_constant(word: &str) -> bool {
     CONSTANTS.contains(word)
+}
+
+/// Whether `File.<word>` only computes.
+pub(super) fn is_of_file_names(word: &str) -> bool {
+    OF_NAMES.contains(word)
 }
 
 pub(super) fn library(word: &str) -> Option<&'static str> {
