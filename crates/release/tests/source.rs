@@ -161,11 +161,3 @@ fn what_is_no_release_is_said() {
     assert!(problems(dir.path())[0].ends_with("is not a release"));
     assert!(problems(&dir.path().join("missing"))[0].starts_with("there is no release in"));
 }
-
-#[test]
-fn a_package_of_another_release_is_told_where_it_can_be_had() {
-    let dir = release();
-    write(&dir.path().join("packages/golang/spec.lock"), "name: golang\nfingerprint: 0123\n");
-    let problems = Release::open(dir.path()).unwrap_err().to_string();
-    assert!(problems.contains("Package 'golang' has no spec") && problems.contains("create-release"), "{problems}");
-}
