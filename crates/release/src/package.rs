@@ -131,10 +131,10 @@ impl Package {
             Content::Source { files, excluded_files } => self.collect_source(release, files, excluded_files),
             Content::Packed => self.collect_packed(),
             Content::Compiled(_) => Ok(BTreeMap::new()),
-            Content::Vendored => Err(Problem::input(format!("Package '{}' is vendored", self.name))
-                .because("what it is compiled from is in a blobstore, and not in the release's directory")
+            Content::Vendored => Err(Problem::input(format!("Package '{}' has no files", self.name))
                 .at(Place::file(self.spec.display().to_string()))
-                .hint("give the release as an archive, which has it: `bosh create-release --tarball` makes one")
+                .because("it is another release's (spec.lock), and lies in a blobstore")
+                .hint("`bosh create-release --tarball release.tgz` fetches it: give that archive instead of the directory")
                 .into()),
         }
     }
