@@ -8,12 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn write(path: &Path, text: &str, mode: u32) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
-
 /// A root directory with these jobs; the text is the script's, none for a job without one.
 fn root(jobs: &[(&str, Option<&str>)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
@@ -21,7 +15,7 @@ fn root(jobs: &[(&str, Option<&str>)]) -> tempfile::TempDir {
         let bin = root.path().join("var/vcap/jobs").join(job).join("bin");
         fs::create_dir_all(&bin).unwrap();
         if let Some(script) = script {
-            write(&bin.join("pre-start"), &format!("#!/bin/sh\n{script}\n"), 0o750);
+            testkit::files::write_program(&bin.join("pre-start"), format!("#!/bin/sh\n{script}\n"), 0o750);
         }
     }
     root

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Writes a file, with the directories above it.
@@ -24,6 +26,23 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) {
 pub fn write_with_mode(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
     write(path, content);
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+}
+
+/// Writes a program, with the directories above it.
+///
+/// In a process of its own: whatever another thread starts while this one writes has the file open for an instant, and what
+/// is open for writing cannot be executed (`ETXTBSY`).
+///
+/// # Panics
+/// If that fails.
+pub fn write_program(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
+    let script = "mkdir -p \"${1%/*}\" && cat > \"$1\" && chmod \"$2\" \"$1\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh"]).arg(path).arg(format!("{mode:o}")).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|e| panic!("sh: {e}"));
+    let written = child.stdin.take().map(|mut stdin| stdin.write_all(content.as_ref()));
+    let done = child.wait().is_ok_and(|status| status.success());
+    assert!(done && matches!(written, Some(Ok(()))), "{}: {written:?}", path.display());
 }
 
 /// One file, directory or link of a tree.

@@ -1,7 +1,7 @@
 //! A `/var/vcap` with one job, its supervisor, and those who ask.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -66,7 +66,6 @@ impl Pod {
     }
 
     fn script(&self, path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
         write_program(path, format!("#!/bin/sh\n{text}\n").as_bytes());
     }
 
@@ -185,14 +184,9 @@ impl Drop for Supervisor {
     }
 }
 
-/// Writes a program. In a process of its own: what another thread starts meanwhile would for an instant have the file open,
-/// and a program that is open for writing cannot be executed.
+/// Writes a program for everybody to run.
 pub(crate) fn write_program(path: &Path, content: &[u8]) {
-    let mut command = Command::new("sh");
-    command.args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(content).unwrap();
-    assert!(child.wait().unwrap().success());
+    testkit::files::write_program(path, content, 0o755);
 }
 
 pub(crate) fn answer(command: &mut Command) -> Answer {

@@ -59,6 +59,9 @@ impl Job {
 
     pub(crate) fn write(&self, path: &str, text: &str, mode: u32) {
         let path = self.path(path);
+        if mode & 0o111 != 0 {
+            return testkit::files::write_program(&path, text, mode);
+        }
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
