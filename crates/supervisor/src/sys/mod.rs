@@ -6,6 +6,8 @@
 mod children;
 mod outlet;
 mod signals;
+#[cfg(all(feature = "small-libc", target_env = "gnu", target_feature = "crt-static"))]
+mod small_libc;
 mod spawn;
 
 pub use children::{Reaped, adopt_orphans, is_childless, reap, send, send_everything, send_group};
