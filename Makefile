@@ -3,13 +3,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build static demo test bench lint fuzz fmt
+.PHONY: help deps build static images e2e demo test bench lint fuzz fmt
 
 # Where rustup puts cargo, for shells that have not been told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 help: ## List what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do printf 'make %-8s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do printf 'make %-8s %s\n' "$$name" "$$what"; done
 
 deps: ## Install the Debian packages that are missing (root), or say how
 	@.ci/deps
@@ -21,18 +21,25 @@ static: ## Build the executables that ship, fully static (target/static)
 	@.ci/deps static
 	@images/build
 
+images: static ## Make the container images that ship (target/images)
+	@.ci/deps images
+	@images/pack
+
+e2e: images ## Run the tests that need a Kubernetes cluster: that of $KUBECONFIG, else one made for them
+	@e2e/run
+
 demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release, and prove that it works
 	@e2e/demo
 
 test: deps ## Run all tests that need no Kubernetes cluster
 	@.ci/tests
 
-bench: deps ## Measure plan, render-jobs and copy-jobs against plain Ruby and cp (docs/benchmarks.md)
+bench: deps ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
 	@cargo bench --locked -p e2e
 
 lint: deps ## Check format, lints, documentation and dependencies
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets --locked -- -D warnings
+	@cargo clippy --workspace --all-targets --features e2e/cluster --locked -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
 	@cargo run -q --locked -p xtask -- deny
 

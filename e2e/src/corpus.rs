@@ -6,6 +6,8 @@
 //! - `render`: `<name>`, the bytes that `<name>.erb` becomes
 //! - `fail`: `errors`, what is said of the job's templates
 //! - `refuse`: `errors`, what `plan` says, without the places
+//!
+//! Where Ruby's own words changed, `<name>-since-ruby-<version>` holds those of this version and later ones.
 
 use std::fs;
 use std::io;
@@ -77,6 +79,17 @@ impl Feature {
     /// A file of the feature; empty if there is none.
     pub fn file(&self, name: &str) -> Vec<u8> {
         fs::read(self.directory.join(name)).unwrap_or_default()
+    }
+
+    /// The name of the file that holds what is expected with this version of Ruby.
+    pub fn expected(&self, name: &str, ruby: (u32, u32)) -> String {
+        let start = format!("{name}-since-ruby-");
+        let versions = fs::read_dir(&self.directory).into_iter().flatten().flatten().filter_map(|file| {
+            let file = file.file_name().into_string().ok()?;
+            let (major, minor) = file.strip_prefix(&start)?.split_once('.')?;
+            Some(((major.parse().ok()?, minor.parse().ok()?), file))
+        });
+        versions.filter(|(since, _)| *since <= ruby).max().map_or_else(|| name.to_owned(), |(_, file)| file)
     }
 
     fn text(&self, name: &str) -> String {

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+/// Names a directory whose executables are tested, instead of those that cargo builds.
+const EXECUTABLES: &str = "BOSON_E2E_BIN";
+
 /// Path of an executable: that of a verb's own package.
 ///
 /// Cargo builds only what a package's own tests need, so the first call builds them all.
@@ -15,6 +18,9 @@ pub fn executable(name: &str) -> PathBuf {
 }
 
 fn build() -> PathBuf {
+    if let Some(directory) = std::env::var_os(EXECUTABLES) {
+        return PathBuf::from(directory);
+    }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--locked", "--workspace", "--bins"]).current_dir(crate::here());
     if !cfg!(debug_assertions) {
@@ -25,6 +31,22 @@ fn build() -> PathBuf {
     // This test is <directory>/deps/<test>-<hash>.
     let test = std::env::current_exe().unwrap_or_default();
     test.ancestors().nth(2).map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// The version of the Ruby that evaluates templates: major and minor.
+///
+/// # Panics
+/// Where `boson --version` does not say.
+pub fn ruby_version() -> (u32, u32) {
+    static VERSION: OnceLock<(u32, u32)> = OnceLock::new();
+    *VERSION.get_or_init(|| {
+        let said = run(&["boson", "--version"], &[], &crate::here()).stdout;
+        let version = said.split("Ruby ").nth(1).and_then(|rest| {
+            let mut numbers = rest.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+            Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+        });
+        version.unwrap_or_else(|| panic!("boson --version names no Ruby: {said}"))
+    })
 }
 
 /// How a run ended.
@@ -43,6 +65,8 @@ pub fn run(arguments: &[&str], environment: &[(&str, &str)], directory: &Path) -
     let (name, arguments) = arguments.split_first().map_or(("", arguments), |(name, rest)| (*name, rest));
     let mut command = Command::new(executable(name));
     command.args(arguments).current_dir(directory).env_clear().stdin(Stdio::null());
+    let in_empty_root = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("BOSON_EMPTY_ROOT"));
+    command.envs(in_empty_root);
     for inherited in ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"] {
         if let Some(value) = std::env::var_os(inherited) {
             command.env(inherited, value);

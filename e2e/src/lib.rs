@@ -9,7 +9,7 @@ mod page;
 mod snapshot;
 mod tree;
 
-pub use executables::{Outcome, executable, run};
+pub use executables::{Outcome, executable, ruby_version, run};
 pub use page::fill;
 pub use snapshot::{UPDATE, check};
 pub use tree::{copy, listing};

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use e2e::corpus::{self, Feature};
-use e2e::{Outcome, UPDATE, run};
+use e2e::{Outcome, UPDATE, ruby_version, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
 
@@ -127,6 +127,7 @@ fn refused(feature: &Feature) -> String {
 }
 
 fn compare(feature: &Feature, file: &str, came: &[u8]) -> Result<(), Failed> {
+    let file = &feature.expected(file, ruby_version());
     let expected = feature.file(file);
     if expected == came {
         return Ok(());

@@ -82,6 +82,7 @@ fn render(work: &Path, page: &str, templates: &[String]) -> Outcome {
         ("POD_ORDINAL", "0"),
         ("POD_IP", "10.0.0.7"),
         ("LC_ALL", "C"),
+        ("TZ", "JST-9"),
     ];
     run(&["render-jobs"], &environment, work)
 }

@@ -20,5 +20,6 @@ mod verbs;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    ruby::keep_to_itself();
     sandbox::run_if_sandbox_process(std::env::args_os()).unwrap_or_else(|| verbs::dispatch(std::env::args_os()))
 }

@@ -7,11 +7,13 @@ use std::sync::LazyLock;
 
 use clap::Command;
 
-/// A verb's command line, name included, to its exit code.
-type Run = fn(Vec<OsString>) -> ExitCode;
+/// A verb's command line, name included, to its exit code; the name is what help shows.
+type Run = fn(&'static str, Vec<OsString>) -> ExitCode;
 
 struct Verb {
     name: &'static str,
+    /// The name where it is the executable's first argument.
+    long_name: &'static str,
     about: &'static str,
     run: Run,
 }
@@ -20,8 +22,9 @@ macro_rules! verb {
     ($name:literal, $module:ident) => {
         Verb {
             name: $name,
+            long_name: concat!("boson ", $name),
             about: $module::ABOUT,
-            run: |args| startup::main_with_args(concat!("boson ", $name), $module::ABOUT, args, $module::run),
+            run: |name, args| startup::main_with_args(name, $module::ABOUT, args, $module::run),
         }
     };
 }
@@ -71,7 +74,7 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         VERBS.iter().find(|verb| verb.name == name)
     };
     if let Some(verb) = name_of(args.first()) {
-        return (verb.run)(args);
+        return (verb.run)(verb.name, args);
     }
     // `boson help VERB` is `boson VERB --help`.
     if args.get(1).is_some_and(|arg| arg == "help") {
@@ -82,7 +85,7 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let first = args.get(1).and_then(|arg| arg.to_str());
     if let Some(verb) = VERBS.iter().find(|verb| Some(verb.name) == first) {
         args.remove(0);
-        return (verb.run)(args);
+        return (verb.run)(verb.long_name, args);
     }
     // What is left is a question for help or the version, or a mistake: clap ends the process.
     let error = match grammar().try_get_matches_from(args) {

@@ -12,7 +12,8 @@ pub(crate) fn limit_processes(processes: i64) -> Result<(), String> {
     }
     let cgroups = fs::read_to_string("/proc/self/cgroup").map_err(|e| e.to_string())?;
     let dir = directory(&cgroups, Path::new("/sys/fs/cgroup")).ok_or("there is no cgroup for it")?;
-    let members = fs::read_to_string(dir.join("cgroup.procs")).map_err(|e| e.to_string())?;
+    let members =
+        fs::read_to_string(dir.join("cgroup.procs")).map_err(|e| format!("its cgroup cannot be read ({e})"))?;
     // Who is not in this pid namespace has no number here.
     if members.lines().any(|pid| pid == "0") {
         return Err("its cgroup is not its own".to_owned());

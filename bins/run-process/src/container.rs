@@ -22,7 +22,7 @@ const HOST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// Tells what cannot be had; with `--strict` that is an error.
 pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place) -> Result<()> {
-    let missing = missing(context, config, &Privileges::current());
+    let missing = missing(context, config, Privileges::current());
     if missing.is_empty() {
         return Ok(());
     }
@@ -58,7 +58,7 @@ fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -
     {
         missing.push("unsafe.host_pid_namespace: the pod needs hostPID".to_owned());
     }
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = std::cell::LazyCell::new(|| fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
     for (field, volumes) in [
         ("additional_volumes", &config.additional_volumes),
         ("unsafe.unrestricted_volumes", &config.unsafe_.unrestricted_volumes),
@@ -67,7 +67,7 @@ fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -
             let path = place(&context.vcap, &volume.path);
             // What is made later, and what a pattern stands for, cannot be looked at.
             let Ok(stat) = statvfs(&path) else { continue };
-            let lacks = lacks(volume, stat.flags(), is_shared(&path, &mounts));
+            let lacks = lacks(volume, stat.flags(), volume.shared && is_shared(&path, &mounts));
             missing.extend(lacks.into_iter().map(|what| format!("{field}: {} {what}", volume.path)));
         }
     }

@@ -12,7 +12,7 @@ use problem::Problem;
 use supervisor::SpawnError;
 
 /// As much of a program as has to be looked at.
-const START: u64 = 4096;
+const START: usize = 4096;
 
 /// Refuses a program that was built for another kind of machine.
 ///
@@ -65,11 +65,10 @@ fn hint(program: &Path, error: &SpawnError) -> Option<String> {
 }
 
 fn start(program: &Path) -> Vec<u8> {
-    let mut start = Vec::new();
+    let mut start = vec![0; START];
     // What is no file has no start.
-    if program.is_file() {
-        let _ = File::open(program).and_then(|file| file.take(START).read_to_end(&mut start));
-    }
+    let read = if program.is_file() { File::open(program).and_then(|mut file| file.read(&mut start)) } else { Ok(0) };
+    start.truncate(read.unwrap_or(0));
     start
 }
 

@@ -10,7 +10,8 @@ const LONGEST_MARGIN: Duration = Duration::from_secs(1);
 /// Divides `grace`: some of it is kept free; the process has its policy's times, but no more than half of the rest if
 /// there are scripts, which get the other half or more; and post-stop a tenth after it.
 pub(crate) fn limits(grace: Duration, policy: &Policy, scripts: bool) -> StopLimits {
-    let total = grace - LONGEST_MARGIN.min(grace / 10);
+    let margin = LONGEST_MARGIN.min(grace / 10);
+    let total = grace - margin;
     let (for_process, for_post_stop) = if scripts { (total / 2, total / 10) } else { (total, Duration::ZERO) };
     let wanted = policy.stop_timeout + policy.quit_timeout;
     let (stop_timeout, quit_timeout) = if wanted <= for_process {
@@ -24,6 +25,7 @@ pub(crate) fn limits(grace: Duration, policy: &Policy, scripts: bool) -> StopLim
         total,
         stop_timeout,
         quit_timeout,
+        flush: margin / 2,
     }
 }
 
@@ -38,7 +40,10 @@ mod tests {
                 let grace = Duration::from_secs(seconds);
                 let limits = limits(grace, &Policy::default(), scripts);
                 let stop = limits.stop_timeout + limits.quit_timeout;
-                assert!(limits.scripts + stop <= limits.total && limits.total <= grace, "{seconds} {limits:?}");
+                assert!(
+                    limits.scripts + stop <= limits.total && limits.total + limits.flush <= grace,
+                    "{seconds} {limits:?}"
+                );
                 let scripts_share = limits.scripts.as_secs_f64() >= 0.35 * limits.total.as_secs_f64();
                 assert!(!scripts || scripts_share, "{seconds} {limits:?}");
                 if seconds >= 45 {

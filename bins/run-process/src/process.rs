@@ -96,7 +96,7 @@ impl Host for Running<'_> {
             _ => return self.script(role),
         };
         if let (Role::Hook, Some(hook)) = (role, command) {
-            self.records.note("pre-start", json!({"hook": hook.program.display().to_string()}));
+            self.records.starting(Path::new(&hook.program));
         }
         let Some(command) = command else { return Ok(None) };
         check_machine(Path::new(&command.program))?;

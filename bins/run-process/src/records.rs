@@ -11,7 +11,7 @@ use nix::unistd::{Gid, Pid, Uid};
 use problem::{IoContext, Problem, Result};
 use serde_json::json;
 use supervisor::{Exit, Progress, Status};
-use vcap::atomic::replace_file;
+use vcap::atomic::{clear_leftovers, replace_file};
 use vcap::log_file::open_log;
 use vcap::own_dir::ensure_dir;
 
@@ -62,8 +62,12 @@ impl Records {
             _scripts: None,
         };
         // Whoever ran before and was killed left what it was: nothing of that is true any more.
-        records.remove_pid_file();
-        records.write_state(State::Starting, None);
+        if let Some(pid_file) = &records.pid_file {
+            records.remove_pid_file();
+            let _ = fs::remove_file(records.state_file());
+            clear_leftovers(pid_file);
+            clear_leftovers(&records.state_file());
+        }
         Ok(records)
     }
 
@@ -100,10 +104,16 @@ impl Records {
         if let (Some(all), serde_json::Value::Object(more)) = (line["data"].as_object_mut(), data) {
             all.extend(more);
         }
-        // A full disk must not stop the process.
-        if let Err(error) = writeln!(self.journal, "{line}") {
+        // In one piece: other processes of the job write here, too. And a full disk must not stop the process.
+        if let Err(error) = self.journal.write_all(format!("{line}\n").as_bytes()) {
             tracing::debug!(%error, "bpm.log cannot be written");
         }
+    }
+
+    /// The hook is about to run.
+    pub(crate) fn starting(&mut self, hook: &Path) {
+        self.note("pre-start", json!({"hook": hook.display().to_string()}));
+        self.write_state(State::Starting, None);
     }
 
     /// The process runs.
@@ -174,8 +184,11 @@ impl Records {
             stop: self.stop,
             since,
         };
-        let path = self.state_dir.join(format!("{}.state", self.about.1));
-        warn_of(replace_file(&path, document.encode().as_bytes(), 0o644));
+        warn_of(replace_file(&self.state_file(), document.encode().as_bytes(), 0o644));
+    }
+
+    fn state_file(&self) -> PathBuf {
+        self.state_dir.join(format!("{}.state", self.about.1))
     }
 }
 
@@ -183,7 +196,7 @@ fn lock_file(context: &Context) -> PathBuf {
     context.states().join(&context.job).join(format!("{}.lock", context.process))
 }
 
-fn stop(progress: Progress) -> Option<Stop> {
+pub(crate) fn stop(progress: Progress) -> Option<Stop> {
     match progress {
         Progress::None => None,
         Progress::Asked => Some(Stop::Asked),

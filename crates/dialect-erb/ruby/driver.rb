@@ -9,6 +9,8 @@ module Boson
     # before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
     def work(request, output)
       Signal.trap(COLLECT) { GC.enable }
+      # With the offset, so that no file is needed to know what it means.
+      ENV['TZ'] = 'UTC0'
       Process.setpgid(0, 0)
       [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
       # Before any template runs: what templates in processes of their own use is loaded once.

@@ -370,6 +370,9 @@ impl Reader<'_> {
         if matches!(self.tokens.get(i + 1), Some(Token::Sign("("))) && words::is_function(word) {
             return Isolation::Shared;
         }
+        if let ("File", Some([Token::Sign("."), Token::Word(method)])) = (word, self.tokens.get(i + 1..i + 3)) {
+            return known(!self.is_dotted(i) && !self.constants.contains(word) && words::is_of_file_names(method));
+        }
         let own = self.constants.contains(word) && !self.is_dotted(i) && !words::is_known_constant(word);
         match (own, words::is_known_constant(word) && !self.constants.contains(word)) {
             (true, _) if words::may_be_defined(word) => Isolation::Copy,

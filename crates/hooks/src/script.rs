@@ -8,7 +8,7 @@ use nix::unistd::{Gid, Uid};
 use problem::Result;
 use supervisor::{Command, Echo, Exit, ResourceLimits, Task, Tee};
 use vcap::Vcap;
-use vcap::atomic::write_file;
+use vcap::atomic::{clear_leftovers, replace_file};
 use vcap::log_file::open_log;
 use vcap::own_dir::ensure_dir;
 
@@ -95,6 +95,7 @@ impl Script {
 
     /// Records that it is going to be run.
     pub fn waiting(&self) {
+        clear_leftovers(&self.state_file);
         self.record(State::Waiting, None);
     }
 
@@ -120,7 +121,7 @@ impl Script {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let document = HookState { state, exit_code, since };
         let made = ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0)));
-        if let Err(problems) = made.and_then(|()| write_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
+        if let Err(problems) = made.and_then(|()| replace_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
             tracing::warn!("{problems}");
         }
     }

@@ -40,6 +40,8 @@ pub enum Content {
     Packed,
     /// In its own directory, compiled (`bosh export-release`); from an archive with this digest.
     Compiled(String),
+    /// In the blobstore of another release's authors (`bosh vendor-package`): the directory only has a `spec.lock`.
+    Vendored,
 }
 
 /// The script that compiles a package.
@@ -86,6 +88,9 @@ impl Package {
     pub(crate) fn read(dir: &Path) -> Result<Self> {
         let spec_file = dir.join("spec");
         let directory = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let lock = dir.join("spec.lock");
+        let vendored = !spec_file.is_file() && lock.is_file();
+        let spec_file = if vendored { lock } else { spec_file };
         let at = || Place::file(spec_file.display().to_string());
         if !spec_file.is_file() {
             return Err(Problem::input(format!("Package '{directory}' has no spec")).at(at()).into());
@@ -109,13 +114,13 @@ impl Package {
         let dependencies = list("dependencies", &spec.dependencies);
         let files = list("files", &spec.files);
         let excluded_files = list("excluded_files", &spec.excluded_files);
-        if !dir.join(PACKAGING).is_file() {
+        if !vendored && !dir.join(PACKAGING).is_file() {
             let expected = dir.join(PACKAGING);
             problems
                 .push(Problem::input(format!("Expected to find '{}' for package '{directory}'", expected.display())));
         }
         Problems::check(problems)?;
-        let content = Content::Source { files, excluded_files };
+        let content = if vendored { Content::Vendored } else { Content::Source { files, excluded_files } };
         let dir = dir.to_path_buf();
         Ok(Package { name: directory, dir, spec: spec_file, dependencies, content })
     }
@@ -126,6 +131,11 @@ impl Package {
             Content::Source { files, excluded_files } => self.collect_source(release, files, excluded_files),
             Content::Packed => self.collect_packed(),
             Content::Compiled(_) => Ok(BTreeMap::new()),
+            Content::Vendored => Err(Problem::input(format!("Package '{}' has no files", self.name))
+                .at(Place::file(self.spec.display().to_string()))
+                .because("it is another release's (spec.lock), and lies in a blobstore")
+                .hint("`bosh create-release --tarball release.tgz` fetches it: give that archive instead of the directory")
+                .into()),
         }
     }
 

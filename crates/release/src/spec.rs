@@ -20,7 +20,7 @@ pub(crate) struct JobSpec {
     pub(crate) packages: Value,
 }
 
-/// `packages/<package>/spec`.
+/// `packages/<package>/spec`, or `spec.lock`, which has a fingerprint instead of files.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct PackageSpec {
     #[serde(default)]

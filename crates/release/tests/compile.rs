@@ -114,6 +114,23 @@ fn dependencies_are_compiled_first_and_everything_once() {
 }
 
 #[test]
+fn a_vendored_package_is_missed_only_where_it_is_needed() {
+    let fixture = Fixture::new();
+    fixture.write("packages/golang/spec.lock", "name: golang\nfingerprint: 27f2e1ea\ndependencies: [lib]\n");
+    fixture.package("server", "dependencies: [golang]\nfiles: []", "true");
+    assert_eq!(fixture.out("app"), "words\nmore\n");
+    let (compiled, told) = fixture.compile(&["server", "app"]);
+    let problems = compiled.unwrap_err();
+    assert_eq!((problems.exit_code(), told), (65, Vec::new()));
+    assert_eq!(problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(), ["Package 'golang' has no files"]);
+    let problems = problems.to_string();
+    assert!(problems.contains("packages/golang/spec.lock") && problems.contains("create-release"), "{problems}");
+    fixture.write("packages/golang/spec.lock", "name: other\n");
+    let why = "Package directory 'golang' does not match package name 'other' in spec";
+    assert_eq!(fixture.compile(&["app"]).0.unwrap_err().iter().next().unwrap().message, why);
+}
+
+#[test]
 fn whatever_a_package_is_made_of_makes_it_another() {
     let fixture = Fixture::new();
     let fingerprints = || fixture.compiled(&["app"]).into_iter().map(|package| package.fingerprint).collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use release::Release;
+use release::{Content, Release};
 use testkit::files::{names, tree, write, write_with_mode};
 
 /// A release with a job `web` of package `app`, which depends on `lib`.
@@ -160,4 +160,13 @@ fn what_is_no_release_is_said() {
     let dir = tempfile::tempdir().unwrap();
     assert!(problems(dir.path())[0].ends_with("is not a release"));
     assert!(problems(&dir.path().join("missing"))[0].starts_with("there is no release in"));
+}
+
+#[test]
+fn a_package_of_another_release_is_missed_when_it_is_needed() {
+    let dir = release();
+    write(&dir.path().join("packages/golang/spec.lock"), "name: golang\nfingerprint: 0123\n");
+    let release = Release::open(dir.path()).unwrap();
+    assert_eq!(release.package("golang").unwrap().content, Content::Vendored);
+    release.stage_jobs(&dir.path().join("out")).unwrap();
 }

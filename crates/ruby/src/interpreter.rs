@@ -43,8 +43,7 @@ impl Interpreter {
         if STARTED.swap(true, Ordering::SeqCst) {
             return Err(Problem::internal("the embedded Ruby is started once per process").into());
         }
-        #[cfg(static_ruby)]
-        crate::linked::keep_to_itself();
+        crate::keep_to_itself();
         VM::init();
         VM::init_loadpath();
         let ruby = Interpreter { reads: Cell::new(false), _not_send: PhantomData };

@@ -11,7 +11,7 @@ mod vm;
 mod yaml;
 
 pub use interpreter::Forked;
-pub use linked::linked;
+pub use linked::{keep_to_itself, linked};
 pub use marshal::{dump, load};
 pub use vm::{RubyError, Vm};
 pub use yaml::Document;

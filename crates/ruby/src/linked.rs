@@ -29,8 +29,13 @@ fn libraries() -> String {
     format!("with its library, OpenSSL {openssl}, libyaml {libyaml}, zlib {zlib} and glibc {libc}: in this executable")
 }
 
-#[cfg(static_ruby)]
-pub(crate) use inside::keep_to_itself;
+/// Keeps the C libraries that are in the executable from what a machine has for its own: OpenSSL's configuration, and the
+/// modules with which the machine's C library looks users and hosts up, which fit that C library only. To be called before
+/// anything else is done; does nothing where the libraries are the machine's.
+pub fn keep_to_itself() {
+    #[cfg(static_ruby)]
+    inside::keep_to_itself();
+}
 
 /// The libraries that a static executable has inside.
 #[cfg(static_ruby)]
@@ -67,10 +72,8 @@ mod inside {
         texts.map(|text| text.to_string_lossy().into_owned())
     }
 
-    /// Keeps the C libraries from what a machine may have for others: OpenSSL's configuration, and the modules that the
-    /// machine's C library looks users and hosts up with, which fit that C library only.
-    pub(crate) fn keep_to_itself() {
-        // SAFETY: called on the VM's thread before anything uses these libraries; the strings are copied or static.
+    pub(super) fn keep_to_itself() {
+        // SAFETY: both may be called at any time; the strings are copied.
         unsafe {
             OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, ptr::null());
             for database in [c"passwd", c"group", c"services", c"protocols"] {

@@ -26,6 +26,9 @@ pub(crate) const KILL_INTERVAL: Duration = Duration::from_millis(100);
 /// So often; then the rest is left to the kernel (a process in an uninterruptible wait cannot be killed by anybody).
 pub(crate) const KILL_ATTEMPTS: u32 = 50;
 
+/// How long the last output has to reach a slow reader, where nothing limits it.
+pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// How processes are stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -228,6 +231,10 @@ pub trait Machine {
     fn progress(&self) -> Progress;
     /// Whether a signal asked for the end.
     fn stop_requested(&self) -> bool;
+    /// How long the last output has to reach a slow reader once every process has ended.
+    fn flush_timeout(&self) -> Duration {
+        FLUSH_TIMEOUT
+    }
     /// Whether [`Action::Finish`] was given.
     fn is_done(&self) -> bool {
         self.state() == State::Ended

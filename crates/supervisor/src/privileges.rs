@@ -1,6 +1,7 @@
 //! What this process may do, so that a run without privileges skips what it cannot do instead of failing.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use nix::unistd::{Gid, Uid};
 
@@ -61,8 +62,13 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    /// As the kernel tells.
-    pub fn current() -> Self {
+    /// As the kernel told when it was asked first: a supervisor keeps what it has.
+    pub fn current() -> &'static Privileges {
+        static CURRENT: OnceLock<Privileges> = OnceLock::new();
+        CURRENT.get_or_init(Privileges::ask)
+    }
+
+    fn ask() -> Self {
         let uid = Uid::effective();
         let status = read("/proc/self/status");
         // Without /proc, root is taken to be all-powerful and everybody else to be powerless.

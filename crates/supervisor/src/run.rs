@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nix::errno::Errno;
 use nix::libc::SIGCHLD;
@@ -15,9 +15,6 @@ use crate::machine::{Action, Event, Machine, Role, Target, Timer};
 use crate::output::{Pump, Tee};
 use crate::source::{Source, Status};
 use crate::sys::{self, Command, Reaped, Signals, SpawnError};
-
-/// How long the last output has to reach a slow reader once every process has ended.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A program to be run.
 #[derive(Debug)]
@@ -97,6 +94,7 @@ pub fn supervise(
     let first = running.machine.begin();
     running.perform(first);
     running.apply_all();
+    sys::forget_code();
     while !running.machine.is_done() {
         if !running.ask(sources) {
             running.wait(signals, sources)?;
@@ -307,7 +305,7 @@ impl Running<'_> {
 
     /// Passes on the last output. Who still holds a pipe open by now is no descendant, and is not waited for.
     fn flush(&mut self) {
-        let deadline = Instant::now() + FLUSH_TIMEOUT;
+        let deadline = Instant::now() + self.machine.flush_timeout();
         self.pump();
         while Instant::now() < deadline {
             let mut fds = Vec::new();

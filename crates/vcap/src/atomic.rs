@@ -1,11 +1,14 @@
 //! Writing files so that a reader sees the old content or the new one, never a part.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use problem::{IoContext, Problem, Result};
 use tempfile::NamedTempFile;
 
@@ -23,7 +26,25 @@ pub fn write_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 /// As [`write_file`] for what does not outlive the machine: not flushed to the disk, so it costs a rename and no more.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let content = unflushed(path, bytes, mode).map_err(|e| refused(path, &e))?;
+    // Where there is a file, the two change places, and dropping the other one removes it: some file systems flush to the
+    // disk what is renamed over a file, lest it be lost with its predecessor.
+    let exchanged = renameat2(AT_FDCWD, content.path(), AT_FDCWD, path, RenameFlags::RENAME_EXCHANGE);
+    if exchanged.is_ok() {
+        return Ok(());
+    }
     content.persist(path).map(drop).map_err(|e| e.error).io("write", path)
+}
+
+/// Removes what writers of `path` that were killed have left beside it. To be called when nobody writes it.
+pub fn clear_leftovers(path: &Path) {
+    let prefix = staged_prefix(path);
+    let is_left = |name: &OsStr| name.as_bytes().starts_with(prefix.as_bytes()) && name.as_bytes().ends_with(b".tmp");
+    for entry in fs::read_dir(parent(path)).into_iter().flatten().flatten() {
+        if is_left(&entry.file_name()) {
+            // Best effort: it takes a little space and is in nobody's way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// As [`write_file`] for several files, creating the directories above. None is written unless there is room for all of
@@ -114,13 +135,20 @@ fn beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
 }
 
 fn unflushed(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
-    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let prefix = format!(".{}.", name.to_string_lossy());
+    if path.file_name().is_none() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let prefix = staged_prefix(path);
     // Created 0600: nobody else reads a secret before the owner of the path decided its mode.
     let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").tempfile_in(parent(path))?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(Permissions::from_mode(mode))?;
     Ok(file)
+}
+
+/// How the name begins of what is written beside `path`.
+fn staged_prefix(path: &Path) -> String {
+    format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
 fn parent(path: &Path) -> &Path {
@@ -158,6 +186,20 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"three");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert_eq!(names(dir.path()), ["f"]);
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let staged = unflushed(&dir.path().join("f"), b"x", 0o600).unwrap().into_temp_path().keep().unwrap();
+        for name in ["f", ".f.tmp", ".f2.abc.tmp", ".f.abc", "f.abc.tmp"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        assert_eq!(names(dir.path()).len(), 6);
+        clear_leftovers(&dir.path().join("f"));
+        assert!(!staged.exists());
+        assert_eq!(names(dir.path()), [".f.abc", ".f2.abc.tmp", "f", "f.abc.tmp"]);
+        clear_leftovers(&dir.path().join("no/such"));
     }
 
     #[test]

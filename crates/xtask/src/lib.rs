@@ -5,6 +5,7 @@ pub mod architecture;
 pub mod deny;
 pub mod graph;
 pub mod markdown;
+pub mod notices;
 pub mod sizes;
 pub mod sources;
 

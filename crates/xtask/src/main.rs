@@ -1,5 +1,5 @@
 //! `cargo run -p xtask -- deny`: checks dependencies against `deny.toml`, without a network. `sizes [DIR]` looks at the
-//! executables that ship.
+//! executables that ship. `notices DIR FOREIGN CREATED EXECUTABLE...` writes what has to be told about them.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool")]
 
 use std::path::{Path, PathBuf};
@@ -14,8 +14,11 @@ fn main() -> ExitCode {
         ["deny"] => deny(),
         ["sizes"] => sizes(&default_directory()),
         ["sizes", directory] => sizes(Path::new(directory)),
+        ["notices", directory, foreign, created, executables @ ..] => {
+            xtask::notices::write(Path::new(directory), executables, Path::new(foreign), created).map(|()| true)
+        }
         _ => {
-            eprintln!("usage: xtask deny | xtask sizes [DIR]");
+            eprintln!("usage: xtask deny | xtask sizes [DIR] | xtask notices DIR FOREIGN CREATED EXECUTABLE...");
             return ExitCode::from(2);
         }
     };

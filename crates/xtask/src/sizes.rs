@@ -30,6 +30,16 @@ pub enum Linkage {
     Dynamic(Vec<String>),
 }
 
+impl std::fmt::Display for Linkage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Linkage::StaticPie => f.write_str("static-pie"),
+            Linkage::Static => f.write_str("static"),
+            Linkage::Dynamic(needed) => write!(f, "dynamic ({})", needed.join(", ")),
+        }
+    }
+}
+
 /// How often a program is started to see how long that takes.
 const STARTS: usize = 21;
 
@@ -64,7 +74,7 @@ fn look_at(row: &Executable, path: &Path, bytes: &[u8], report: &mut Report) {
         Err(error) => return report.errors.push(format!("{name}: {error}")),
     };
     if linkage != Linkage::StaticPie {
-        report.errors.push(format!("{name} is no static-pie: {linkage:?}"));
+        report.errors.push(format!("{name} is no static-pie but {linkage}"));
     }
     let has = |mark: &String| memchr::memmem::find(bytes, mark.as_bytes()).is_some();
     for mark in contains.iter().filter(|mark| !has(mark)) {
@@ -79,7 +89,7 @@ fn look_at(row: &Executable, path: &Path, bytes: &[u8], report: &mut Report) {
             size.to_string(),
             at_most.to_string(),
             format!("{:.1} ms", time.as_secs_f64() * 1000.0),
-            format!("{linkage:?}: {version}"),
+            format!("{linkage}: {version}"),
         ]),
         Err(error) => report.errors.push(format!("{name} --version: {error}")),
     }

@@ -33,13 +33,14 @@ pub(crate) fn main(bench: fn(&[String]) -> Result<()>) -> ExitCode {
 }
 
 /// The executables that are measured, optimised as they are shipped.
+#[derive(Clone)]
 pub(crate) struct Executables(PathBuf);
 
 impl Executables {
     /// Builds them, unless `BOSON_BENCH_BIN` names a directory that has them.
     pub(crate) fn build() -> Result<Executables> {
         if let Some(given) = std::env::var_os("BOSON_BENCH_BIN") {
-            return Ok(Executables(given.into()));
+            return Ok(Executables(std::path::absolute(given)?));
         }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
@@ -52,8 +53,29 @@ impl Executables {
         Ok(Executables(here.ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf()))
     }
 
+    /// The static executable that runs in release images, built unless `BOSON_BENCH_BIN` has it.
+    pub(crate) fn boson_pod() -> Result<PathBuf> {
+        if let Some(given) = std::env::var_os("BOSON_BENCH_BIN") {
+            return Ok(Path::new(&given).join("boson-pod"));
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        if !Command::new(root.join("images/build")).arg("boson-pod").status()?.success() {
+            return Err("boson-pod cannot be built".into());
+        }
+        // A bench lies in target/release/deps.
+        let here = std::env::current_exe()?;
+        Ok(here.ancestors().nth(3).unwrap_or(Path::new(".")).join("static/boson-pod"))
+    }
+
+    /// A verb: an executable of its own, or else one of boson's.
     pub(crate) fn command(&self, name: &str) -> Command {
-        Command::new(self.0.join(name))
+        let own = self.0.join(name);
+        if own.exists() {
+            return Command::new(own);
+        }
+        let mut command = Command::new(self.0.join("boson"));
+        command.arg(name);
+        command
     }
 }
 

@@ -1,4 +1,4 @@
-// Command kube runs one component of Kubernetes: the one that its first argument names.
+// Command kube runs one component of a cluster: the one that its first argument names.
 package main
 
 import (
@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"boson/e2e/cluster/volumes"
 
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
@@ -27,6 +29,7 @@ var components = map[string]func() *cobra.Command{
 	"kubelet":            func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
 	"proxy":              proxy.NewProxyCommand,
 	"scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+	"volumes":            volumes.NewCommand,
 }
 
 func main() {

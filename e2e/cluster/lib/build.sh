@@ -1,7 +1,7 @@
 # To be sourced: the executables that no distribution has in a version that will do, built from their Go modules.
 
 # Where the executables are: a directory whose name is a digest of all that they are built from.
-bin=$cache/$(cd "$here" && cat go.mod go.sum kube/*.go kubectl/*.go dns/go.mod dns/go.sum dns/*.go pause.c | sha256sum | cut -c1-16)
+bin=$cache/$(cd "$here" && cat go.mod go.sum kube/*.go kubectl/*.go volumes/*.go dns/go.mod dns/go.sum dns/*.go pause.c | sha256sum | cut -c1-16)
 kubernetes=$(sed -n 's/^.*k8s.io\/kubernetes v\([0-9.]*\)$/\1/p' "$here/go.mod")
 
 # The oldest Go that go.mod accepts.
@@ -37,7 +37,11 @@ go_will_do() {
 
 # Builds what is not in the cache. Two that do so at once do not disturb each other.
 build() {
-  [[ ! -x $bin/kube ]] || return 0
+  if [[ -x $bin/kube ]]; then
+    # It is in use: see below.
+    touch "$bin"
+    return
+  fi
   mkdir -p "$cache"
   (
     flock 9
@@ -52,6 +56,8 @@ build() {
     compile "$here/dns" -o "$part/" -ldflags '-s -w' .
     gcc -Os -static -s -o "$part/pause" "$here/pause.c"
     mv "$part" "$bin"
+    # What no cluster was started with for a month belongs to a version that nobody has any more.
+    find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
   ) 9>"$cache/lock"
 }
 

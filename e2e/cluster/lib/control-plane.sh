@@ -48,6 +48,7 @@ control_plane() {
   user scheduler system:kube-scheduler
   user proxy system:kube-proxy
   user dns system:dns
+  user volumes system:volumes
   for i in "${!zones[@]}"; do user "node-$i" "system:node:node-$i" system:nodes; done
 
   # Nothing of it outlives the cluster: it need not be flushed.
@@ -64,9 +65,10 @@ control_plane() {
   start 0 controllers "$bin/kube" controller-manager --kubeconfig="$state/controllers.kubeconfig" \
     --service-account-private-key-file="$state/certs/sa.key" --root-ca-file="$state/certs/ca.crt" \
     --use-service-account-credentials --leader-elect=false --bind-address=127.0.0.1 \
-    --enable-hostpath-provisioner=true --flex-volume-plugin-dir="$state/flexvolumes"
+    --flex-volume-plugin-dir="$state/flexvolumes"
   start 0 scheduler "$bin/kube" scheduler --kubeconfig="$state/scheduler.kubeconfig" --leader-elect=false \
     --bind-address=127.0.0.1
+  start 0 volumes "$bin/kube" volumes --kubeconfig="$state/volumes.kubeconfig" --directory="$state/volumes"
   names
   kubectl apply -f "$here/objects.yaml" >/dev/null
 }

@@ -1,7 +1,7 @@
 # To be sourced: containerd, kubelet and kube-proxy of one node.
 #
 # They work where this machine is itself a container or a small virtual machine: without CAP_SYS_RESOURCE
-# (KubeletInUserNamespace, restrict_oom_score_adj), with cgroups of either version.
+# (KubeletInUserNamespace, restrict_oom_score_adj).
 
 # Where Debian has the network plugins.
 cni=/usr/lib/cni

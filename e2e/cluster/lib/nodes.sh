@@ -61,9 +61,7 @@ own_directories() {
     in_node "$i" mount --rbind "$own" "$place"
   done
   chmod 1777 "$state/node-$i/own/tmp"
-  # The only dynamic volumes of a bare controller manager lie here; whatever node a pod is on, it finds its own.
-  mkdir -p "$state/volumes"
-  in_node "$i" sh -c "mkdir -p /run/netns /tmp/hostpath_pv && mount --bind '$state/volumes' /tmp/hostpath_pv"
+  in_node "$i" mkdir -p /run/netns
 }
 
 # release I: ends node I with all that runs in it, at once, as a power cut does. What it has on disk stays.

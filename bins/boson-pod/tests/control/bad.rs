@@ -2,17 +2,16 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
 use nix::unistd::Uid;
 
-use crate::support::{Pod, WAIT, answer, eventually};
+use crate::support::{ALONE, Pod, WAIT, answer, eventually, write_program};
 
 #[test]
 fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {
-    let pod = Pod::new(WAIT);
+    let pod = Pod::new(ALONE);
     let socket = pod.vcap("sys/run/boson/web/web.sock");
     for _ in 0..3 {
         pod.start(&[]).kill();
@@ -88,8 +87,7 @@ fn only_root_may_ask() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     let program = pod.file("boson-pod");
-    fs::copy(env!("CARGO_BIN_EXE_boson-pod"), &program).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &fs::read(env!("CARGO_BIN_EXE_boson-pod")).unwrap());
     let mut command = std::process::Command::new(program);
     command.args(["bpm", "stop", "web", "--root"]).arg(pod.vcap("").join("../..")).uid(1000).gid(1000);
     let (code, _, stderr) = answer(&mut command);
@@ -144,4 +142,28 @@ fn c18_bpm_needs_no_program_of_the_image() {
     assert_eq!(bare(&["restart", "web"]).0, 0);
     assert_eq!(bare(&["logs", "web", "-a"]).0, 0);
     assert_eq!(bare(&["stop", "web"]).0, 0);
+}
+
+#[test]
+fn killed_at_any_instant_it_leaves_nothing_that_a_restart_trips_over() {
+    let pod = Pod::new(ALONE);
+    pod.hook("post-start", "echo post-start");
+    for instant in 0..60 {
+        let supervisor = pod.spawn(&[]);
+        // Somewhere between its first instruction and a process that is asked about.
+        std::thread::sleep(std::time::Duration::from_micros(instant * 700));
+        if instant % 3 == 0 {
+            pod.bpm("term", &[]);
+        }
+        supervisor.kill();
+    }
+    let supervisor = pod.start(&[]);
+    eventually("it is ready", || pod.is_ready());
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    drop(supervisor);
+    let left = |dir: &str| -> Vec<String> {
+        let names = fs::read_dir(pod.vcap(dir)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with('.') || name.ends_with(".sock") || name.ends_with(".pid")).collect()
+    };
+    assert_eq!((left("sys/run/bpm/web"), left("sys/run/boson/web")), (vec![], vec![]));
 }

@@ -4,11 +4,11 @@ use std::fs;
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Pod, WAIT, eventually};
+use crate::support::{ALONE, Pod, WAIT, eventually, write_program};
 
 #[test]
 fn a_process_is_ready_when_post_start_has_succeeded_once() {
-    let pod = Pod::new(WAIT);
+    let pod = Pod::new(ALONE);
     let (go, count) = (pod.file("go"), pod.file("count"));
     pod.hook(
         "post-start",
@@ -104,10 +104,9 @@ fn floods_and_leftovers_of_post_start_do_not_matter() {
 
 #[test]
 fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_it() {
-    let pod = Pod::new(WAIT);
+    let pod = Pod::new(ALONE);
     let (go, program) = (pod.file("go"), pod.file("program"));
-    fs::write(&program, format!("#!/bin/sh\n{WAIT}\n")).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, format!("#!/bin/sh\n{ALONE}\n").as_bytes());
     let program = program.display();
     pod.config(&format!("processes: [{{name: web, executable: {program}}}, {{name: side, executable: {program}}}]"));
     pod.hook("post-start", &format!("until [ -e {} ]; do sleep 0.01; done", go.display()));

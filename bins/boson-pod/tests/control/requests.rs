@@ -5,7 +5,7 @@ use std::thread;
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Pod, WAIT, answer, eventually};
+use crate::support::{Pod, WAIT, answer, eventually, write_program};
 
 #[test]
 fn a_deliberate_stop_ends_the_process_and_neither_the_container_nor_a_probe() {
@@ -164,8 +164,7 @@ fn c05_many_ask_at_once_and_all_are_answered() {
 fn the_list_shows_every_process_of_every_job() {
     let pod = Pod::new("");
     let program = pod.file("program");
-    fs::write(&program, format!("#!/bin/sh\n{WAIT}\n")).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, format!("#!/bin/sh\n{WAIT}\n").as_bytes());
     let program = program.display();
     pod.config(&format!("processes: [{{name: web, executable: {program}}}, {{name: a-side, executable: x}}]"));
     fs::create_dir_all(pod.vcap("jobs/hooks-only")).unwrap();

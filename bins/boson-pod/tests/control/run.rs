@@ -4,7 +4,7 @@ use std::fs;
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Pod, WAIT, eventually};
+use crate::support::{Pod, WAIT, eventually, write_program};
 
 #[test]
 fn a_process_is_run_in_the_foreground_with_what_is_added_to_it() {
@@ -50,12 +50,10 @@ fn what_runs_already_is_left_alone() {
 fn what_a_script_runs_does_not_keep_the_pod_from_stopping_and_ends_with_it() {
     let pod = Pod::new(WAIT);
     let (pid, program) = (pod.file("pid"), pod.file("backup"));
-    fs::write(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display())).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display()).as_bytes());
     let executable = env!("CARGO_BIN_EXE_boson-pod");
     let web = pod.file("web");
-    fs::write(&web, format!("#!/bin/sh\n{executable} bpm run web -p backup & {WAIT}\n")).unwrap();
-    fs::set_permissions(&web, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&web, format!("#!/bin/sh\n{executable} bpm run web -p backup & {WAIT}\n").as_bytes());
     let root = pod.vcap("").join("../..");
     pod.config(&format!(
         "processes: [{{name: web, executable: {}, env: {{BOSON_ROOT: {}}}, unsafe: {{privileged: true}}}}, \

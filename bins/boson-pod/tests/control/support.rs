@@ -1,7 +1,7 @@
 //! A `/var/vcap` with one job, its supervisor, and those who ask.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -15,6 +15,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
 pub(crate) const WAIT: &str = "while :; do sleep 1000 & wait $!; done";
+
+/// Waits as well, without a child that outlives it when it is killed.
+pub(crate) const ALONE: &str = "exec sleep 1000";
 
 /// A root directory with one job.
 pub(crate) struct Pod {
@@ -64,8 +67,7 @@ impl Pod {
 
     fn script(&self, path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(path, format!("#!/bin/sh\n{text}\n").as_bytes());
     }
 
     fn of_job(&self, path: &str) -> PathBuf {
@@ -181,6 +183,16 @@ impl Drop for Supervisor {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Writes a program. In a process of its own: what another thread starts meanwhile would for an instant have the file open,
+/// and a program that is open for writing cannot be executed.
+pub(crate) fn write_program(path: &Path, content: &[u8]) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(content).unwrap();
+    assert!(child.wait().unwrap().success());
 }
 
 pub(crate) fn answer(command: &mut Command) -> Answer {

@@ -10,17 +10,18 @@ const TOO_MUCH: &str = "  limits: {open_files: 4611686018427387904, processes: 1
 #[test]
 fn what_cannot_be_had_is_said_once_and_the_process_runs() {
     let job = Job::script("ulimit -n", TOO_MUCH);
-    let output = job.run();
+    let output = output(job.command().env("BOSON_LOG", "warn"));
     assert_eq!(output.status.code(), Some(0));
     let got = text(&output.stdout);
+    let introduction = "job \"web\", process \"web\": bpm.yml asks for more than this container can give\n";
     let expected = format!(
-        "job \"web\", process \"web\": bpm.yml asks for more than this container can give\n\
-         \x20 limits.open_files: 4611686018427387904 is above the hard limit; the process gets {}\n\
+        "\x20 limits.open_files: 4611686018427387904 is above the hard limit; the process gets {}\n\
          \x20 limits.processes: this is not the container's first process; the pod's limit of process ids counts\n",
         got.trim()
     );
     let stderr = text(&output.stderr);
-    assert!(stderr.ends_with(&expected) && stderr.matches("open_files").count() == 1, "{stderr}");
+    assert!(stderr.contains(introduction) && stderr.ends_with(&expected), "{stderr}");
+    assert_eq!(stderr.matches("open_files").count(), 1, "{stderr}");
 }
 
 #[test]
@@ -30,7 +31,7 @@ fn with_strict_it_is_an_error_and_nothing_is_touched() {
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(70), ""));
     let stderr = text(&output.stderr);
     assert_eq!(stderr.matches("error: job \"web\", process \"web\": limits.").count(), 2, "{stderr}");
-    assert_eq!(stderr.matches("config/bpm.yml\n").count(), 2, "{stderr}");
+    assert!(stderr.matches("config/bpm.yml\n").count() >= 2, "{stderr}");
     assert!(!job.path("var/vcap/sys").exists());
 }
 

@@ -140,7 +140,7 @@ fn limits_are_set_soft_and_hard() {
 
 #[test]
 fn pid_and_state_files_tell_what_the_process_does() {
-    let job = Job::script("trap 'exit 9' USR1; echo ready; echo $$; while :; do sleep 1000 & wait $!; done", "");
+    let job = Job::script("trap 'exit 9' USR1; echo ready; echo $$; while :; do sleep 10 & wait $!; done", "");
     let mut running = job.start(&[]);
     let pid = running.line();
     crate::support::eventually("the pid file is written", || job.path("var/vcap/sys/run/bpm/web/web.pid").exists());

@@ -17,7 +17,7 @@ fn root_of_a_namespace_with_one_id_skips_what_it_cannot_do() {
         return;
     }
     let job = Job::script("id -u; exit 3", "  ephemeral_disk: true\n  capabilities: [NET_BIND_SERVICE]\n");
-    let output = output(&mut job.command_below(&["unshare", "-Ur", RUN_PROCESS]));
+    let output = output(job.command_below(&["unshare", "-Ur", RUN_PROCESS]).env("BOSON_LOG", "warn"));
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(3), "0\n"));
     // Which is said, and the capability, which it has, is not.
     let said = "  user: the process runs as user 0; it cannot become vcap (1000:1000)\n";
@@ -44,4 +44,29 @@ fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
         let output = output(job.command_below(&unshare).args(["--quit-timeout-ms", "50"]));
         assert_eq!(output.status.code(), Some(5), "{output:?}");
     }
+}
+
+#[test]
+fn as_pid_1_it_hears_signals_from_inside_and_outside() {
+    if !can_unshare("-Urpf") {
+        return;
+    }
+    // The kernel keeps from PID 1 what it has no handler for, unless it is blocked.
+    let script = "
+        [ $PPID = 1 ] || exit 99
+        trap 'echo HUP' HUP
+        trap 'echo TERM; exit 6' TERM
+        kill -HUP 1
+        echo ready
+        while :; do sleep 10 & wait $!; done";
+    let job = Job::script(script, "");
+    let mut running = job.start_below(&["unshare", "-Urpf", "--mount-proc", RUN_PROCESS]);
+    let mut said = vec![running.line(), running.line()];
+    said.sort();
+    assert_eq!(said, ["HUP", "ready"]);
+    // Its parent is `unshare`, which waits for it.
+    let children = format!("/proc/{0}/task/{0}/children", running.pid());
+    let pid = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(running.wait(), ("TERM\n".to_owned(), 6));
 }

@@ -59,7 +59,8 @@ fn a_full_disk_stops_neither_the_process_nor_its_output() {
         return;
     }
     let script = format!("{mount} && exec \"$0\" \"$@\"");
-    let output = output(&mut job.command_below(&["unshare", "-Urm", "sh", "-c", &script, RUN_PROCESS]));
+    let mut command = job.command_below(&["unshare", "-Urm", "sh", "-c", &script, RUN_PROCESS]);
+    let output = output(command.env("BOSON_LOG", "warn"));
     assert_eq!((output.stdout.len(), output.status.code()), (1_000_000, Some(3)));
     let stderr = text(&output.stderr);
     assert_eq!(stderr.matches("a log file cannot be written").count(), 1, "{stderr}");

@@ -7,7 +7,8 @@ use crate::support::{Job, Running, eventually, mode};
 /// Longer than any test takes: who waits for it, waits for ever.
 const FOREVER: [&str; 2] = ["--stop-window", "1h"];
 /// A process that says when it is asked to stop.
-const PROCESS: &str = "#!/bin/sh\ntrap 'echo stop $JOB >> ROOT/events; exit 3' TERM\necho ready\nwhile :; do sleep 1000 & wait $!; done\n";
+const PROCESS: &str =
+    "#!/bin/sh\ntrap 'echo stop $JOB >> ROOT/events; exit 3' TERM\necho ready\nwhile :; do sleep 10 & wait $!; done\n";
 /// A script that says that it runs, and with what.
 const SCRIPT: &str = "#!/bin/sh\necho NAME of WHOSE >> ROOT/events\necho 0\n";
 

@@ -43,7 +43,7 @@ fn a_hook_that_cannot_be_executed_is_a_failing_hook() {
 
 #[test]
 fn a_stop_during_the_hook_stops_the_hook_and_starts_nothing() {
-    let job = job("trap 'echo hook stopped; exit 0' TERM; echo ready; while :; do sleep 1000 & wait $!; done");
+    let job = job("trap 'echo hook stopped; exit 0' TERM; echo ready; while :; do sleep 10 & wait $!; done");
     let running = job.start(&[]);
     running.signal(Signal::SIGTERM);
     assert_eq!(running.wait(), ("hook stopped\n".to_owned(), 143));

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Far more than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(240);
 
 /// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
 pub(crate) fn can_become_vcap() -> bool {
@@ -81,6 +81,10 @@ impl Job {
         let mut command = Command::new(program[0]);
         command.args(&program[1..]).args(["--job", job, "--root"]).arg(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if !can_become_vcap() {
+            // That is said every time, and only some tests want to know.
+            command.env("BOSON_LOG", "error");
+        }
         command
     }
 
@@ -105,6 +109,11 @@ impl Job {
         let running = self.spawn(&[]);
         eventually("the pid file is written", || self.path("var/vcap/sys/run/bpm/web/web.pid").exists());
         running
+    }
+
+    /// Starts below another program.
+    pub(crate) fn start_below(&self, program: &[&str]) -> Running {
+        Running::of(&mut self.command_below(program))
     }
 
     pub(crate) fn spawn(&self, args: &[&str]) -> Running {

@@ -27,6 +27,9 @@ fn reading_and_writing_text_is_harmless() {
         "<%= defined?(missing) ? 1 : 2 %><%= defined?(Missing::Constant) %>",
         "<%= spec.networks.send(spec.networks.methods(false).first).ip %>",
         "<%= spec.networks.marshal_dump.values.first.dns_record_name %>",
+        "<% fail 'no' if p('x').nil?; abort 'no' unless p('y') %><%= __FILE__ %>:<%= __LINE__ %>",
+        "<% puts 'a'; loop { break }; catch(:x) { throw :x } %>",
+        "<%= File.dirname(p('x')) %><%= File.join('a', p('y')) %>",
         "<% name = p('x'); format = p('y') %><%= name %><%= format %>",
     ] {
         assert_eq!(isolation(template), Isolation::Shared, "{template}");
@@ -57,6 +60,8 @@ fn changing_and_defining_needs_objects_of_its_own() {
         "<% def self.f; 1; end %><%= self.f %>",
         "<%= p('xs').map { |x| x.to_s }\n  # sorted\n  .sort\n  .push('x').join %>",
         "<% p('xs').reduce(:concat) %>",
+        "<% names = Set.new; names.add(p('x')) %>",
+        "<% p('x').force_encoding('BINARY') %>",
         "<% p('xs').inject({}, :merge!) %>",
         "<% def each_x(&block)\n  p('xs').each(&block)\nend %>",
     ] {
@@ -106,6 +111,10 @@ fn everything_else_gets_a_process_of_its_own() {
         "<% fork = 1; fork() %>",
         "<% def load(x); end if p('x'); load '/etc/passwd' %>",
         "<% defined?(x) && exit! %>",
+        "<% File.write('x', 'y') %>",
+        "<% File.new('x', 'w') %>",
+        "<% File.link('x', 'y') %>",
+        "<% x = File; x.delete('y') %>",
         "<% defined? exit! %>",
         "<% spec.networks.send(p('x')) %>",
         "<% spec.send(spec.networks.methods(false).first) %>",

@@ -30,8 +30,9 @@ static BEFORE_VALUE: Words = words!(
 /// Methods of the evaluation context and of Kernel that change nothing.
 static FUNCTIONS: Words = words!(
     "
-    block_given? format if_link if_p index lambda link name p proc properties raise raw_properties spec sprintf
-    Integer Float String Array _erbout lookup_property
+    __FILE__ __LINE__ __dir__ __method__ _erbout abort block_given? catch exit fail format if_link if_p index lambda
+    link lookup_property loop name p pp print proc properties puts raise raw_properties spec sprintf throw warn
+    Array Complex Float Hash Integer Rational String
     "
 );
 
@@ -49,15 +50,15 @@ static REACHING: Words = words!(
 /// Methods that leave their receiver and everything else as it is.
 static PURE: Words = words!(
     "
-    abs absolute? address all? allbits? any? anybits? ascii_only? assoc az begin between? bit_length blank?
+    abs absolute? address all? allbits? any? anybits? ascii_only? assoc az basename begin between? bit_length blank?
     bootstrap bsearch bytes bytesize call capitalize casecmp casecmp? ceil center chars chomp chop chr chunk
     chunk_while clamp class clone codepoints coerce collect collect_concat combination compact count cover?
     cycle day decode decode64 default delete_prefix delete_suffix denominator detect difference dig digest
-    digits div divmod downcase downto drop drop_while dump dup each each_byte each_char each_codepoint
+    digits dirname div divmod downcase downto drop drop_while dump dup each each_byte each_char each_codepoint
     each_cons each_entry each_grapheme_cluster each_index each_key each_line each_pair each_slice each_value
     each_with_index each_with_object else else_if_link else_if_p empty? encode encode64 encode_www_form
     encode_www_form_component encoding end end_with? entries eql? equal? escape even? except exclude_end?
-    extension extensions fdiv fetch filter filter_map find find_all find_index finite? first flat_map flatten
+    extension extensions extname fdiv fetch filter filter_map find find_all find_index finite? first flat_map flatten
     floor fragment frozen? gcd generate grapheme_clusters grep grep_v group_by gsub h has_key? has_value? hex
     hexdigest host hostname hour html_escape hton id if_link if_p include? index infinite? inject inspect
     instance_of? instances intern intersect? intersection invert ip ipv4? ipv4_mapped ipv6? is_a? iso8601
@@ -78,11 +79,18 @@ static PURE: Words = words!(
     "
 );
 
+/// What of `File` is only about names.
+static OF_NAMES: Words = words!(
+    "
+    basename dirname extname join
+    "
+);
+
 /// Methods that change their receiver: harmless on an object that the template has made itself.
 static CHANGING: Words = words!(
     "
-    << append clear compare_by_identity concat delete delete_at delete_if fill freeze insert keep_if pop prepend
-    push replace shift store unshift update
+    << add add? append clear compare_by_identity concat delete delete_at delete_if fill force_encoding freeze insert
+    keep_if pop prepend push rehash replace setbyte shift store subtract unshift update
     "
 );
 
@@ -187,6 +195,11 @@ pub(super) fn is_changing(word: &str) -> bool {
 
 pub(super) fn is_known_constant(word: &str) -> bool {
     CONSTANTS.contains(word)
+}
+
+/// Whether `File.<word>` only computes.
+pub(super) fn is_of_file_names(word: &str) -> bool {
+    OF_NAMES.contains(word)
 }
 
 pub(super) fn library(word: &str) -> Option<&'static str> {

@@ -22,8 +22,8 @@ mod stages;
 use std::time::Duration;
 
 use super::{
-    Action, Event, KILL_ATTEMPTS, KILL_INTERVAL, Machine, Pod, Policy, Progress, Request, Role, State, Target, Timer,
-    signal,
+    Action, Event, FLUSH_TIMEOUT, KILL_ATTEMPTS, KILL_INTERVAL, Machine, Pod, Policy, Progress, Request, Role, State,
+    Target, Timer, signal,
 };
 
 /// What belongs to the life of a process.
@@ -54,6 +54,8 @@ pub struct StopLimits {
     pub stop_timeout: Duration,
     /// How long it has between QUIT and KILL, instead of the policy's time.
     pub quit_timeout: Duration,
+    /// How long the last output has to be read, after all that.
+    pub flush: Duration,
 }
 
 /// How far the process' own stop has come.
@@ -146,6 +148,13 @@ impl Machine for Life {
 
     fn stop_requested(&self) -> bool {
         self.stop_requested
+    }
+
+    fn flush_timeout(&self) -> Duration {
+        match self.plan.limits {
+            Some(limits) if self.stop_requested => limits.flush.min(FLUSH_TIMEOUT),
+            _ => FLUSH_TIMEOUT,
+        }
     }
 }
 

@@ -110,12 +110,14 @@ pub fn spawn(command: &Command) -> Result<Child, SpawnError> {
     let failed = |error| SpawnError { doing: STEPS[EXEC], error };
     let (report, reporter) = pipe2(OFlag::O_CLOEXEC).map_err(|e| failed(e.into()))?;
     let mut preparation = Preparation::new(command).map_err(failed)?;
+    // Opened here, so that its absence is not taken for the program's.
+    let nothing = File::open("/dev/null").map_err(|error| SpawnError { doing: "open /dev/null", error })?;
     let mut builder = std::process::Command::new(&command.program);
     builder
         .args(&command.args)
         .env_clear()
         .envs(command.env.iter().map(|(k, v)| (k, v)))
-        .stdin(Stdio::null())
+        .stdin(nothing)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
@@ -166,7 +168,7 @@ type Step = Result<(), (u8, Errno)>;
 impl Preparation {
     fn new(command: &Command) -> io::Result<Self> {
         let privileges = Privileges::current();
-        let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w, &privileges)));
+        let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w, privileges)));
         let dir = command.dir.as_ref().map(|d| CString::new(d.as_os_str().as_bytes())).transpose()?;
         let mut capabilities = 0;
         for capability in command.identity.iter().flat_map(|i| &i.capabilities) {

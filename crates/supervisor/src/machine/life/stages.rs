@@ -118,6 +118,10 @@ impl Life {
             self.out.push(Action::Disarm(timer));
         }
         self.stage = Stage::Stop;
+        // No scripts are to come any more, so nobody has to wait for them.
+        if self.progress == Progress::Asked || self.progress == Progress::PreStopped {
+            self.progress = Progress::Drained;
+        }
         if self.main == Main::None {
             self.sweep_after_stop();
         } else {

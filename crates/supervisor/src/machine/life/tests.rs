@@ -193,7 +193,7 @@ fn only_one_process_of_a_job_runs_its_scripts() {
 
 #[test]
 fn scripts_that_take_too_long_are_stopped_with_the_process() {
-    let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: WINDOW };
+    let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: WINDOW, flush: QUIT };
     let mut life = check(
         Plan { limits: Some(limits), ..plan() },
         &[

@@ -213,7 +213,8 @@ fn roles() -> impl Strategy<Value = BTreeSet<Role>> {
 fn plans() -> impl Strategy<Value = Plan> {
     (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
         |(hook, post_start_waits, scripts, limited)| {
-            let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT };
+            let limits =
+                StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT, flush: QUIT };
             Plan { hook, post_start_waits, scripts, limits: limited.then_some(limits), ..plan() }
         },
     )
@@ -262,7 +263,7 @@ proptest! {
         steps in prop::collection::vec(step(), 0..60),
         mortal in any::<bool>(),
     ) {
-        let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT };
+        let limits = StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT, flush: QUIT };
         let mut world = World::new(Plan { limits: Some(limits), ..plan }, roles, mortal);
         for step in steps {
             world.step(step);

@@ -1,0 +1,96 @@
+//! The cluster under test, by its own command line.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take that has to happen; it takes longer only where it does not happen.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(240);
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// What `e2e/run` tells; nothing here works without it.
+pub(crate) fn told(name: &str) -> PathBuf {
+    std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: `make e2e` runs these tests")).into()
+}
+
+/// A namespace of a test's own, in which the restricted Pod Security Standard holds.
+pub(crate) struct Namespace {
+    pub(crate) name: String,
+}
+
+impl Namespace {
+    /// Makes it; gone again when this is dropped.
+    pub(crate) fn new(test: &str) -> Namespace {
+        let name = format!("{test}-{}", std::process::id());
+        kubectl(&["create", "namespace", &name]);
+        kubectl(&["label", "namespace", &name, "pod-security.kubernetes.io/enforce=restricted"]);
+        Namespace { name }
+    }
+
+    /// Runs kubectl in the namespace; gives its output.
+    #[track_caller]
+    pub(crate) fn kubectl(&self, args: &[&str]) -> String {
+        kubectl(&[&["--namespace", &self.name], args].concat())
+    }
+
+    /// As [`Namespace::kubectl`], where it may fail.
+    pub(crate) fn try_kubectl(&self, args: &[&str]) -> Result<String, String> {
+        try_kubectl(&[&["--namespace", &self.name], args].concat())
+    }
+
+    /// Applies a document.
+    #[track_caller]
+    pub(crate) fn apply(&self, document: &str) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), document).unwrap();
+        self.kubectl(&["apply", "--filename", file.path().to_str().unwrap()]);
+    }
+
+    /// The object as the API server has it.
+    #[track_caller]
+    pub(crate) fn get(&self, object: &str) -> serde_json::Value {
+        serde_json::from_str(&self.kubectl(&["get", object, "--output", "json"])).unwrap()
+    }
+
+    /// Waits until it is so, and shows what there is in the namespace if it never is.
+    #[track_caller]
+    pub(crate) fn wait_until(&self, what: &str, mut is: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !is() {
+            if start.elapsed() > DEADLINE {
+                let pods = self.kubectl(&["describe", "pods"]);
+                let logs =
+                    self.try_kubectl(&["logs", "--selector", "app.kubernetes.io/name", "--all-containers", "--prefix"]);
+                panic!("not after {DEADLINE:?}: {what}\n{pods}\n{}", logs.unwrap_or_else(|e| e));
+            }
+            std::thread::sleep(INTERVAL);
+        }
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // The cluster may be somebody's; nothing that is in the namespace is of use any more.
+        let _ = self.try_kubectl(&["delete", "pods", "--all", "--grace-period=1", "--wait=false"]);
+        let _ = try_kubectl(&["delete", "namespace", &self.name, "--wait=false"]);
+    }
+}
+
+/// Runs kubectl; gives its output.
+#[track_caller]
+pub(crate) fn kubectl(args: &[&str]) -> String {
+    try_kubectl(args).unwrap_or_else(|e| panic!("kubectl {}: {e}", args.join(" ")))
+}
+
+/// As [`kubectl`], where it may fail.
+pub(crate) fn try_kubectl(args: &[&str]) -> Result<String, String> {
+    output(Command::new(told("E2E_KUBECTL")).args(args))
+}
+
+/// Runs a command to its end; gives its output, or what went wrong.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().map_err(|e| e.to_string())?;
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    if status.success() { Ok(stdout.into_owned()) } else { Err(format!("{status}\n{stdout}{stderr}")) }
+}

@@ -1,0 +1,60 @@
+//! `bpm` from one container of a pod about the process of another.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::counter::Counter;
+
+const BPM: &str = "/var/vcap/jobs/bpm/bin/bpm";
+
+/// Runs `bpm` in the container of another process than the one that it is asked about.
+fn bpm(counter: &Counter, args: &[&str]) -> Result<String, String> {
+    let exec = ["exec", "counter-0", "--container", "counter-counter", "--", BPM];
+    counter.namespace.try_kubectl(&[&exec, args].concat())
+}
+
+/// Since when the pod has been ready, and how often its containers have been started again.
+fn standing(counter: &Counter) -> (Value, Vec<Value>) {
+    let status = counter.pod("counter-0")["status"].clone();
+    let ready = status["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "Ready").unwrap().clone();
+    assert_eq!(ready["status"], "True", "{ready}");
+    let restarts = status["containerStatuses"].as_array().unwrap().iter().map(|c| c["restartCount"].clone()).collect();
+    (ready["lastTransitionTime"].clone(), restarts)
+}
+
+#[test]
+fn a_deliberate_stop_restarts_no_container_and_fails_no_probe() {
+    let counter = Counter::up("control", &[]);
+    let before = standing(&counter);
+    assert_eq!(bpm(&counter, &["running", "caller"]).unwrap(), "yes\n");
+    // Its number means nothing in this container, and this one's own does.
+    let refused = bpm(&counter, &["pid", "caller"]).unwrap_err();
+    assert!(refused.contains("runs in another container"), "{refused}");
+    let own: u32 = bpm(&counter, &["pid", "counter"]).unwrap().trim().parse().unwrap();
+    let executable = ["exec", "counter-0", "--container", "counter-counter", "--", "/bin/ls"];
+    counter.namespace.kubectl(&[&executable[..], &[&format!("/proc/{own}/exe")]].concat());
+
+    bpm(&counter, &["stop", "caller"]).unwrap();
+    assert!(bpm(&counter, &["running", "caller"]).unwrap_err().contains("no\n"));
+    // The probe runs every second, and would have to fail three times.
+    for _ in 0..10 {
+        assert_eq!(standing(&counter), before);
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    bpm(&counter, &["start", "caller"]).unwrap();
+    assert_eq!(bpm(&counter, &["running", "caller"]).unwrap(), "yes\n");
+    let list = bpm(&counter, &["list"]).unwrap();
+    assert_eq!(list.matches(" running\n").count(), 2, "{list}");
+    assert_eq!(standing(&counter), before);
+
+    // An end that nobody asked for is the kubelet's business: it starts the container again.
+    bpm(&counter, &["signal", "caller", "KILL"]).unwrap();
+    counter.namespace.wait_until("the container is started again", || {
+        let status = counter.pod("counter-0")["status"]["containerStatuses"].clone();
+        let restarts = |c: &Value| c["name"] == "caller-caller" && c["restartCount"] == 1;
+        status.as_array().is_some_and(|all| all.iter().any(restarts))
+    });
+    counter.wait_until_ready();
+    assert_eq!(bpm(&counter, &["running", "caller"]).unwrap(), "yes\n");
+}

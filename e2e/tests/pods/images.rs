@@ -1,0 +1,116 @@
+//! What the images hold.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use e2e::here;
+
+use serde_json::Value;
+
+use crate::cluster::{output, told};
+
+/// A document in an image's archive.
+fn document(archive: &Path, path: &str) -> Value {
+    let text = output(Command::new("tar").arg("-xOf").arg(archive).arg(format!("./{path}"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The paths in the layers of an image's archive.
+fn paths(archive: &Path) -> Vec<String> {
+    let manifest = document(archive, "manifest.json");
+    let list = |layer: &Value| {
+        let inner = format!("tar -xOf '{}' './{}' | tar -t", archive.display(), layer.as_str().unwrap());
+        output(Command::new("sh").args(["-c", &inner])).unwrap()
+    };
+    manifest[0]["Layers"].as_array().unwrap().iter().map(list).collect::<String>().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_image_of_boson_holds_executables_and_what_has_to_be_told_about_them() {
+    let paths = paths(&told("E2E_IMAGES").join("images/boson.tar"));
+    let strange: Vec<&String> = paths
+        .iter()
+        .filter(|path| !["bin/", "tmp/", "usr/share/doc/boson/"].iter().any(|dir| path.starts_with(dir)))
+        .filter(|path| !["usr/", "usr/share/", "usr/share/doc/"].contains(&path.as_str()))
+        .collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    for name in ["boson", "boson-pod", "install", "copy-jobs", "plan", "render-jobs", "run-process"] {
+        assert!(paths.contains(&format!("bin/{name}")), "{name} is missing: {paths:?}");
+    }
+    for name in ["NOTICES", "LICENSE", "sbom.spdx.json"] {
+        assert!(paths.contains(&format!("usr/share/doc/boson/{name}")), "{name} is missing: {paths:?}");
+    }
+}
+
+#[test]
+fn the_image_of_boson_is_small_says_what_it_is_and_runs_as_vcap() {
+    let archive = told("E2E_IMAGES").join("images/boson.tar");
+    let size = fs::metadata(&archive).unwrap().len();
+    assert!(size <= 40_000_000, "{size} bytes");
+    let manifest = document(&archive, "manifest.json");
+    let config = document(&archive, manifest[0]["Config"].as_str().unwrap())["config"].clone();
+    assert_eq!(config["User"], "1000:1000");
+    for label in ["title", "description", "licenses", "version"] {
+        let label = format!("org.opencontainers.image.{label}");
+        assert!(config["Labels"][&label].as_str().is_some_and(|text| !text.is_empty()), "{label}: {config}");
+    }
+}
+
+#[test]
+fn a_release_image_is_its_base_with_jobs_and_packages_and_nothing_of_boson() {
+    let images = told("E2E_IMAGES").join("e2e");
+    let base = paths(&images.join("stemcell.tar"));
+    let release = paths(&images.join("counter.tar"));
+    let more: Vec<&str> = release.iter().filter(|path| !base.contains(path)).map(String::as_str).collect();
+    let strange: Vec<&&str> = more.iter().filter(|path| !path.starts_with("var/vcap/")).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    for path in ["jobs-src/counter/job.MF", "jobs-src/caller/templates/bpm.yml.erb", "packages/counter/bin/counter"] {
+        assert!(more.contains(&format!("var/vcap/{path}").as_str()), "{path} is missing: {more:?}");
+    }
+}
+
+/// Runs the recipe in a directory of its own, on the release that is there; gives the image's archive.
+fn release_image(directory: &Path, cache: &Path) -> Vec<u8> {
+    let images = told("E2E_IMAGES");
+    let mut build = Command::new(here().join("../images/release/build"));
+    build.args(["--release", "release", "--tag", "boson-e2e/test:latest", "--output", "image.tar"]);
+    build.arg("--base").arg(images.join("e2e/stemcell.tar")).arg("--boson").arg(images.join("images/boson.tar"));
+    build.current_dir(directory).env("IMAGE_STORE", directory.join("store")).env("TMPDIR", cache);
+    build.env("SOURCE_DATE_EPOCH", "1700000000");
+    output(&mut build).unwrap();
+    fs::read(directory.join("image.tar")).unwrap()
+}
+
+fn file_of(archive: &Path, path: &str) -> String {
+    let script = format!("tar -xOf '{}' --wildcards './*.tar' | tar -xOi '{path}'", archive.display());
+    output(Command::new("sh").args(["-c", &script])).unwrap()
+}
+
+#[test]
+fn the_same_release_makes_the_same_image_and_only_what_has_changed_is_compiled_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for place in ["here", "there", "cache"] {
+        fs::create_dir(at(place)).unwrap();
+    }
+    // Nobody compiles it twice and gets the same.
+    let (random, packaging) = ("cat /proc/sys/kernel/random/uuid > $BOSH_INSTALL_TARGET/random\n", "release/packages");
+    let copy = |place: &str| {
+        let release = here().join("releases/counter");
+        output(Command::new("cp").arg("-r").arg(release).arg(at(place).join("release"))).unwrap();
+        let script = at(place).join(packaging).join("counter/packaging");
+        let text = fs::read_to_string(&script).unwrap();
+        fs::write(&script, format!("{text}{random}")).unwrap();
+    };
+    copy("here");
+    copy("there");
+    let first = release_image(&at("here"), &at("cache"));
+    let second = release_image(&at("there"), &at("cache"));
+    assert!(first == second, "the images differ");
+
+    let of_first = file_of(&at("here/image.tar"), "var/vcap/packages/counter/random");
+    fs::write(at("here/release/src/counter/more"), "").unwrap();
+    release_image(&at("here"), &at("cache"));
+    assert_ne!(file_of(&at("here/image.tar"), "var/vcap/packages/counter/random"), of_first);
+}

@@ -1,0 +1,9 @@
+//! Pods on a real cluster; `make e2e` brings one, and the images.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
+
+mod cluster;
+mod control;
+mod counter;
+mod first_pod;
+mod images;
+mod kills;
