@@ -12,6 +12,8 @@ use nix::unistd::write;
 
 /// A pipe that polls as writable takes this much without blocking (`PIPE_BUF`).
 const PIPE_BUF: usize = 4096;
+/// So often a process' pipe is read before others have their turn: as much as a pipe holds.
+const MOST_READS: u32 = 8;
 /// A line that is longer is passed on in parts.
 const LONGEST_LINE: usize = 64 * 1024;
 /// So much may wait for a reader before the process is held back.
@@ -130,17 +132,19 @@ impl Pump {
         self.missed.is_none() && self.pending.len() >= MOST_PENDING
     }
 
-    /// Moves what can be moved without waiting.
-    pub(crate) fn advance(&mut self) {
-        loop {
+    /// Moves what can be moved without waiting, but not for ever: signals come between, however much a process prints.
+    /// Whether there is more.
+    pub(crate) fn advance(&mut self) -> bool {
+        for _ in 0..MOST_READS {
             self.echo();
             if self.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
                 self.missed = Some(0);
             }
             if self.holds_back() || !self.fill() {
-                return;
+                return false;
             }
         }
+        true
     }
 
     /// Reads once; whether there was something.
@@ -308,6 +312,16 @@ mod tests {
         }
         received += read_all(&mut reader).len();
         assert_eq!(received, sent);
+    }
+
+    #[test]
+    fn who_always_has_more_to_say_is_interrupted() {
+        let (endless, echo) =
+            (File::open("/dev/zero").unwrap(), File::options().write(true).open("/dev/null").unwrap());
+        let tee = Tee { echo: Some(Echo { fd: echo.into(), prefix: None }), ..Tee::default() };
+        let mut pump = Pump::new(endless.into(), tee).unwrap();
+        assert!(pump.advance(), "it comes back, and there is more");
+        assert!(waits_for_input(&pump));
     }
 
     #[test]

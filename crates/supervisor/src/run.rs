@@ -220,9 +220,11 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn pump(&mut self) {
-        self.pumps.iter_mut().for_each(|(_, pump)| pump.advance());
+    /// Moves output; whether there is more that could be moved at once.
+    fn pump(&mut self) -> bool {
+        let more = self.pumps.iter_mut().fold(false, |more, (_, pump)| pump.advance() || more);
         self.pumps.retain(|(_, pump)| !pump.is_done());
+        more
     }
 
     fn take_signals(&mut self, signals: &Signals) -> io::Result<()> {
@@ -306,14 +308,15 @@ impl Running<'_> {
     /// Passes on the last output. Who still holds a pipe open by now is no descendant, and is not waited for.
     fn flush(&mut self) {
         let deadline = Instant::now() + self.machine.flush_timeout();
-        self.pump();
         while Instant::now() < deadline {
+            if self.pump() {
+                continue;
+            }
             let mut fds = Vec::new();
             self.pumps.iter().for_each(|(_, pump)| pump.echo_interest(&mut fds));
             if fds.is_empty() || !matches!(poll(&mut fds, timeout(Some(deadline))), Ok(1..) | Err(Errno::EINTR)) {
                 return;
             }
-            self.pump();
         }
     }
 }
