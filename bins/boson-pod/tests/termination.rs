@@ -115,3 +115,36 @@ fn what_is_no_file_is_left_alone() {
     assert_eq!(container.run(&["wait-for", "--wait-timeout", "0", "/nonexistent/file"]).status.code(), Some(70));
     assert_eq!(fs::read_to_string(&other).unwrap(), "");
 }
+
+/// Runs a script in a container of which this program is the first process, with the usual place of the message; gives the
+/// message. Nothing where this machine lets nobody make such a container.
+fn in_a_container(first: &str) -> Option<String> {
+    let container = Container::new();
+    let dev = container.path("dev");
+    write(&dev.join("null"), "");
+    let script = format!(
+        "mount --bind /dev/null '{dev}/null' && mount --rbind '{dev}' /dev && exec {first}",
+        dev = dev.display(),
+    );
+    let unshare =
+        |script: &str| Command::new("unshare").args(["-Urmpf", "--mount-proc", "sh", "-c", script]).output().unwrap();
+    if !unshare("mount --bind /dev/null /dev/full").status.success() {
+        return None;
+    }
+    let output = unshare(&script);
+    assert!(matches!(output.status.code(), Some(0 | 70)), "{}", stderr(&output));
+    Some(container.message())
+}
+
+#[test]
+fn the_failure_of_what_visits_a_container_is_not_the_containers() {
+    let program = env!("CARGO_BIN_EXE_boson-pod");
+    let fails = format!("{program} wait-for --wait-timeout 0 /nonexistent/file");
+    let Some(message) = in_a_container(&fails) else { return };
+    assert!(message.starts_with("error: file:/nonexistent/file is not there\n"), "{message}");
+    // A probe, say, of a process that goes on and ends well.
+    let job = job(&format!("{fails} 2>/dev/null; true"));
+    let root = job.path("");
+    let first = format!("{program} run-process --job web --root '{}'", root.display());
+    assert_eq!(in_a_container(&first).as_deref(), Some(""));
+}

@@ -142,6 +142,9 @@ pub(crate) fn directories(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
+mod simulation;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

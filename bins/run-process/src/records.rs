@@ -196,7 +196,7 @@ fn lock_file(context: &Context) -> PathBuf {
     context.states().join(&context.job).join(format!("{}.lock", context.process))
 }
 
-fn stop(progress: Progress) -> Option<Stop> {
+pub(crate) fn stop(progress: Progress) -> Option<Stop> {
     match progress {
         Progress::None => None,
         Progress::Asked => Some(Stop::Asked),

@@ -206,7 +206,8 @@ impl Journal {
         if length == 0 {
             return Ok(None);
         }
-        let json = length.checked_sub(HEADER as u64 + payload).filter(|_| length <= size - self.end);
+        let json = length.checked_sub(HEADER as u64).and_then(|rest| rest.checked_sub(payload));
+        let json = json.filter(|_| length <= size - self.end);
         let json = json.and_then(|length| usize::try_from(length).ok()).ok_or(io::ErrorKind::InvalidData)?;
         let mut text = vec![0; json];
         let base = self.end + HEADER as u64;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -202,4 +202,44 @@ fn a_hundred_targets_are_looked_at_together() {
     let touch = |files: &[PathBuf]| files.iter().for_each(|file: &PathBuf| std::fs::write(file as &Path, "").unwrap());
     touch(&files);
     assert!(child.wait_with_output().unwrap().status.success());
+}
+
+/// A name server that knows `db.example` only, on an address that nobody else uses; nothing where only root may have one.
+fn name_server() -> Option<IpAddr> {
+    let pid = std::process::id().to_be_bytes();
+    let address = Ipv4Addr::new(127, 53, pid[2].max(1), pid[3].max(1));
+    let server = UdpSocket::bind((address, 53)).ok()?;
+    thread::spawn(move || {
+        let mut query = [0; 512];
+        while let Ok((n, from)) = server.recv_from(&mut query) {
+            let is_known = query[12..n].starts_with(b"\x02db\x07example\0\0\x01");
+            // The query, as an answer: with one address, or with the code for a name that does not exist.
+            let mut answer = query[..n].to_vec();
+            answer[2] |= 0x80;
+            if is_known {
+                answer[7] = 1;
+                answer.extend_from_slice(b"\xc0\x0c\0\x01\0\x01\0\0\0\x01\0\x04\x7f\0\0\x01");
+            } else {
+                answer[3] |= 3;
+            }
+            server.send_to(&answer, from).unwrap();
+        }
+    });
+    Some(address.into())
+}
+
+#[test]
+fn names_are_looked_up_without_the_c_library() {
+    let Some(server) = name_server() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let conf = format!("nameserver {server}\nsearch nowhere.example example\n");
+    testkit::files::write(&root.path().join("etc/resolv.conf"), conf);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let tcp = format!("tcp:db:{}", listener.local_addr().unwrap().port());
+    let root = root.path().to_str().unwrap();
+    let output = wait_for(&["--root", root, "db", "dns:db.example.", &tcp]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = wait_for(&["--root", root, "--wait-timeout", "0", "dns:other"]);
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("caused by: no such name (last asked for: other)"), "{stderr}");
 }

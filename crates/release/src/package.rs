@@ -79,16 +79,6 @@ impl PackageFile {
     }
 }
 
-/// BOSH: `bosh vendor-package` leaves a `spec.lock`; what is in the package is in a blobstore.
-fn vendored(dir: &Path, missing: Problem) -> Problem {
-    if !dir.join("spec.lock").is_file() {
-        return missing;
-    }
-    missing
-        .because("it is another release's (spec.lock), and lies in a blobstore")
-        .hint("`bosh create-release --tarball release.tgz` fetches it: give that archive instead of the directory")
-}
-
 fn unreadable(dir: &Path, e: &walkdir::Error) -> Problem {
     Problem::internal(format!("cannot read {}", e.path().unwrap_or(dir).display())).because(e)
 }
@@ -103,8 +93,7 @@ impl Package {
         let spec_file = if vendored { lock } else { spec_file };
         let at = || Place::file(spec_file.display().to_string());
         if !spec_file.is_file() {
-            let missing = Problem::input(format!("Package '{directory}' has no spec")).at(at());
-            return Err(vendored(dir, missing).into());
+            return Err(Problem::input(format!("Package '{directory}' has no spec")).at(at()).into());
         }
         let spec: PackageSpec = spec::read(&spec_file)?;
         let mut problems = Vec::new();
@@ -142,10 +131,10 @@ impl Package {
             Content::Source { files, excluded_files } => self.collect_source(release, files, excluded_files),
             Content::Packed => self.collect_packed(),
             Content::Compiled(_) => Ok(BTreeMap::new()),
-            Content::Vendored => Err(Problem::input(format!("Package '{}' is vendored", self.name))
-                .because("what it is compiled from is in a blobstore, and not in the release's directory")
+            Content::Vendored => Err(Problem::input(format!("Package '{}' has no files", self.name))
                 .at(Place::file(self.spec.display().to_string()))
-                .hint("give the release as an archive, which has it: `bosh create-release --tarball` makes one")
+                .because("it is another release's (spec.lock), and lies in a blobstore")
+                .hint("`bosh create-release --tarball release.tgz` fetches it: give that archive instead of the directory")
                 .into()),
         }
     }

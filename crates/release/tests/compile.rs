@@ -122,8 +122,9 @@ fn a_vendored_package_is_missed_only_where_it_is_needed() {
     let (compiled, told) = fixture.compile(&["server", "app"]);
     let problems = compiled.unwrap_err();
     assert_eq!((problems.exit_code(), told), (65, Vec::new()));
-    assert_eq!(problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(), ["Package 'golang' is vendored"]);
-    assert!(problems.to_string().contains("packages/golang/spec.lock"), "{problems}");
+    assert_eq!(problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(), ["Package 'golang' has no files"]);
+    let problems = problems.to_string();
+    assert!(problems.contains("packages/golang/spec.lock") && problems.contains("create-release"), "{problems}");
     fixture.write("packages/golang/spec.lock", "name: other\n");
     let why = "Package directory 'golang' does not match package name 'other' in spec";
     assert_eq!(fixture.compile(&["app"]).0.unwrap_err().iter().next().unwrap().message, why);

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use release::Release;
+use release::{Content, Release};
 use testkit::files::{names, tree, write, write_with_mode};
 
 /// A release with a job `web` of package `app`, which depends on `lib`.
@@ -163,9 +163,10 @@ fn what_is_no_release_is_said() {
 }
 
 #[test]
-fn a_package_of_another_release_is_told_where_it_can_be_had() {
+fn a_package_of_another_release_is_missed_when_it_is_needed() {
     let dir = release();
     write(&dir.path().join("packages/golang/spec.lock"), "name: golang\nfingerprint: 0123\n");
-    let problems = Release::open(dir.path()).unwrap_err().to_string();
-    assert!(problems.contains("Package 'golang' has no spec") && problems.contains("create-release"), "{problems}");
+    let release = Release::open(dir.path()).unwrap();
+    assert_eq!(release.package("golang").unwrap().content, Content::Vendored);
+    release.stage_jobs(&dir.path().join("out")).unwrap();
 }

@@ -117,7 +117,8 @@ fn supervise(args: Vec<OsString>) {
     let signals = Signals::block().unwrap();
     fcntl(std::io::stdin(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     let mut life = Life::new(Plan {
-        policy: Policy::default(),
+        // A busy machine is no reason for QUIT.
+        policy: Policy { stop_timeout: Duration::from_secs(600), ..Policy::default() },
         hook: false,
         post_start_waits: false,
         scripts: false,

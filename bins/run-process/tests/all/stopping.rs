@@ -2,7 +2,7 @@
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Job, eventually, exists, text};
+use crate::support::{Job, eventually, exists, output, text};
 
 /// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
 const WAIT: &str = "echo ready; while :; do sleep 10 & wait $!; done";
@@ -23,8 +23,8 @@ fn term_and_int_reach_the_process_as_its_shutdown_signal() {
 
 #[test]
 fn a_process_that_ignores_term_gets_quit() {
-    let job = Job::script(&format!("trap '' TERM; trap 'echo got QUIT; exit 4' QUIT\n{WAIT}"), "");
-    let running = job.start(&["--stop-timeout-ms", "50"]);
+    let job = Job::script(&format!("trap : TERM; trap 'echo got QUIT; exit 4' QUIT\n{WAIT}"), "");
+    let running = job.start(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "60000"]);
     running.signal(Signal::SIGTERM);
     assert_eq!(running.wait(), ("got QUIT\n".to_owned(), 4));
 }
@@ -83,7 +83,8 @@ fn what_a_process_leaves_behind_is_terminated() {
         until [ -s \"$TMPDIR/pid\" ]; do sleep 0.01; done
         exit 7";
     let job = Job::script(script, "");
-    assert_eq!(job.run().status.code(), Some(7));
+    let output = output(job.command().args(["--quit-timeout-ms", "60000"]));
+    assert_eq!(output.status.code(), Some(7));
     assert_eq!(job.read("var/vcap/data/web/tmp/said"), "terminated\n");
     assert!(!exists(job.read("var/vcap/data/web/tmp/pid").trim()));
 }

@@ -131,6 +131,11 @@ fn a_target_that_appends_gets_the_same() {
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "one\ntwo\n");
 }
 
+/// The beginning of a journal, and something else.
+fn damaged(rest: &[u8]) -> Vec<u8> {
+    [MAGIC.as_slice(), rest].concat()
+}
+
 #[test]
 fn it_belongs_to_one_and_what_is_damaged_or_no_journal_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
@@ -139,7 +144,7 @@ fn it_belongs_to_one_and_what_is_damaged_or_no_journal_is_replaced() {
     let error = Journal::open(&path).unwrap_err().to_string();
     assert!(error.contains("followed already") && error.contains("hint: "), "{error}");
     drop(journal);
-    for content in [&b""[..], b"something else", &[0; 5000], &[b"boson-t1".as_slice(), &[7; 9000]].concat()] {
+    for content in [&b""[..], b"something else", &[0; 5000], &damaged(&[7; 9000]), &damaged(&[0xff; 9000])] {
         std::fs::write(&path, content).unwrap();
         let mut journal = Journal::open(&path).unwrap();
         assert!(journal.positions().is_empty() && !journal.is_sending());

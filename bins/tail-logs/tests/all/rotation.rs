@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
 
 use crate::support::{Case, eventually};
 
@@ -35,14 +36,23 @@ fn assert_in_order(text: &str, lines: usize) {
     assert_eq!((wrong, numbers.len()), (None, lines));
 }
 
+/// One on a disk, as a rule, and one in memory, which cut files in different ways.
+fn cases() -> impl Iterator<Item = Case> {
+    let dirs = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+    dirs.into_iter().filter(|dir| dir.is_dir()).map(|dir| Case::on(&dir))
+}
+
 #[test]
 fn a_log_is_cut_while_its_writer_goes_on_and_no_line_is_lost() {
-    let case = Case::new();
+    cases().for_each(|case| is_cut_without_loss(&case));
+}
+
+fn is_cut_without_loss(case: &Case) {
     case.append("web/x.log", "");
     fs::set_permissions(case.log("web/x.log"), fs::Permissions::from_mode(0o640)).unwrap();
     let mut log = File::options().append(true).open(case.log("web/x.log")).unwrap();
     let tail = case.start(&["--logs-rotate-size", "300K", "--logs-rotate-keep", "2"]);
-    let lines = write_until_cut(&case, &mut log, &tail);
+    let lines = write_until_cut(case, &mut log, &tail);
     assert_in_order(&tail.text(), lines);
     for archive in ["web/x.log.1", "web/x.log.2"] {
         let meta = case.log(archive).metadata().unwrap();
@@ -59,11 +69,14 @@ fn a_log_is_cut_while_its_writer_goes_on_and_no_line_is_lost() {
 
 #[test]
 fn a_log_whose_writer_does_not_append_is_cut_too() {
-    let case = Case::new();
+    cases().for_each(|case| is_cut_without_appending(&case));
+}
+
+fn is_cut_without_appending(case: &Case) {
     fs::create_dir(case.log("web")).unwrap();
     let mut log = File::create(case.log("web/x.log")).unwrap();
     let tail = case.start(&["--logs-rotate-size", "300K", "--logs-rotate-keep", "0"]);
-    let lines = write_until_cut(&case, &mut log, &tail);
+    let lines = write_until_cut(case, &mut log, &tail);
     assert_in_order(&tail.text(), lines);
     assert_eq!(fs::read_dir(case.log("web")).unwrap().count(), 1);
 }

@@ -20,7 +20,12 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new() -> Case {
-        let case = Case { root: tempfile::tempdir().unwrap() };
+        Case::on(&std::env::temp_dir())
+    }
+
+    /// On the file system of this directory.
+    pub(crate) fn on(dir: &Path) -> Case {
+        let case = Case { root: tempfile::tempdir_in(dir).unwrap() };
         fs::create_dir_all(case.log("")).unwrap();
         case
     }
