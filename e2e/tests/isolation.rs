@@ -117,6 +117,7 @@ const PROCESS: &[&str] = &[
     "<% p('list').each(&'upcase!'.to_sym) %>",
     "<% p('list').reduce(:instance_eval) rescue nil %>",
     "<% p('list').reduce(:<<) %>",
+    "<% p('list').tally(p('hash')) %>",
 ];
 
 /// Everything that one of the above would change. As a template of the first kind it runs in the worker itself; what it

@@ -111,6 +111,7 @@ fn everything_else_gets_a_process_of_its_own() {
         "<% fork = 1; fork() %>",
         "<% def load(x); end if p('x'); load '/etc/passwd' %>",
         "<% defined?(x) && exit! %>",
+        "<% %w[a b].tally(p('counts')) %>",
         "<% File.write('x', 'y') %>",
         "<% File.new('x', 'w') %>",
         "<% File.link('x', 'y') %>",

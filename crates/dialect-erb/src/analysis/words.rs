@@ -70,7 +70,7 @@ static PURE: Words = words!(
     public_to_pem query quo range rassoc reduce reject relative? remainder request_uri respond_to? reverse
     reverse_each rindex rjust rotate round rpartition rstrip safe_load scan scheme scrub sec select serial
     shellescape shelljoin shellsplit size slice slice_when sort sort_by spec split squeeze start_with? step
-    strftime strict_decode64 strict_encode64 strip sub subject succ sum swapcase take take_while tally tap
+    strftime strict_decode64 strict_encode64 strip sub subject succ sum swapcase take take_while tap
     then times to_a to_ary to_c to_date to_der to_f to_h to_hash to_i to_int to_json to_pem to_r
     to_range to_s to_set to_str to_string to_sym to_text to_time to_yaml tr tr_s transform_keys
     cloud_properties dns_record_name gateway netmask transform_values transpose truncate u undump unescape unicode_normalize unicode_normalized? union uniq
