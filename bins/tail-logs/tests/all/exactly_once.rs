@@ -161,7 +161,7 @@ fn no_line_is_lost_or_repeated_whatever_happens() {
             .collect();
         let mut random = Random::new(99);
         // Not for ever: on a machine that is slow enough, each would be killed before it gets anywhere.
-        while kills < 60 && !writers.iter().all(thread::ScopedJoinHandle::is_finished) {
+        while kills < 30 && !writers.iter().all(thread::ScopedJoinHandle::is_finished) {
             thread::sleep(Duration::from_micros(random.number() % 40_000));
             let mut current = output.current.lock().unwrap();
             let tail = current.take().unwrap();
