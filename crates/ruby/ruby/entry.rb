@@ -4,6 +4,8 @@
 # [false, {"class", "message", "line", "column"}]. Only plain values cross.
 Encoding.default_external = Encoding::UTF_8
 Encoding.default_internal = nil
+# Ruby takes them for exceptions of what it runs, and whoever waits outside Ruby would never hear of them.
+%w[TERM INT].each { |signal| Signal.trap(signal, 'SYSTEM_DEFAULT') }
 # Most of what runs here ends before collecting would pay.
 GC.disable
 
