@@ -2,7 +2,7 @@
 //!
 //! A socket, because a process id means nothing in another container (each has a pid namespace of its own), and a stream
 //! with replies, because whoever asks for something wants to know whether it happened. One connection is one request and
-//! one reply, each a [frame](frame) of JSON:
+//! one reply, each a [`frame`] of JSON:
 //!
 //! ```text
 //! 00 00 00 12 {"request":"stop"}

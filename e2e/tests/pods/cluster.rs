@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long anything may take that has to happen; it takes longer only where it does not happen.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(240);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// What `e2e/run` tells; nothing here works without it.

@@ -1,11 +1,11 @@
 # kill.pl WHICH NAMESPACE POD COMMAND...: kills, once for each command, the first process of a container of the pod whose
 # command line ends with it, as soon as there is one. WHICH: `any`, or `new`, which is started after this program. Ends when
-# all are done, or after two minutes.
+# all are done, or after a quarter of an hour.
 use strict;
 use warnings;
 
 my ($which, $namespace, $pod, @commands) = @ARGV;
-my $end = time + 120;
+my $end = time + 900;
 
 sub content {
   open(my $file, '<', $_[0]) or return '';
