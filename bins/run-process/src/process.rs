@@ -187,7 +187,8 @@ impl Running<'_> {
                 reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
             }
         };
-        let problem = problem.hint(format!("the process goes on; see {}", script.stderr_log().display()));
+        let problem = problem
+            .hint(format!("the process goes on, and post-start is tried again; see {}", script.stderr_log().display()));
         startup::finish(self.context.explain::<u8>(Err(problem.into())));
     }
 

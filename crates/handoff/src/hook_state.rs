@@ -12,6 +12,9 @@ pub struct HookState {
     /// What it exited with, or 128 + the signal that ended it; absent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
+    /// Which run of the script this is since whoever runs it was started: 1 for the first; 0 before.
+    #[serde(default)]
+    pub attempt: u32,
     /// Since when, in seconds since 1970.
     pub since: u64,
 }
@@ -52,10 +55,13 @@ mod tests {
     #[test]
     fn the_document_survives_a_round_trip() {
         let cases = [
-            (HookState { state: State::Running, exit_code: None, since: 5 }, "{\"state\":\"running\",\"since\":5}\n"),
             (
-                HookState { state: State::Failed, exit_code: Some(3), since: 6 },
-                "{\"state\":\"failed\",\"exit_code\":3,\"since\":6}\n",
+                HookState { state: State::Running, exit_code: None, attempt: 1, since: 5 },
+                "{\"state\":\"running\",\"attempt\":1,\"since\":5}\n",
+            ),
+            (
+                HookState { state: State::Failed, exit_code: Some(3), attempt: 2, since: 6 },
+                "{\"state\":\"failed\",\"exit_code\":3,\"attempt\":2,\"since\":6}\n",
             ),
         ];
         for (state, text) in cases {

@@ -1,5 +1,6 @@
 //! One lifecycle script of one job.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,6 +30,8 @@ pub struct Script {
     state_dir: PathBuf,
     state_file: PathBuf,
     owner: (Uid, Gid),
+    /// How often it was started.
+    attempt: Cell<u32>,
 }
 
 impl Script {
@@ -45,6 +48,7 @@ impl Script {
             state_dir: vcap.boson_run(job),
             state_file: vcap.hook_state(job, name),
             owner: (Uid::from_raw(0), vcap_group),
+            attempt: Cell::new(0),
         })
     }
 
@@ -101,6 +105,7 @@ impl Script {
 
     /// Records that it runs.
     pub fn started(&self) {
+        self.attempt.set(self.attempt.get() + 1);
         self.record(State::Running, None);
     }
 
@@ -119,7 +124,7 @@ impl Script {
     /// A record that cannot be written must not stop a script that runs.
     fn record(&self, state: State, exit_code: Option<u8>) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let document = HookState { state, exit_code, since };
+        let document = HookState { state, exit_code, attempt: self.attempt.get(), since };
         let made = ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0)));
         if let Err(problems) = made.and_then(|()| replace_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
             tracing::warn!("{problems}");

@@ -26,6 +26,17 @@ pub(crate) const KILL_INTERVAL: Duration = Duration::from_millis(100);
 /// So often; then the rest is left to the kernel (a process in an uninterruptible wait cannot be killed by anybody).
 pub(crate) const KILL_ATTEMPTS: u32 = 50;
 
+/// How long it takes until a post-start that has failed for the first time is run again; twice as long each further time.
+const POST_START_INTERVAL: Duration = Duration::from_secs(1);
+/// But no longer.
+const LONGEST_POST_START_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long it takes until a post-start that has failed so often is run again.
+pub(crate) fn post_start_interval(failures: u32) -> Duration {
+    let doubled = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    POST_START_INTERVAL.saturating_mul(doubled).min(LONGEST_POST_START_INTERVAL)
+}
+
 /// How long the last output has to reach a slow reader, where nothing limits it.
 pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -149,11 +160,14 @@ pub enum Timer {
     Scripts,
     /// Everything.
     Total,
+    /// The pause before post-start is run again.
+    PostStart,
 }
 
 impl Timer {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Timer; 6] = [Timer::Main, Timer::Sweep, Timer::Window, Timer::Pause, Timer::Scripts, Timer::Total];
+    pub const ALL: [Timer; 7] =
+        [Timer::Main, Timer::Sweep, Timer::Window, Timer::Pause, Timer::Scripts, Timer::Total, Timer::PostStart];
 }
 
 /// What is to be done.

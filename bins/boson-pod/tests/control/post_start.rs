@@ -43,10 +43,10 @@ fn a_process_is_ready_when_post_start_has_succeeded_once() {
 }
 
 #[test]
-fn a_failed_post_start_leaves_the_process_alone_and_unready_and_is_tried_again_with_it() {
+fn a_failed_post_start_leaves_the_process_alone_and_unready_and_is_tried_again() {
     let pod = Pod::new(WAIT);
-    let fixed = pod.file("fixed");
-    pod.hook("post-start", &format!("[ -e {} ] || exit 3", fixed.display()));
+    let (fixed, count) = (pod.file("fixed"), pod.file("count"));
+    pod.hook("post-start", &format!("echo started >> {}; [ -e {} ] || exit 3", count.display(), fixed.display()));
     let mut supervisor = pod.start(&[]);
     let why = format!(
         "post-start failed with exit status 3; see {}",
@@ -55,6 +55,26 @@ fn a_failed_post_start_leaves_the_process_alone_and_unready_and_is_tried_again_w
     eventually("the reason is told", || pod.ready(&[]).2.contains(&why));
     assert_eq!(pod.ready(&[]).0, 1);
     assert!(pod.runs() && supervisor.lives());
+    fs::write(&fixed, "").unwrap();
+    eventually("it is ready", || pod.is_ready());
+    let attempts = fs::read_to_string(&count).unwrap().lines().count();
+    let state = pod.read("sys/run/boson/web/post-start.hook");
+    assert!(
+        attempts > 1 && state.contains(&format!("\"succeeded\",\"exit_code\":0,\"attempt\":{attempts},")),
+        "{state}"
+    );
+}
+
+#[test]
+fn the_start_of_the_process_tries_a_failed_post_start_again_at_once() {
+    let pod = Pod::new(WAIT);
+    let fixed = pod.file("fixed");
+    pod.hook("post-start", &format!("[ -e {} ] || exit 3", fixed.display()));
+    let _supervisor = pod.start(&[]);
+    // By now the next attempt is a long time off.
+    eventually("it has failed often", || {
+        fs::read_to_string(pod.vcap("sys/run/boson/web/post-start.hook")).unwrap_or_default().contains("\"attempt\":4")
+    });
     fs::write(&fixed, "").unwrap();
     assert_eq!(pod.bpm("restart", &[]).0, 0);
     eventually("it is ready", || pod.is_ready());

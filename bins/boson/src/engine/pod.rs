@@ -29,6 +29,8 @@ pub(super) const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const TEMPLATE_TIMEOUT: &str = "TEMPLATE_TIMEOUT";
 /// Verbs that run the jobs' scripts of that name.
 const SCRIPTS: [&str; 3] = ["pre-start", "post-start", "post-deploy"];
+/// So often a post-start script may fail: it is run again after a second, and then after two.
+const POST_START_ATTEMPTS: u32 = 3;
 /// How much of a log is shown when something fails.
 const LAST_LINES: usize = 15;
 /// More than any state file has.
@@ -234,15 +236,14 @@ impl Pod {
         self.processes().iter().filter(stopped).map(Running::name).collect()
     }
 
-    /// Whether the post-start scripts that run beside the processes have all ended; a failure if one has failed.
+    /// Whether the post-start scripts that run beside the processes have all succeeded; a failure if one has failed and
+    /// was given the time to find its process at work.
     pub(super) fn post_started(&self) -> Result<bool, Failure> {
         let jobs: BTreeSet<String> = self.processes().iter().map(|running| running.job.clone()).collect();
         let states: Vec<_> = jobs.iter().filter_map(|job| self.hook(job, "post-start")).collect();
-        if states.iter().any(|told| matches!(told.state, Script::Waiting | Script::Running)) {
-            return Ok(false);
-        }
-        let Some(code) = states.iter().find(|told| told.state == Script::Failed).map(|told| told.exit_code) else {
-            return Ok(true);
+        let failed = |told: &&HookState| told.state == Script::Failed && told.attempt >= POST_START_ATTEMPTS;
+        let Some(code) = states.iter().find(failed).map(|told| told.exit_code) else {
+            return Ok(states.iter().all(|told| told.state == Script::Succeeded));
         };
         let said = self.logged("post-start");
         let code = code.unwrap_or(Class::Internal.exit_code());

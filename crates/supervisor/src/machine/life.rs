@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use super::{
     Action, Event, FLUSH_TIMEOUT, KILL_ATTEMPTS, KILL_INTERVAL, Machine, Pod, Policy, Progress, Request, Role, State,
-    Target, Timer, signal,
+    Target, Timer, post_start_interval, signal,
 };
 
 /// What belongs to the life of a process.
@@ -112,6 +112,10 @@ pub struct Life {
     stop_requested: bool,
     /// Whether post-start may be run.
     pod_runs: bool,
+    /// How often post-start has failed beside this run of the process.
+    post_start_failures: u32,
+    /// Whether it is to be run again when its pause is over.
+    post_start_again: bool,
     /// Whether the pod stops and this process runs its job's scripts.
     speaker: bool,
     pod: Pod,
@@ -167,6 +171,8 @@ impl Life {
             stage: Stage::Up,
             main: Main::None,
             in_hook: false,
+            post_start_failures: 0,
+            post_start_again: false,
             progress: Progress::None,
             stop_requested: false,
             speaker: false,
@@ -180,13 +186,17 @@ impl Life {
             Event::Signal(signal::TERM | signal::INT) => self.asked(),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
             Event::Request(request) => self.requested(request),
-            Event::Started(Role::Main) => self.post_start(),
+            Event::Started(Role::Main) => {
+                self.post_start_failures = 0;
+                self.post_start();
+            }
             Event::PodRuns if !self.pod_runs => {
                 self.pod_runs = true;
                 self.post_start();
             }
             Event::Exited(Role::Hook, exit) if exit.is_success() && self.stage == Stage::Up => self.start_main(),
             Event::Exited(Role::Hook | Role::Main, _) => self.main_ended(),
+            Event::Exited(Role::PostStart, exit) if !exit.is_success() => self.post_start_failed(),
             Event::Exited(role, _) | Event::Absent(role) => self.script_ended(role),
             Event::Drained(drained) => self.drained(drained),
             Event::NoChildren => self.nothing_left(),
@@ -206,9 +216,23 @@ impl Life {
 
     /// BOSH: once everything runs.
     fn post_start(&mut self) {
-        if self.pod_runs && self.stage == Stage::Up && self.main == Main::Running && !self.in_hook {
+        self.post_start_again = false;
+        if self.pod_runs && self.is_running() {
             self.out.push(Action::Start(Role::PostStart));
         }
+    }
+
+    /// Unlike a director, nobody here finds out that the process was just not yet as far, and tries again.
+    fn post_start_failed(&mut self) {
+        if self.is_running() {
+            self.post_start_failures += 1;
+            self.post_start_again = true;
+            self.arm(Timer::PostStart, post_start_interval(self.post_start_failures));
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.stage == Stage::Up && self.main == Main::Running && !self.in_hook
     }
 
     fn start(&mut self) {

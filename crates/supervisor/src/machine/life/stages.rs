@@ -192,6 +192,7 @@ impl Life {
                 self.out.push(Action::Start(Role::Drain));
             }
             (Timer::Pause, Stage::Pause { again: false }) => self.all_drained(),
+            (Timer::PostStart, _) if self.post_start_again => self.post_start(),
             (Timer::Scripts, _) => self.out_of_time(),
             (Timer::Total, Stage::AwaitJob) => self.finish(),
             (Timer::Total, _) => self.kill_everything(Then::Done, 1),

@@ -92,6 +92,33 @@ fn post_start_waits_for_the_pod_once() {
 }
 
 #[test]
+fn a_post_start_that_fails_is_run_again_after_longer_and_longer_pauses() {
+    const FAILED: Event = Exited(Role::PostStart, Exit::Code(1));
+    let post_start = [Start(Role::PostStart)];
+    let again = |seconds| [Arm(Timer::PostStart, Duration::from_secs(seconds))];
+    let mut life = check(plan(), &[(Started(Role::Main), &post_start)]);
+    for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+        assert_eq!(life.on(FAILED), again(seconds));
+        assert_eq!(life.on(Timeout(Timer::PostStart)), post_start);
+    }
+    // The process is started again meanwhile: so is the script, once.
+    life.on(FAILED);
+    life.on(Event::Request(Request::Restart));
+    life.on(Exited(Role::Main, Exit::Code(0)));
+    life.on(NoChildren);
+    assert_eq!(life.on(Started(Role::Main)), post_start);
+    assert_eq!(life.on(Timeout(Timer::PostStart)), []);
+    assert_eq!(life.on(FAILED), again(1));
+    // Beside a process that is about to end nothing is run.
+    let mut stopping = life.clone();
+    stopping.on(TERM);
+    assert_eq!(stopping.on(Timeout(Timer::PostStart)), []);
+    life.on(Timeout(Timer::PostStart));
+    life.on(TERM);
+    assert_eq!(life.on(FAILED), []);
+}
+
+#[test]
 fn a_hook_runs_before_each_start_and_keeps_the_process_from_starting_if_it_fails() {
     let with_hook = Plan { hook: true, ..plan() };
     let mut life = Life::new(with_hook.clone());
