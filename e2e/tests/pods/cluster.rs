@@ -53,16 +53,24 @@ impl Namespace {
         serde_json::from_str(&self.kubectl(&["get", object, "--output", "json"])).unwrap()
     }
 
+    /// What there is and what happened, the most telling first.
+    fn story(&self) -> String {
+        let told = [
+            &["get", "pods", "--output", "wide"][..],
+            &["get", "events", "--sort-by", ".lastTimestamp"],
+            &["logs", "--selector", "app.kubernetes.io/name", "--all-containers", "--prefix", "--tail", "30"],
+            &["describe", "pods"],
+        ];
+        told.map(|args| self.try_kubectl(args).unwrap_or_else(|e| e)).join("\n")
+    }
+
     /// Waits until it is so, and shows what there is in the namespace if it never is.
     #[track_caller]
     pub(crate) fn wait_until(&self, what: &str, mut is: impl FnMut() -> bool) {
         let start = Instant::now();
         while !is() {
             if start.elapsed() > DEADLINE {
-                let pods = self.kubectl(&["describe", "pods"]);
-                let logs =
-                    self.try_kubectl(&["logs", "--selector", "app.kubernetes.io/name", "--all-containers", "--prefix"]);
-                panic!("not after {DEADLINE:?}: {what}\n{pods}\n{}", logs.unwrap_or_else(|e| e));
+                panic!("not after {DEADLINE:?}: {what}\n{}", self.story());
             }
             std::thread::sleep(INTERVAL);
         }

@@ -50,11 +50,31 @@ fn a_deliberate_stop_restarts_no_container_and_fails_no_probe() {
 
     // An end that nobody asked for is the kubelet's business: it starts the container again.
     bpm(&counter, &["signal", "caller", "KILL"]).unwrap();
+    wait_for_restart(&counter, "caller-caller");
+    assert_eq!(bpm(&counter, &["running", "caller"]).unwrap(), "yes\n");
+}
+
+/// Waits until the container has been started for the second time, and everything is ready.
+fn wait_for_restart(counter: &Counter, container: &str) {
     counter.namespace.wait_until("the container is started again", || {
         let status = counter.pod("counter-0")["status"]["containerStatuses"].clone();
-        let restarts = |c: &Value| c["name"] == "caller-caller" && c["restartCount"] == 1;
-        status.as_array().is_some_and(|all| all.iter().any(restarts))
+        let restarted = |c: &Value| c["name"] == container && c["restartCount"] == 1;
+        status.as_array().is_some_and(|all| all.iter().any(restarted))
     });
     counter.wait_until_ready();
-    assert_eq!(bpm(&counter, &["running", "caller"]).unwrap(), "yes\n");
+}
+
+#[test]
+fn a_container_that_is_stopped_alone_leaves_the_others_and_runs_no_script() {
+    let counter = Counter::up("alone", &[]);
+    let journal = counter.journal("counter-0");
+    // What the kubelet sends when a liveness probe fails.
+    let term = ["exec", "counter-0", "--container", "counter-counter", "--", "/bin/bash", "-ec", "kill -TERM 1"];
+    counter.namespace.kubectl(&term);
+    wait_for_restart(&counter, "counter-counter");
+    let status = counter.pod("counter-0")["status"]["containerStatuses"].clone();
+    let restarts: Vec<_> = status.as_array().unwrap().iter().map(|c| (&c["name"], &c["restartCount"])).collect();
+    assert_eq!(restarts.iter().filter(|(_, count)| **count != 0).count(), 1, "{restarts:?}");
+    // Started again, and neither pre-stopped, drained nor post-stopped before.
+    assert_eq!(counter.journal("counter-0"), [journal, vec!["started".to_owned()]].concat());
 }

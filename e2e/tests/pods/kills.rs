@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use e2e::here;
 use serde_json::Value;
+use tempfile::NamedTempFile;
 
 use crate::cluster::{DEADLINE, Namespace, kubectl, told};
 use crate::counter::Counter;
@@ -34,6 +35,7 @@ impl Killer {
     fn lie_in_wait(&self, which: &str, namespace: &Namespace, pod: &str, commands: &[&str]) -> Waiting {
         let script = std::fs::read_to_string(here().join("tests/pods/kill.pl")).unwrap();
         let killers = self.namespace.kubectl(&["get", "pods", "--output", "name"]);
+        let killed = NamedTempFile::new().unwrap();
         let waiting = killers.lines().map(|killer| {
             let mut command = Command::new(told("E2E_KUBECTL"));
             command.args([
@@ -47,37 +49,44 @@ impl Killer {
                 &script,
                 "--",
             ]);
-            command.args([which, &namespace.name, pod]).args(commands).stdin(Stdio::null()).stdout(Stdio::null());
+            command.args([which, &namespace.name, pod]).args(commands).stdin(Stdio::null());
+            command.stdout(killed.as_file().try_clone().unwrap());
             command.spawn().unwrap()
         });
-        Waiting(waiting.collect())
+        Waiting { killers: waiting.collect(), killed }
     }
 }
 
-/// Killers that wait.
-struct Waiting(Vec<Child>);
+/// Killers that wait, and whom they have killed.
+struct Waiting {
+    killers: Vec<Child>,
+    killed: NamedTempFile,
+}
+
+impl Waiting {
+    /// Whether a container's command was killed, and the container started again.
+    ///
+    /// The kubelet forgets how an init container ended before, but not how often it was started.
+    fn have_killed(&self, pod: &Value, container: &str, command: &str) -> bool {
+        let killed = std::fs::read_to_string(self.killed.path()).unwrap();
+        let status = &pod["status"];
+        let all = ["initContainerStatuses", "containerStatuses"].into_iter().filter_map(|kind| status[kind].as_array());
+        let own = all.flatten().find(|status| status["name"] == container);
+        killed.lines().any(|line| line == command) && own.is_some_and(|own| own["restartCount"].as_u64() > Some(0))
+    }
+}
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        for child in &mut self.0 {
+        for child in &mut self.killers {
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// Whether the container has been killed and started again.
-fn was_killed(pod: &Value, container: &str) -> bool {
-    let status = &pod["status"];
-    let all = ["initContainerStatuses", "containerStatuses"].into_iter().filter_map(|kind| status[kind].as_array());
-    let own = all.flatten().find(|status| status["name"] == container);
-    own.is_some_and(|status| status["lastState"]["terminated"]["exitCode"] == KILLED)
-}
-
 /// Those that do not end by themselves: they are killed for certain.
 const STAY: [&str; 3] = ["tail-logs", "counter-counter", "caller-caller"];
-/// 128 + SIGKILL.
-const KILLED: u8 = 137;
 /// Some phases take milliseconds: whoever was missed is tried again with the next pod.
 const ATTEMPTS: usize = 20;
 
@@ -110,16 +119,15 @@ fn a_kill_in_every_phase_ends_in_a_working_pod() {
         counter.namespace.wait_until("whoever runs was killed", || {
             let pod = counter.try_pod("counter-0").unwrap_or_default();
             let mut running = left.iter().filter(|(container, _)| STAY.contains(container));
-            running.all(|(container, _)| was_killed(&pod, container))
+            running.all(|(container, command)| waiting.have_killed(&pod, container, command))
         });
         counter.wait_until_ready();
-        drop(waiting);
         let answer = counter.ask("counter-0", "127.0.0.1", "count");
         assert!(answer.starts_with("counter-counter/0 "), "{answer}");
         let known = counter.ask("counter-1", &format!("tally-counter-0.{}", counter.namespace.name), "count");
         assert!(known.starts_with("counter-counter/0 "), "{known}");
         let pod = counter.pod("counter-0");
-        left.retain(|(container, _)| !was_killed(&pod, container));
+        left.retain(|(container, command)| !waiting.have_killed(&pod, container, command));
         if left.is_empty() {
             return;
         }
