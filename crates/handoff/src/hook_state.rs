@@ -1,8 +1,9 @@
 //! `/var/vcap/sys/run/boson/<job>/<script>.hook`: how a job's lifecycle script is doing. `post-start` has to have succeeded
 //! for a container to be ready.
 
-use problem::{Place, Problem};
 use serde::{Deserialize, Serialize};
+
+use crate::line;
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,15 +37,12 @@ pub enum State {
 impl HookState {
     /// The document's text.
     pub fn encode(&self) -> String {
-        let mut text = serde_json::to_string(self).unwrap_or_default();
-        text.push('\n');
-        text
+        line::encode(self)
     }
 
     /// Reads the document; `path` is named in the problem.
     pub fn decode(text: &str, path: &str) -> problem::Result<HookState> {
-        Ok(serde_json::from_str(text)
-            .map_err(|e| Problem::internal("not the state of a script").at(Place::file(path)).because(e))?)
+        line::decode(text, path, "not the state of a script")
     }
 }
 

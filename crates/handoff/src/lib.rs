@@ -2,6 +2,7 @@
 
 pub mod bpm_info;
 pub mod hook_state;
+mod line;
 pub mod output;
 pub mod process_state;
 pub mod properties;

@@ -3,8 +3,9 @@
 //!
 //! A document outlives its writer. Who has to know whether that still runs asks for the lock of `<process>.lock` beside it.
 
-use problem::{Place, Problem};
 use serde::{Deserialize, Serialize};
+
+use crate::line;
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,15 +63,12 @@ pub enum State {
 impl ProcessState {
     /// The document's text.
     pub fn encode(&self) -> String {
-        let mut text = serde_json::to_string(self).unwrap_or_default();
-        text.push('\n');
-        text
+        line::encode(self)
     }
 
     /// Reads the document; `path` is named in the problem.
     pub fn decode(text: &str, path: &str) -> problem::Result<ProcessState> {
-        Ok(serde_json::from_str(text)
-            .map_err(|e| Problem::internal("not a process state").at(Place::file(path)).because(e))?)
+        line::decode(text, path, "not a process state")
     }
 }
 
