@@ -14,7 +14,7 @@ use supervisor::{Event, Pod, Progress, Source, Status};
 
 use crate::Context;
 use crate::lock::Lock;
-use crate::watch::Watch;
+use crate::watch::Lookout;
 
 /// A lock is released after its file is closed, and not every file system tells of changes: so often it is looked anyhow.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -26,9 +26,7 @@ pub(crate) struct Others {
     dir: PathBuf,
     job: String,
     process: String,
-    watch: Option<Watch>,
-    /// When to look again; absent before anybody asked.
-    next: Option<Instant>,
+    lookout: Lookout,
     last: Option<Pod>,
 }
 
@@ -38,8 +36,7 @@ impl Others {
             dir: context.states(),
             job: context.job.clone(),
             process: context.process.clone(),
-            watch: None,
-            next: None,
+            lookout: Lookout::default(),
             last: None,
         }
     }
@@ -47,27 +44,19 @@ impl Others {
 
 impl Source for Others {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        wanted.extend(self.watch.iter().filter_map(Watch::interest));
+        wanted.extend(self.lookout.interest());
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.next
+        self.lookout.deadline()
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
-        if status.progress == Progress::None {
+        if status.progress == Progress::None || !self.lookout.is_time() {
             return Vec::new();
         }
-        let first = self.next.is_none();
-        if first {
-            // Watched first, looked at afterwards: nothing is missed in between.
-            self.watch = Some(Watch::open(&directories(&self.dir)));
-        }
-        let now = Instant::now();
-        if !self.watch.as_ref().is_some_and(Watch::stirred) && self.next.is_some_and(|next| now < next) {
-            return Vec::new();
-        }
-        self.next = Some(now + LOOK_AGAIN);
+        self.lookout.watch(directories(&self.dir));
+        self.lookout.look_again(LOOK_AGAIN);
         let pod = view(&documents(&self.dir, &self.job, &self.process), &self.job);
         if self.last == Some(pod) {
             return Vec::new();

@@ -14,7 +14,7 @@ use vcap::Vcap;
 
 use crate::Context;
 use crate::pod::{directories, documents};
-use crate::watch::Watch;
+use crate::watch::Lookout;
 
 /// Where a change is not told of, it is found after this time at first,
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -28,8 +28,7 @@ pub(crate) struct Siblings {
     process: String,
     /// Job and process; none once they have all been found.
     expected: BTreeSet<(String, String)>,
-    watch: Option<Watch>,
-    next: Option<Instant>,
+    lookout: Lookout,
     pause: Duration,
     done: bool,
 }
@@ -44,8 +43,7 @@ impl Siblings {
             job: context.job.clone(),
             process: context.process.clone(),
             expected,
-            watch: None,
-            next: None,
+            lookout: Lookout::default(),
             pause: LOOK_AGAIN,
             done: !waiting,
         }
@@ -61,39 +59,33 @@ impl Siblings {
         self.expected.is_subset(&running)
     }
 
-    fn look(&mut self, now: Instant) {
-        // Watched first, looked at afterwards: nothing is missed in between.
-        let watch = self.watch.get_or_insert_with(|| Watch::open(&[]));
-        watch.add(self.dir.clone());
-        directories(&self.dir).into_iter().for_each(|directory| watch.add(directory));
+    fn look(&mut self) {
+        self.lookout.watch([self.dir.clone()]);
+        self.lookout.watch(directories(&self.dir));
+        self.lookout.look_again(self.pause);
+        self.pause = (self.pause * 2).min(LOOK_SELDOM);
         if self.all_run() {
-            (self.done, self.watch, self.next) = (true, None, None);
-        } else {
-            self.next = Some(now + self.pause);
-            self.pause = (self.pause * 2).min(LOOK_SELDOM);
+            self.done = true;
+            self.lookout = Lookout::default();
         }
     }
 }
 
 impl Source for Siblings {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        wanted.extend(self.watch.iter().filter_map(Watch::interest));
+        wanted.extend(self.lookout.interest());
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.next
+        self.lookout.deadline()
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
         // Before its own process runs there is nothing to wait for.
-        if self.done || status.starts == 0 {
+        if self.done || status.starts == 0 || !self.lookout.is_time() {
             return Vec::new();
         }
-        let now = Instant::now();
-        if !self.watch.as_ref().is_some_and(Watch::stirred) && self.next.is_some_and(|next| now < next) {
-            return Vec::new();
-        }
-        self.look(now);
+        self.look();
         if self.done { vec![Event::PodRuns] } else { Vec::new() }
     }
 }

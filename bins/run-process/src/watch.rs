@@ -1,41 +1,63 @@
-//! Being told when a file in one of some directories is replaced or closed.
+//! Being told when a file in one of some directories is replaced or closed, and looking anyhow from time to time: not every
+//! file system tells of changes.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
-/// Watches directories. Not every file system tells of changes, so whoever watches looks again after a while anyhow.
-pub(crate) struct Watch(Option<Inotify>);
+/// When to look at some directories.
+#[derive(Default)]
+pub(crate) struct Lookout {
+    inotify: Option<Inotify>,
+    /// When to look anyhow; absent before the first look.
+    next: Option<Instant>,
+}
 
-impl Watch {
-    /// Watches these directories; one that cannot be watched is not.
-    pub(crate) fn open(directories: &[PathBuf]) -> Watch {
-        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)
-            .inspect_err(|error| tracing::debug!(%error, "changes cannot be watched; they are looked for"));
-        let watch = Watch(inotify.ok());
-        directories.iter().for_each(|directory| watch.add(directory.clone()));
-        watch
+impl Lookout {
+    /// What to wait for.
+    pub(crate) fn interest(&self) -> Option<PollFd<'_>> {
+        self.inotify.as_ref().map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN))
     }
 
-    /// Watches one more. To watch one again is nothing.
-    pub(crate) fn add(&self, directory: PathBuf) {
+    /// Until when to wait.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Whether it is time to look: for the first time, because something happened, or anyhow.
+    pub(crate) fn is_time(&self) -> bool {
+        let stirred = self.stirred();
+        stirred || self.next.is_none_or(|next| next <= Instant::now())
+    }
+
+    /// From now on these directories are watched, too; to watch one again is nothing. Whoever watches first and looks
+    /// afterwards misses nothing in between.
+    pub(crate) fn watch(&mut self, directories: impl IntoIterator<Item = PathBuf>) {
+        if self.next.is_none() {
+            self.next = Some(Instant::now());
+            self.inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)
+                .inspect_err(|error| tracing::debug!(%error, "changes cannot be watched; they are looked for"))
+                .ok();
+        }
+        let Some(inotify) = &self.inotify else { return };
         let what = AddWatchFlags::IN_MOVED_TO | AddWatchFlags::IN_CLOSE_WRITE | AddWatchFlags::IN_CREATE;
-        if let Some(inotify) = &self.0 {
+        for directory in directories {
             let _ = inotify.add_watch(&directory, what);
         }
     }
 
-    /// What to wait for.
-    pub(crate) fn interest(&self) -> Option<PollFd<'_>> {
-        self.0.as_ref().map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN))
+    /// It is looked again after this time even if nothing happens.
+    pub(crate) fn look_again(&mut self, after: Duration) {
+        self.next = Some(Instant::now() + after);
     }
 
     /// Whether anything happened since the last time.
-    pub(crate) fn stirred(&self) -> bool {
-        let Some(inotify) = &self.0 else { return false };
+    fn stirred(&self) -> bool {
+        let Some(inotify) = &self.inotify else { return false };
         let mut any = false;
         loop {
             match inotify.read_events() {
