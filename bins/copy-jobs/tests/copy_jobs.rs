@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
-use testkit::files::{self, Kind, names, tree, write, write_with_mode};
+use testkit::files::{Kind, names, tree, write, write_with_mode};
 
 struct Pod {
     root: tempfile::TempDir,
@@ -261,7 +261,7 @@ fn interrupted(pod: &Pod, signal: &str) -> std::process::ExitStatus {
     let volume = pod.copied("");
     loop {
         let mut run = pod.command(&["--release", "r"]).spawn().unwrap();
-        files::wait_for("the copy to begin", || {
+        testkit::waiting::wait_for("the copy to begin", || {
             let begun = names(&volume).iter().any(|name| name.starts_with(".r.copy-jobs-"));
             (begun || run.try_wait().unwrap().is_some()).then_some(())
         });

@@ -6,7 +6,6 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Writes a file, with the directories above it.
 ///
@@ -115,19 +114,4 @@ pub fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = children.flatten().map(|c| c.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
-}
-
-/// Waits until `probe` gives something.
-///
-/// # Panics
-/// If it gives nothing for a minute.
-pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Some(found) = probe() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_micros(200));
-    }
 }

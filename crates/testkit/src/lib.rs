@@ -1,5 +1,7 @@
 //! Helpers for tests; never in a shipped executable.
 
 pub mod files;
+pub mod lifecycle;
 pub mod random;
 pub mod values;
+pub mod waiting;

@@ -6,8 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
 use nix::unistd::Uid;
+use testkit::waiting::eventually;
 
-use crate::support::{ALONE, Pod, WAIT, answer, eventually, write_program};
+use crate::support::{ALONE, Pod, WAIT, answer, write_program};
 
 #[test]
 fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {

@@ -3,8 +3,9 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{ALONE, Pod, WAIT, eventually, write_program};
+use crate::support::{ALONE, Pod, WAIT, write_program};
 
 #[test]
 fn a_process_is_ready_when_post_start_has_succeeded_once() {

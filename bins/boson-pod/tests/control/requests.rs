@@ -4,8 +4,9 @@ use std::fs;
 use std::thread;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{Pod, WAIT, answer, eventually, write_program};
+use crate::support::{Pod, WAIT, answer, write_program};
 
 #[test]
 fn a_deliberate_stop_ends_the_process_and_neither_the_container_nor_a_probe() {

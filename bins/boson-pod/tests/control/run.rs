@@ -3,8 +3,9 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{Pod, WAIT, eventually, write_program};
+use crate::support::{Pod, WAIT, write_program};
 
 #[test]
 fn a_process_is_run_in_the_foreground_with_what_is_added_to_it() {

@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// Far more than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+use testkit::waiting::{PATIENCE, eventually};
 
 /// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
 pub(crate) const WAIT: &str = "while :; do sleep 1000 & wait $!; done";
@@ -176,7 +174,7 @@ impl Drop for Supervisor {
             self.signal(Signal::SIGTERM);
         }
         let start = Instant::now();
-        while self.lives() && start.elapsed() < DEADLINE {
+        while self.lives() && start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
         let _ = self.child.kill();
@@ -193,13 +191,4 @@ pub(crate) fn answer(command: &mut Command) -> Answer {
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-/// Waits for `condition`.
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < DEADLINE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
 use crate::Machine;
-use crate::deployment::{signal, wait_until};
+use crate::deployment::signal;
 
 #[test]
 fn files_that_are_missing_are_named_together() {
@@ -141,7 +142,7 @@ fn an_interrupted_start_leaves_nothing() {
     machine.write("release/packages/tool/packaging", "touch $BOSH_COMPILE_TARGET/compiling; sleep 1000\n");
     let mut boson = machine.command(&["up", "-m", "manifest.yml", "-r", "release"]).spawn().unwrap();
     let work = machine.path("cache/boson/work");
-    wait_until("the package is being compiled", || {
+    eventually("the package is being compiled", || {
         let keys = fs::read_dir(&work).into_iter().flatten();
         keys.flatten().any(|key| key.path().join("compile/compiling").exists())
     });

@@ -8,9 +8,10 @@ use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testkit::waiting::eventually;
 
 use crate::Machine;
-use crate::deployment::{Ran, wait_until};
+use crate::deployment::Ran;
 
 /// A machine whose package `tool` is compiled with the help of `words`.
 fn machine() -> Machine {
@@ -180,7 +181,7 @@ fn whoever_is_interrupted_leaves_nothing() {
     let machine = machine();
     machine.write("release/packages/tool/packaging", "touch /var/compiling\nsleep 1000 & wait\n");
     let mut boson = in_image(&machine, &["--output", "/mnt/image"]).spawn().unwrap();
-    wait_until("it compiles", || machine.path("var/compiling").exists());
+    eventually("it compiles", || machine.path("var/compiling").exists());
     kill(Pid::from_raw(boson.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
     assert_eq!(boson.wait().unwrap().code(), Some(130));
     assert_eq!(tree(&machine.path("var")).into_keys().collect::<Vec<_>>(), [Path::new("compiling")]);

@@ -5,13 +5,10 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// Generous: a machine may be busy.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
+use testkit::waiting::eventually;
 
 /// Everything a test has; what it started ends with it.
 pub(crate) struct Machine {
@@ -207,7 +204,7 @@ impl Machine {
         let error = output.try_clone().unwrap();
         let mut command = self.command(&["up", "-m", "manifest.yml", "-r", "release"]);
         let mut child = command.stdout(output).stderr(error).spawn().unwrap();
-        wait_until("the deployment is up", || {
+        eventually("the deployment is up", || {
             assert_eq!(child.try_wait().unwrap(), None, "{}", self.output());
             self.output().contains("small is up")
         });
@@ -264,15 +261,6 @@ impl Ran {
 
 pub(crate) fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
-}
-
-#[track_caller]
-pub(crate) fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is() {
-        assert!(start.elapsed() < DEADLINE, "not true after {DEADLINE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The process ids of the status table's rows whose process is named so.

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testkit::waiting::eventually;
 
 use crate::Machine;
-use crate::deployment::{is_alive, pids, signal, wait_until};
+use crate::deployment::{is_alive, pids, signal};
 
 #[test]
 fn a_deployment_comes_up_works_tells_of_a_dead_process_and_goes_down() {
@@ -39,7 +40,7 @@ fn a_deployment_comes_up_works_tells_of_a_dead_process_and_goes_down() {
     assert!(again.stderr.contains("the deployment small is up already"), "{}", again.stderr);
 
     kill(Pid::from_raw(pids(&status, "web/web")[0]), Signal::SIGKILL).unwrap();
-    wait_until("status tells of the dead process", || machine.boson(&["status"]).code == Some(1));
+    eventually("status tells of the dead process", || machine.boson(&["status"]).code == Some(1));
     let status = machine.boson(&["status"]).ends_with(1).stdout;
     let line = status.lines().find(|line| line.contains("exited")).unwrap();
     assert!(line.starts_with("web/0     z1  10.244.0.2  web/web   exited   -"), "{status}");
@@ -91,7 +92,7 @@ fn an_errand_of_a_group_that_runs_is_run_in_its_instances() {
 fn logs_of_all_instances_or_of_one_are_shown() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
-    wait_until("both instances have logged", || machine.boson(&["logs"]).stdout.matches("] serving").count() == 2);
+    eventually("both instances have logged", || machine.boson(&["logs"]).stdout.matches("] serving").count() == 2);
     let one = machine.boson(&["logs", "web/1", "--job", "web"]).ends_with(0).stdout;
     assert!(one.contains("[web/1 web/pre-start.stdout.log] prepared 1"), "{one}");
     assert!(!one.contains("web/0"), "{one}");
@@ -146,7 +147,7 @@ fn a_manifest_may_come_through_a_pipe() {
     assert_eq!(start(&["--detach"]).wait().unwrap().code(), Some(0));
     machine.boson(&["down"]).ends_with(0);
     let mut in_foreground = start(&[]);
-    wait_until("the deployment is up", || machine.output().contains("small is up"));
+    eventually("the deployment is up", || machine.output().contains("small is up"));
     signal(&in_foreground, Signal::SIGINT);
     assert_eq!(in_foreground.wait().unwrap().code(), Some(0));
     machine.assert_gone();
@@ -186,7 +187,7 @@ fn a_second_ctrl_c_kills_what_does_not_stop() {
     let living = pids(&machine.boson(&["status"]).ends_with(0).stdout, "web/");
     let start = Instant::now();
     signal(&boson, Signal::SIGINT);
-    wait_until("the first has been taken", || {
+    eventually("the first has been taken", || {
         let status = machine.boson(&["status"]).stdout;
         status.contains("stopping")
     });
@@ -205,7 +206,7 @@ fn after_boson_was_killed_nothing_runs_and_down_removes_the_rest() {
     assert_eq!(living.len(), 4);
     boson.kill().unwrap();
     boson.wait().unwrap();
-    wait_until("the processes have died with it", || !living.iter().any(|pid| is_alive(*pid)));
+    eventually("the processes have died with it", || !living.iter().any(|pid| is_alive(*pid)));
     let status = machine.boson(&["status"]).ends_with(65);
     assert!(status.stderr.contains("is not up: its boson has died"), "{}", status.stderr);
     // What was logged can still be read.

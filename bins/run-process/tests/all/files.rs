@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
 use crate::support::{Job, can_become_vcap, mode, output, text};
 
@@ -143,7 +144,7 @@ fn pid_and_state_files_tell_what_the_process_does() {
     let job = Job::script("trap 'exit 9' USR1; echo ready; echo $$; while :; do sleep 10 & wait $!; done", "");
     let mut running = job.start(&[]);
     let pid = running.line();
-    crate::support::eventually("the pid file is written", || job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
+    eventually("the pid file is written", || job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
     assert_eq!(job.read("var/vcap/sys/run/bpm/web/web.pid"), pid);
     let state = job.read("var/vcap/sys/run/boson/web/web.state");
     assert!(state.starts_with(&format!("{{\"state\":\"running\",\"pid\":{pid},\"since\":")), "{state}");
@@ -167,7 +168,7 @@ fn a_second_run_of_the_same_process_is_refused_and_disturbs_nothing() {
     let job = Job::script("echo ready; exec sleep 1000", "");
     let running = job.start(&[]);
     let state = job.path("var/vcap/sys/run/boson/web/web.state");
-    crate::support::eventually("the pid file is written", || job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
+    eventually("the pid file is written", || job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
     let before = fs::read(&state).unwrap();
     let second = job.run();
     assert_eq!(second.status.code(), Some(70));

@@ -1,8 +1,9 @@
 //! Processes that print a lot, or nothing any more, to readers that do not read, and onto disks that are full.
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{Job, eventually, output, text};
+use crate::support::{Job, output, text};
 
 const RUN_PROCESS: &str = env!("CARGO_BIN_EXE_run-process");
 

@@ -1,8 +1,9 @@
 //! Several processes of one pod, each under its own `run-process`: how they stop together, and alone.
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{Job, Running, eventually, mode};
+use crate::support::{Job, Running, mode};
 
 /// Longer than any test takes: who waits for it, waits for ever.
 const FOREVER: [&str; 2] = ["--stop-window", "1h"];

@@ -1,8 +1,9 @@
 //! Signals, and what is left when a process ends.
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{Job, eventually, exists, output, text};
+use crate::support::{Job, exists, output, text};
 
 /// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
 const WAIT: &str = "echo ready; while :; do sleep 10 & wait $!; done";

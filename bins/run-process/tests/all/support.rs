@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// Far more than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(240);
+use testkit::waiting::{PATIENCE, eventually};
 
 /// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
 pub(crate) fn can_become_vcap() -> bool {
@@ -159,7 +157,7 @@ impl Running {
     fn fill(&mut self) -> bool {
         let Some(stdout) = &mut self.stdout else { return false };
         let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
-        let ready = poll(&mut fds, PollTimeout::try_from(DEADLINE).unwrap()).unwrap();
+        let ready = poll(&mut fds, PollTimeout::try_from(PATIENCE).unwrap()).unwrap();
         assert!(ready > 0, "nothing was printed after: {}", text(&self.read));
         let mut buffer = [0; 4096];
         let n = stdout.read(&mut buffer).unwrap();
@@ -221,20 +219,11 @@ impl Drop for Running {
             let _ = kill(self.pid(), Signal::SIGTERM);
         }
         let start = Instant::now();
-        while self.child.try_wait().is_ok_and(|status| status.is_none()) && start.elapsed() < DEADLINE {
+        while self.child.try_wait().is_ok_and(|status| status.is_none()) && start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Waits for `condition`.
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < DEADLINE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -257,7 +246,7 @@ pub(crate) fn output(command: &mut Command) -> Output {
     let pid = Pid::from_raw(child.id().try_into().unwrap());
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {
-        if is_done.recv_timeout(DEADLINE).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Timeout) {
+        if is_done.recv_timeout(PATIENCE).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Timeout) {
             let _ = kill(pid, Signal::SIGKILL);
         }
     });

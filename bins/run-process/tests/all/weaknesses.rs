@@ -5,8 +5,9 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
-use crate::support::{Job, can_become_vcap, eventually, exists, output, text};
+use crate::support::{Job, can_become_vcap, exists, output, text};
 
 const WAIT: &str = "echo ready; while :; do sleep 10 & wait $!; done";
 

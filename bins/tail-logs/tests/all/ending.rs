@@ -6,8 +6,9 @@ use std::process::Stdio;
 
 use nix::sys::signal::Signal;
 use testkit::files::write;
+use testkit::waiting::eventually;
 
-use crate::support::{Case, Tail, eventually};
+use crate::support::{Case, Tail};
 
 const RUNS: &str = "{\"state\":\"running\",\"pid\":7,\"since\":5}\n";
 const ENDED: &str = "{\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";

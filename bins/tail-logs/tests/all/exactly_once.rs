@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use testkit::random::Random;
+use testkit::waiting::eventually;
 
-use crate::support::{Case, Tail, eventually};
+use crate::support::{Case, Tail};
 
 const WRITERS: usize = 4;
 const LINES: usize = 6_000;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 
 use nix::sys::signal::Signal;
+use testkit::waiting::eventually;
 
 use crate::support::Case;
 
@@ -161,7 +162,7 @@ fn thousands_of_logs_are_followed() {
     for n in 0..3000 {
         case.append(&format!("job-{}/log-{n}.log", n % 50), format!("second of {n}\n"));
     }
-    crate::support::eventually("all lines", || tail.bytes().iter().filter(|b| **b == b'\n').count() >= 6000);
+    eventually("all lines", || tail.bytes().iter().filter(|b| **b == b'\n').count() >= 6000);
     let text = tail.text();
     assert_eq!(text.lines().collect::<std::collections::HashSet<_>>().len(), 6000);
     assert_eq!(text.lines().count(), 6000);

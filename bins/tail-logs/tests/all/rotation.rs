@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use testkit::waiting::eventually;
 
-use crate::support::{Case, eventually};
+use crate::support::Case;
 
 fn on_disk(path: &std::path::Path) -> u64 {
     path.metadata().unwrap().blocks() * 512

@@ -10,9 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// Far more than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(120);
+use testkit::waiting::{PATIENCE, eventually};
 
 pub(crate) struct Case {
     pub(crate) root: tempfile::TempDir,
@@ -125,7 +123,7 @@ impl Tail {
     pub(crate) fn wait_for(&self, text: &str) {
         let start = Instant::now();
         while !self.contains(text) {
-            assert!(start.elapsed() < DEADLINE, "never: {text:?} in what ends with {:?}", self.last(1000));
+            assert!(start.elapsed() < PATIENCE, "never: {text:?} in what ends with {:?}", self.last(1000));
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -168,14 +166,5 @@ impl Drop for Tail {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Waits for `condition`.
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < DEADLINE, "never: {what}");
-        thread::sleep(Duration::from_millis(2));
     }
 }
