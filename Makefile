@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build static images e2e demo test bench lint fuzz fmt
+.PHONY: help deps build static images e2e demo test bench lint fuzz repeat fmt
 
 # Where rustup puts cargo, for shells that have not been told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -45,6 +45,9 @@ lint: deps ## Check format, lints, documentation and dependencies
 
 fuzz: ## Fuzz what reads bytes from outside (SECONDS=30 for each target)
 	@.ci/fuzz $(or $(SECONDS),30)
+
+repeat: ## Run the tests of the supervisor over and over on a busy machine (TIMES=100)
+	@.ci/repeat $(or $(TIMES),100)
 
 fmt: ## Format the Rust sources
 	@cargo fmt --all
