@@ -5,11 +5,13 @@
 
 pub mod corpus;
 mod executables;
+mod lone_job;
 mod page;
 mod snapshot;
 mod tree;
 
 pub use executables::{Outcome, executable, ruby_version, run};
+pub use lone_job::lone_job;
 pub use page::fill;
 pub use snapshot::{UPDATE, check};
 pub use tree::{copy, listing};

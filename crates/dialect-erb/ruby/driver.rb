@@ -68,7 +68,9 @@ module Boson
     def in_own_process(spec, unit)
       reader, writer = IO.pipe(binmode: true)
       writer.sync = true
+      parent = Process.pid
       pid = Process.fork do
+        Boson.end_with(parent)
         reader.close
         WRITE.bind_call(writer, Marshal.dump(evaluate(spec, unit)))
         Process.exit!(0)

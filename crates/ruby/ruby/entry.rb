@@ -103,9 +103,11 @@ module Boson
     end
 
     # Runs an operation in a process forked from this one, with an end of a pipe to write to; gives the process's id.
-    # The other end is the caller's only.
+    # The other end is the caller's only. However the caller ends, so does the process.
     def fork(request, others, output)
+      parent = Process.pid
       Process.fork do
+        end_with(parent)
         IO.for_fd(others).close
         name, argument = Marshal.load(request)
         output = IO.for_fd(output, 'wb')

@@ -3,8 +3,11 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long};
 
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getppid};
 use rutie::types::Value;
-use rutie::{AnyObject, Module, Object};
+use rutie::{AnyObject, Integer, Module, Object};
 
 type Method = unsafe extern "C" fn(Value, Value) -> Value;
 
@@ -22,11 +25,25 @@ pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
     unsafe { rb_str_new_static(bytes.as_ptr().cast(), bytes.len() as c_long) }.into()
 }
 
-/// Gives `module` a method `provide(path)`, which makes a file count as loaded. Adding to `$LOADED_FEATURES` does that
-/// too, but at the next `require` Ruby then asks the disk about every file that is loaded.
-pub(crate) fn define_provide(module: &Module) {
-    // SAFETY: the method takes one argument. Only the VM's own thread comes here.
-    unsafe { rb_define_singleton_method(module.value(), c"provide".as_ptr(), provide, 1) }
+/// Gives `module` the methods
+/// * `provide(path)`, which makes a file count as loaded. Adding to `$LOADED_FEATURES` does that too, but at the next
+///   `require` Ruby then asks the disk about every file that is loaded;
+/// * `end_with(pid)`, after which this process is killed when its parent ends; it is that parent's id.
+pub(crate) fn define_methods(module: &Module) {
+    let methods = [(c"provide", provide as Method), (c"end_with", end_with)];
+    for (name, method) in methods {
+        // SAFETY: the method takes one argument. Only the VM's own thread comes here.
+        unsafe { rb_define_singleton_method(module.value(), name.as_ptr(), method, 1) }
+    }
+}
+
+unsafe extern "C" fn end_with(_module: Value, parent: Value) -> Value {
+    let known = Integer::from(parent).to_i32();
+    // A parent that ended before this would never be missed.
+    if set_pdeathsig(Signal::SIGKILL).is_ok() && getppid().as_raw() != known {
+        let _ = kill(Pid::this(), Signal::SIGKILL);
+    }
+    parent
 }
 
 unsafe extern "C" fn provide(_module: Value, path: Value) -> Value {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use problem::Problem;
 use rutie::{AnyObject, Encoding, Exception, Integer, Module, Object, RString, VM};
 
-use crate::c::{constant, define_provide};
+use crate::c::{constant, define_methods};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
@@ -48,7 +48,7 @@ impl Interpreter {
         VM::init_loadpath();
         let ruby = Interpreter { reads: Cell::new(false), _not_send: PhantomData };
         ruby.evaluate("entry", include_str!("../ruby/entry.rb"))?;
-        define_provide(&Module::from_existing("Boson"));
+        define_methods(&Module::from_existing("Boson"));
         ruby.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
         ruby.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
         Ok(ruby)

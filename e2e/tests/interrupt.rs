@@ -1,0 +1,53 @@
+//! Whoever stops a rendering stops all of it, wherever its templates are.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::Stdio;
+
+use e2e::lone_job;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+use std::os::fd::AsFd;
+use testkit::waiting::PATIENCE;
+
+/// Renders a template that reads from a pipe, and stops that once it does; gives the pipe's other end.
+fn stop(directory: &Path, template: &str, signal: Signal) {
+    let pipe = directory.join("pipe");
+    mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let template = template.replace("PIPE", pipe.to_str().unwrap());
+    let mut render = lone_job(directory, &[("waits", &template), ("plain", "<%= p('text') %>\n")]);
+    let mut rendering = render.stdin(Stdio::null()).process_group(0).spawn().unwrap();
+    // As soon as the template has opened it, too.
+    let pipe = File::options().write(true).open(&pipe).unwrap();
+    kill(Pid::from_raw(rendering.id().cast_signed()), signal).unwrap();
+    // Nobody holds the other end any more: whoever evaluated the template has ended, too.
+    let mut fds = [PollFd::new(pipe.as_fd(), PollFlags::empty())];
+    assert_eq!(poll(&mut fds, PollTimeout::try_from(PATIENCE).unwrap()), Ok(1), "the template is still evaluated");
+    let status = rendering.wait().unwrap();
+    assert_eq!(status.signal().or(status.code().map(|code| code - 128)), Some(signal as i32), "{status}");
+    assert!(!directory.join("jobs/lone").exists());
+}
+
+#[test]
+fn whatever_ends_rendering_ends_all_of_it() {
+    for (kind, template) in [
+        ("with others", "<%= File.read('PIPE') %>"),
+        ("in a process of its own", "<% $own = 1 %><%= File.read('PIPE') %>"),
+        ("in Ruby's hands", "<%= File.read('PIPE', 1) rescue 'no' while true %>"),
+    ] {
+        for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGKILL] {
+            let directory = tempfile::tempdir().unwrap();
+            println!("{signal} for a template {kind}");
+            stop(directory.path(), template, signal);
+            // What is left is in nobody's way.
+            fs::write(directory.path().join("jobs-src/lone/lone/templates/waits.erb"), "done\n").unwrap();
+            assert!(lone_job(directory.path(), &[("waits", "done\n")]).status().unwrap().success());
+            assert_eq!(fs::read_to_string(directory.path().join("jobs/lone/waits")).unwrap(), "done\n");
+        }
+    }
+}
