@@ -22,7 +22,7 @@ const NAMES: [&str; 10] = [
 ];
 
 fn boson_pod(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_boson-pod")).args(args).output().unwrap()
+    Command::new(testkit::executable!("boson-pod")).args(args).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Installs without anything in the environment, as in an image that holds nothing else.
 fn install(dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_boson-pod"));
+    let mut command = Command::new(testkit::executable!("boson-pod"));
     command.env_clear().args(["install", "--to"]).arg(dir).output().unwrap()
 }
 

@@ -23,7 +23,7 @@ impl Container {
     }
 
     fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-pod"));
+        let mut command = Command::new(testkit::executable!("boson-pod"));
         command.args(args).env("BOSON_ROOT", self.0.path()).output().unwrap()
     }
 
@@ -138,7 +138,7 @@ fn in_a_container(first: &str) -> Option<String> {
 
 #[test]
 fn the_failure_of_what_visits_a_container_is_not_the_containers() {
-    let program = env!("CARGO_BIN_EXE_boson-pod");
+    let program = testkit::executable!("boson-pod");
     let fails = format!("{program} wait-for --wait-timeout 0 /nonexistent/file");
     let Some(message) = in_a_container(&fails) else { return };
     assert!(message.starts_with("error: file:/nonexistent/file is not there\n"), "{message}");

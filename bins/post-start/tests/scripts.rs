@@ -5,5 +5,5 @@
 #[test]
 fn the_scripts_of_this_name_are_run_and_reported() {
     let root = tempfile::tempdir().unwrap();
-    testkit::lifecycle::check_verb(env!("CARGO_BIN_EXE_post-start"), "post-start", root.path());
+    testkit::lifecycle::check_verb(&testkit::executable!("post-start"), "post-start", root.path());
 }

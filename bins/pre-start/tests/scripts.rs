@@ -22,7 +22,7 @@ fn root(jobs: &[(&str, Option<&str>)]) -> tempfile::TempDir {
 }
 
 fn command(root: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pre-start"));
+    let mut command = Command::new(testkit::executable!("pre-start"));
     command.arg("--root").arg(root).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -136,7 +136,7 @@ fn only_the_jobs_that_are_named_are_run() {
 fn how_a_script_ended_can_be_read() {
     let root = root(&[("a", Some("cat \"${0%/jobs/*}/sys/run/boson/a/pre-start.hook\"")), ("b", Some("exit 3"))]);
     let output = run(root.path());
-    assert!(text(&output.stdout).starts_with("[a] {\"state\":\"running\",\"since\":"), "{output:?}");
+    assert!(text(&output.stdout).starts_with("[a] {\"state\":\"running\",\"attempt\":1,\"since\":"), "{output:?}");
     let state = |job: &str| {
         let file = root.path().join(format!("var/vcap/sys/run/boson/{job}/pre-start.hook"));
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);

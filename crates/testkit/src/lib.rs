@@ -1,5 +1,6 @@
 //! Helpers for tests; never in a shipped executable.
 
+pub mod executables;
 pub mod files;
 pub mod lifecycle;
 pub mod random;

@@ -199,7 +199,7 @@ fn the_list_shows_every_process_of_every_job() {
 fn a_drain_script_may_stop_its_process_and_not_start_it_again() {
     let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
     let (said, root) = (pod.file("said"), pod.vcap("").join("../.."));
-    let bpm = |verb: &str| format!("{} bpm --root {} {verb} web", env!("CARGO_BIN_EXE_boson-pod"), root.display());
+    let bpm = |verb: &str| format!("{} bpm --root {} {verb} web", testkit::executable!("boson-pod"), root.display());
     let note = |verb: &str| format!("{}; echo {verb} $? >> {}", bpm(verb), said.display());
     pod.hook("drain", &format!("{{ {}; {}; {}; }} >&2; echo 0", note("stop"), note("running"), note("start")));
     let supervisor = pod.start(&[]);

@@ -52,7 +52,7 @@ fn what_a_script_runs_does_not_keep_the_pod_from_stopping_and_ends_with_it() {
     let pod = Pod::new(WAIT);
     let (pid, program) = (pod.file("pid"), pod.file("backup"));
     write_program(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display()).as_bytes());
-    let executable = env!("CARGO_BIN_EXE_boson-pod");
+    let executable = testkit::executable!("boson-pod");
     let web = pod.file("web");
     write_program(&web, format!("#!/bin/sh\n{executable} bpm run web -p backup & {WAIT}\n").as_bytes());
     let root = pod.vcap("").join("../..");

@@ -93,7 +93,7 @@ impl Pod {
 
     /// A verb, ready to be run.
     pub(crate) fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-pod"));
+        let mut command = Command::new(testkit::executable!("boson-pod"));
         command.arg(verb).env("BOSON_ROOT", &self.root).stdin(Stdio::null());
         command
     }

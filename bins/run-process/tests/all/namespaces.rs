@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Job, output, text};
-
-const RUN_PROCESS: &str = env!("CARGO_BIN_EXE_run-process");
+use crate::support::{Job, RUN_PROCESS, output, text};
 
 /// Whether this machine lets the tests make such namespaces.
 fn can_unshare(flags: &str) -> bool {
@@ -17,7 +15,7 @@ fn root_of_a_namespace_with_one_id_skips_what_it_cannot_do() {
         return;
     }
     let job = Job::script("id -u; exit 3", "  ephemeral_disk: true\n  capabilities: [NET_BIND_SERVICE]\n");
-    let output = output(job.command_below(&["unshare", "-Ur", RUN_PROCESS]).env("BOSON_LOG", "warn"));
+    let output = output(job.command_below(&["unshare", "-Ur", &RUN_PROCESS]).env("BOSON_LOG", "warn"));
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(3), "0\n"));
     // Which is said, and the capability, which it has, is not.
     let said = "  user: the process runs as user 0; it cannot become vcap (1000:1000)\n";
@@ -40,7 +38,7 @@ fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
         let mut unshare = vec!["unshare", "-Urpf"];
         // Without it /proc tells about the wrong processes.
         unshare.extend(mount_proc.then_some("--mount-proc"));
-        unshare.push(RUN_PROCESS);
+        unshare.push(&RUN_PROCESS);
         let output = output(job.command_below(&unshare).args(["--quit-timeout-ms", "50"]));
         assert_eq!(output.status.code(), Some(5), "{output:?}");
     }
@@ -60,7 +58,7 @@ fn as_pid_1_it_hears_signals_from_inside_and_outside() {
         echo ready
         while :; do sleep 10 & wait $!; done";
     let job = Job::script(script, "");
-    let mut running = job.start_below(&["unshare", "-Urpf", "--mount-proc", RUN_PROCESS]);
+    let mut running = job.start_below(&["unshare", "-Urpf", "--mount-proc", &RUN_PROCESS]);
     let mut said = vec![running.line(), running.line()];
     said.sort();
     assert_eq!(said, ["HUP", "ready"]);

@@ -3,9 +3,7 @@
 use nix::sys::signal::Signal;
 use testkit::waiting::eventually;
 
-use crate::support::{Job, output, text};
-
-const RUN_PROCESS: &str = env!("CARGO_BIN_EXE_run-process");
+use crate::support::{Job, RUN_PROCESS, output, text};
 
 #[test]
 fn a_reader_that_has_stalled_holds_nobody_up() {
@@ -60,7 +58,7 @@ fn a_full_disk_stops_neither_the_process_nor_its_output() {
         return;
     }
     let script = format!("{mount} && exec \"$0\" \"$@\"");
-    let mut command = job.command_below(&["unshare", "-Urm", "sh", "-c", &script, RUN_PROCESS]);
+    let mut command = job.command_below(&["unshare", "-Urm", "sh", "-c", &script, &RUN_PROCESS]);
     let output = output(command.env("BOSON_LOG", "warn"));
     assert_eq!((output.stdout.len(), output.status.code()), (1_000_000, Some(3)));
     let stderr = text(&output.stderr);

@@ -6,12 +6,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use testkit::waiting::{PATIENCE, eventually};
+
+/// The executable under test.
+pub(crate) static RUN_PROCESS: LazyLock<String> = LazyLock::new(|| testkit::executable!("run-process"));
 
 /// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
 pub(crate) fn can_become_vcap() -> bool {
@@ -70,7 +74,7 @@ impl Job {
     }
 
     pub(crate) fn command(&self) -> Command {
-        self.command_below(&[env!("CARGO_BIN_EXE_run-process")])
+        self.command_below(&[&RUN_PROCESS])
     }
 
     /// `run-process` started by another program.
@@ -101,7 +105,7 @@ impl Job {
 
     /// As [`Job::start`], for a process of another job of the pod.
     pub(crate) fn start_other(&self, job: &str, process: &str, args: &[&str]) -> Running {
-        let mut command = self.command_for(&[env!("CARGO_BIN_EXE_run-process")], job);
+        let mut command = self.command_for(&[&RUN_PROCESS], job);
         ready(Running::of(command.args(["--process", process]).args(args)))
     }
 
