@@ -73,7 +73,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
 
 fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let cache = state::cache()?;
-    let release = Release::open_any(&options.release, &cache)?;
+    let release = Release::open_any(&options.release, &cache, &|| interrupt.is_asked())?;
     let wanted: BTreeSet<&str> = release.jobs.iter().flat_map(|job| &job.packages).map(String::as_str).collect();
     if let Some(output) = &options.output {
         output::check(output)?;

@@ -122,7 +122,10 @@ impl Cache {
         }
         let lock = self.lock(digest, FlockArg::LockExclusive)?;
         let lock = lock.ok_or_else(|| Problem::internal(format!("cannot lock release {digest}")))?;
-        Ok((self.at("releases")?.join(digest), lock))
+        // Without links: what is unpacked must not lead out of it.
+        let releases = self.at("releases")?;
+        let releases = fs::canonicalize(&releases).io("find", &releases)?;
+        Ok((releases.join(digest), lock))
     }
 
     fn lock(&self, key: &str, how: FlockArg) -> Result<Option<Flock<OwnedFd>>> {
@@ -149,6 +152,19 @@ impl Drop for Work<'_> {
     fn drop(&mut self) {
         // Best effort: the next run clears it.
         let _ = self.runner.remove(&self.dir);
+    }
+}
+
+/// Removes a directory, and what others made read-only in it: build tools do (Go's module cache), and archives hold it.
+pub(crate) fn remove_tree(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            for entry in WalkDir::new(dir).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+                let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
+            }
+            fs::remove_dir_all(dir)
+        }
+        other => other,
     }
 }
 

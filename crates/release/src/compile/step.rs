@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Problem, Result};
 use vcap::Vcap;
-use walkdir::WalkDir;
 
 use super::Plan;
-use crate::cache::Work;
+use crate::cache::{Work, remove_tree};
 use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile};
 use crate::release::Release;
 
@@ -94,16 +93,7 @@ pub trait Runner {
 
     /// Removes what scripts have written.
     fn remove(&self, dir: &Path) -> io::Result<()> {
-        match fs::remove_dir_all(dir) {
-            // Build tools make directories read-only (Go's module cache), which only root can remove as they are.
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                for entry in WalkDir::new(dir).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
-                    let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
-                }
-                fs::remove_dir_all(dir)
-            }
-            other => other,
-        }
+        remove_tree(dir)
     }
 }
 
