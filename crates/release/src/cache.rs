@@ -170,13 +170,17 @@ pub(crate) fn remove_tree(dir: &Path) -> io::Result<()> {
 
 /// Flushes all files to the disk: a cache that lost power must not hold half a package.
 pub(crate) fn flush(dir: &Path) -> io::Result<()> {
+    // What its own script made unreadable stays as it is.
+    let is_denied = |e: &io::Error| e.kind() == io::ErrorKind::PermissionDenied;
     for entry in WalkDir::new(dir) {
-        let entry = entry?;
+        let entry = match entry.map_err(io::Error::from) {
+            Err(e) if is_denied(&e) => continue,
+            entry => entry?,
+        };
         if entry.file_type().is_file() || entry.file_type().is_dir() {
             match File::open(entry.path()) {
                 Ok(file) => file.sync_all()?,
-                // What its own script made unreadable.
-                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(e) if is_denied(&e) => {}
                 Err(e) => return Err(e),
             }
         }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testkit::files::names;
 use testkit::waiting::eventually;
 
 use crate::Machine;
@@ -70,7 +71,7 @@ fn compile(machine: &Machine, further: &[&str]) -> Ran {
 fn in_image(machine: &Machine, further: &[&str]) -> Command {
     fs::create_dir_all(machine.path("var")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_boson"), machine.path("boson")).unwrap();
-    let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && \
+    let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && eval \"${PREPARE-}\" && \
                   XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r release --in-place \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).args(further);
@@ -136,6 +137,47 @@ fn a_directory_that_holds_something_else_stays() {
     let refused = compile(&machine, &["--output", "image"]).ends_with(65);
     assert!(refused.stderr.contains("image holds something else: precious"), "{}", refused.stderr);
     assert_eq!(tree(&machine.path("image")).len(), 1);
+}
+
+#[test]
+fn a_link_to_the_directory_stays_one() {
+    let machine = machine();
+    fs::create_dir(machine.path("real")).unwrap();
+    symlink("real", machine.path("image")).unwrap();
+    for _ in 0..2 {
+        compile(&machine, &["--output", "image/"]).ends_with(0);
+        assert!(machine.path("image").is_symlink());
+        assert_eq!(names(&machine.path("real")), ["jobs-src", "packages"]);
+        fs::write(machine.path("real/packages/stale"), "").unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_before_anything_is_compiled() {
+    let machine = machine();
+    machine.write("file", "");
+    for output in ["file", "file/image"] {
+        let refused = compile(&machine, &["--output", output]);
+        assert!(matches!(refused.code, Some(65 | 70)), "{refused:?}");
+        assert!(refused.stderr.contains(output) && refused.stderr.contains("hint:"), "{}", refused.stderr);
+        assert!(!refused.stdout.contains("compiled"), "{}", refused.stdout);
+    }
+    if !can_be_in_image() {
+        return;
+    }
+    let prepare = "mkdir ro && mount -t tmpfs -o ro none ro";
+    for output in ["ro/image", "ro/deep/image"] {
+        let mut refused = in_image(&machine, &["--output", output]);
+        let refused = Ran::from(refused.env("PREPARE", prepare).output().unwrap()).ends_with(70);
+        assert!(refused.stderr.contains(&format!("cannot write {output}")), "{}", refused.stderr);
+        assert!(!refused.stdout.contains("compiled"), "{}", refused.stdout);
+        fs::remove_dir(machine.path("ro")).unwrap();
+    }
+    let mut refused = in_image(&machine, &["--output", "mounted"]);
+    let refused = refused.env("PREPARE", "mkdir mounted && mount -t tmpfs none mounted").output().unwrap();
+    let refused = Ran::from(refused).ends_with(70);
+    assert!(refused.stderr.contains("it is a mount point"), "{}", refused.stderr);
+    assert!(names(&machine.path(".")).iter().all(|name| !name.starts_with(".boson-compile")), "something is left");
 }
 
 #[test]
