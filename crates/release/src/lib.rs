@@ -19,7 +19,7 @@ mod spec;
 mod stage;
 
 pub use archive::Stop;
-pub use compile::{CompileStep, CompiledPackage, Compiler, Progress, Runner};
+pub use compile::{CompileStep, CompiledPackage, Compiler, Progress, Runner, compile_targets};
 pub use job::Job;
 pub use package::{Content, Package};
 pub use release::Release;

@@ -195,6 +195,11 @@ fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
         return;
     }
     let machine = machine();
+    // Nobody takes along what lies where it was compiled.
+    let odd = "mknod $BOSH_COMPILE_TARGET/odd p; mkdir -m 0 $BOSH_COMPILE_TARGET/closed\n";
+    machine.edit("release/packages/tool/packaging", "set -eu\n", &format!("set -eu\n{odd}"));
+    machine.write("release/packages/tool/pre_packaging", "echo prepared > $BUILD_DIR/prepared\n");
+    machine.edit("release/packages/tool/packaging", "set -eu\n", "set -eu\ncp prepared $BOSH_INSTALL_TARGET/\n");
     let ran = Ran::from(in_image(&machine, &["--output", "/mnt/in-place"]).output().unwrap()).ends_with(0);
     assert!(ran.stdout.contains("packages: 2 compiled, 0 from the cache"), "{}", ran.stdout);
     assert_eq!(tree(&machine.path("var")), BTreeMap::new(), "left in /var");
@@ -209,10 +214,13 @@ fn an_image_that_has_such_a_package_is_refused() {
         return;
     }
     let machine = machine();
-    machine.write("var/vcap/packages/tool/file", "");
-    let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
-    assert!(refused.stderr.contains("/var/vcap/packages/tool is there already"), "{}", refused.stderr);
-    assert!(machine.path("var/vcap/packages/tool/file").exists());
+    for there in ["packages/tool", "data/compile/words"] {
+        machine.write(&format!("var/vcap/{there}/file"), "");
+        let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
+        assert!(refused.stderr.contains(&format!("/var/vcap/{there} is there already")), "{}", refused.stderr);
+        assert!(machine.path("var/vcap").join(there).join("file").exists());
+        fs::remove_dir_all(machine.path("var/vcap")).unwrap();
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct CompileStep<'a> {
     pub version: &'a str,
     /// The script's name in `compile_dir`: `packaging`, or `pre_packaging` before it.
     pub script: &'static str,
+    /// Whether no other script follows, which would continue where this one ended.
+    pub is_last: bool,
     /// The package's files and its scripts; the script runs in it.
     pub compile_dir: &'a Path,
     /// What the script fills.
@@ -45,7 +47,7 @@ pub struct CompileStep<'a> {
 impl CompileStep<'_> {
     /// Where BOSH's agent compiles: the place of `compile_dir` as the script should see it.
     pub fn compile_target(&self) -> PathBuf {
-        vcap().base().join("data/compile").join(self.package)
+        compile_targets(&vcap()).join(self.package)
     }
 
     /// Where the package will be: the place of `install_dir` as the script should see it.
@@ -80,6 +82,11 @@ impl CompileStep<'_> {
         }
         env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
+}
+
+/// Where BOSH's agent compiles: a directory for each package.
+pub fn compile_targets(vcap: &Vcap) -> PathBuf {
+    vcap.base().join("data/compile")
 }
 
 fn vcap() -> Vcap {
@@ -130,6 +137,7 @@ pub(super) fn compile(
             package: &plan.package.name,
             version: &plan.fingerprint,
             script,
+            is_last: script == PACKAGING,
             compile_dir: &work.compile,
             install_dir: &work.install,
             scratch_dir: &work.scratch,
