@@ -73,11 +73,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
 
 fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let cache = state::cache()?;
-    let release = Release::open_any(&options.release, &cache)?;
+    let release = Release::open_any(&options.release, &cache, &|| interrupt.is_asked())?;
     let wanted: BTreeSet<&str> = release.jobs.iter().flat_map(|job| &job.packages).map(String::as_str).collect();
-    if let Some(output) = &options.output {
-        output::check(output)?;
-    }
+    let output = options.output.as_deref().map(output::check).transpose()?;
     let progress = Progress::new();
     let step = progress.step("compiling packages");
     let count = Count::default();
@@ -90,10 +88,10 @@ fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let all =
         Compiler::new(&cache, runner.as_ref(), &tell).compile(&release, &Vec::from_iter(wanted.iter().copied()))?;
     step.done(&count.to_string());
-    let Some(output) = &options.output else { return Ok(()) };
+    let (Some(output), Some(given)) = (output, &options.output) else { return Ok(()) };
     let step = progress.step("writing jobs and packages");
     let own: Vec<&CompiledPackage> = all.iter().filter(|package| wanted.contains(package.name.as_str())).collect();
-    output::write(output, &release, &own, interrupt)?;
-    step.done(&format!("wrote the jobs and packages of {} to {}", release.name, output.display()));
+    output::write(&output, &release, &own, interrupt)?;
+    step.done(&format!("wrote the jobs and packages of {} to {}", release.name, given.display()));
     Ok(())
 }

@@ -6,22 +6,25 @@
 //! packages/<package>.tgz       what it is compiled from, `packaging` among it
 //! compiled_packages/<package>.tgz
 //! ```
+//!
+//! All of them are tar archives, compressed with gzip or not at all.
+
+mod file;
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::io::{self, Seek};
 use std::path::{Component, Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use problem::{IoContext, Place, Problem, Problems, Result};
-use sha1::Sha1;
-use sha2::{Digest, Sha256, Sha512};
-use tar::Archive;
 
-use crate::cache::{Cache, flush};
+use crate::cache::{Cache, flush, remove_tree};
+use crate::checksum::{self, Fault};
 use crate::job::Job;
 use crate::package::{Content, PACKAGING, Package};
 use crate::release::{Release, is_name};
 use crate::spec::{self, Manifest, Part};
+use file::ArchiveFile;
+pub use file::Stop;
 
 const MANIFEST: &str = "release.MF";
 /// The directories of an archive, which are those of the unpacked release too.
@@ -29,22 +32,25 @@ const JOBS: &str = "jobs";
 const PACKAGES: &str = "packages";
 const COMPILED: &str = "compiled_packages";
 
+/// Where the archives in an archive lie while it is unpacked.
+const OUTER: &str = "archives";
+
 impl Release {
     /// Opens a source directory or an archive, whatever `path` is; archives are unpacked into `cache_dir`, once.
-    pub fn open_any(path: &Path, cache_dir: &Path) -> Result<Self> {
-        if path.is_file() { Release::open_archive(path, cache_dir) } else { Release::open(path) }
+    pub fn open_any(path: &Path, cache_dir: &Path, stop: Stop) -> Result<Self> {
+        if path.is_file() { Release::open_archive(path, cache_dir, stop) } else { Release::open(path) }
     }
 
     /// Opens an archive; checks the digests of all that is in it, and reports all problems.
-    pub fn open_archive(file: &Path, cache_dir: &Path) -> Result<Self> {
-        let mut archive = File::open(file).io("read", file)?;
-        let digest = digest_of::<Sha256>(&mut archive).io("read", file)?;
+    pub fn open_archive(file: &Path, cache_dir: &Path, stop: Stop) -> Result<Self> {
+        let mut archive = ArchiveFile { file: File::open(file).io("read", file)?, stop };
+        let digest = checksum::sha256(&mut archive).io("read", file)?;
         let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest)?;
         if !dir.is_dir() {
             // Whoever was killed while unpacking has left it.
             let part = dir.with_extension("part");
             remove(&part).io("remove", &part)?;
-            if let Err(problems) = unpack_release(archive, &part) {
+            if let Err(problems) = unpack_release(file, archive, &part) {
                 // Best effort: whoever unpacks the same next removes it.
                 let _ = remove(&part);
                 return Err(named(problems, file, &part));
@@ -57,16 +63,21 @@ impl Release {
 }
 
 fn remove(dir: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(dir) {
+    match remove_tree(dir) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => Ok(()),
     }
 }
 
-/// Names the archive in place of the directory that it was unpacked to.
+/// Names the archive, and what is in it, in place of the directory that it was unpacked to.
 fn named(mut problems: Problems, archive: &Path, dir: &Path) -> Problems {
-    let dir = format!("{}/", dir.display());
-    let within = |text: &mut String| *text = text.replace(&dir, &format!("{}: ", archive.display()));
+    let archive = format!("{}: ", archive.display());
+    let places = [dir.join(OUTER), dir.to_path_buf()].map(|place| format!("{}/", place.display()));
+    let within = |text: &mut String| {
+        for place in &places {
+            *text = text.replace(place, &archive);
+        }
+    };
     for problem in problems.iter_mut() {
         within(&mut problem.message);
         if let Some(place) = &mut problem.place {
@@ -77,34 +88,37 @@ fn named(mut problems: Problems, archive: &Path, dir: &Path) -> Problems {
 }
 
 /// Unpacks the archive and the archives in it; `dir` is made.
-fn unpack_release(archive: File, dir: &Path) -> Result<()> {
-    let outer = dir.join("archives");
-    unpack_outer(archive, &outer)?;
-    let manifest: Manifest = spec::read(&outer.join(MANIFEST))?;
+fn unpack_release(file: &Path, archive: ArchiveFile, dir: &Path) -> Result<()> {
+    let (outer, stop) = (dir.join(OUTER), archive.stop);
+    unpack_outer(file, archive, &outer)?;
+    let manifest_file = outer.join(MANIFEST);
+    let manifest: Manifest = spec::read(&manifest_file)?;
     let mut problems = Vec::new();
     for (directory, parts) in
         [(JOBS, &manifest.jobs), (PACKAGES, &manifest.packages), (COMPILED, &manifest.compiled_packages)]
     {
         for part in parts.iter().flatten() {
-            if let Err(found) = unpack_part(part, &outer.join(directory), &dir.join(directory)) {
+            let name = name_of(part, &manifest_file);
+            let (from, to) = (outer.join(directory), dir.join(directory));
+            if let Err(found) = name.and_then(|name| unpack_part(&name, part, &from, &to, stop)) {
                 problems.extend(found.into_vec());
             }
         }
     }
     Problems::check(problems)?;
-    fs::rename(outer.join(MANIFEST), dir.join(MANIFEST)).io("write", &dir.join(MANIFEST))?;
+    fs::rename(&manifest_file, dir.join(MANIFEST)).io("write", &dir.join(MANIFEST))?;
     fs::remove_dir_all(&outer).io("remove", &outer)
 }
 
 /// Takes the manifest and the archives of jobs and packages out of a release's archive.
-fn unpack_outer(archive: File, to: &Path) -> Result<()> {
+fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
     let unreadable = |e: io::Error| {
-        Problem::input(format!("cannot unpack {}/", to.parent().unwrap_or(to).display())).because(e).hint(
+        Problem::input(format!("cannot unpack {}", file.display())).because(e).hint(
             "a release is a directory, or an archive made by `bosh create-release --tarball` or `bosh export-release`",
         )
     };
     fs::create_dir_all(to).io("create", to)?;
-    let mut archive = Archive::new(MultiGzDecoder::new(archive));
+    let mut archive = archive.content().map_err(unreadable)?;
     for entry in archive.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
         let path = entry.path().map_err(unreadable)?;
@@ -129,32 +143,26 @@ fn unpack_outer(archive: File, to: &Path) -> Result<()> {
 }
 
 /// Unpacks a job or package into its directory below `to`, if its digest is the manifest's.
-fn unpack_part(part: &Part, from: &Path, to: &Path) -> Result<()> {
-    let name = name_of(part)?;
-    let file = from.join(format!("{name}.tgz"));
-    let expected = spec::text(&part.sha1).unwrap_or_default();
-    let missing = |e| Problem::input(format!("{} is not in the archive", file.display())).because(e);
-    let mut archive = File::open(&file).map_err(missing)?;
-    let (kind, expected) = expected.split_once(':').unwrap_or(("sha1", &expected));
-    let found = match kind {
-        "sha1" => digest_of::<Sha1>(&mut archive),
-        "sha256" => digest_of::<Sha256>(&mut archive),
-        "sha512" => digest_of::<Sha512>(&mut archive),
-        _ => return Err(Problem::input(format!("{}: unknown kind of digest '{kind}'", file.display())).into()),
+fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> Result<()> {
+    let path = from.join(format!("{name}.tgz"));
+    let missing = |e| Problem::input(format!("{} is not in the archive", path.display())).because(e);
+    let mut archive = ArchiveFile { file: File::open(&path).map_err(missing)?, stop };
+    let wrong = |fault: Fault| match fault {
+        Fault::Unreadable(e) => Problem::internal(format!("cannot read {}", path.display())).because(e),
+        Fault::Unknown(_) => Problem::input(format!("{} cannot be checked", path.display())).because(fault),
+        Fault::Other { .. } => {
+            Problem::input(format!("{} is damaged: its digest is not the manifest's", path.display())).because(fault)
+        }
     };
-    let found = found.io("read", &file)?;
-    if found != expected {
-        let message = format!("{} is damaged: its digest is not the manifest's", file.display());
-        return Err(Problem::input(message).because(format!("{kind} {found}, expected {expected}")).into());
-    }
-    let dir = to.join(&name);
+    checksum::check(&mut archive, &spec::text(&part.sha1).unwrap_or_default()).map_err(wrong)?;
+    archive.file.rewind().io("read", &path)?;
+    let dir = to.join(name);
     fs::create_dir_all(&dir).io("create", &dir)?;
-    let mut archive = Archive::new(MultiGzDecoder::new(archive));
+    let cannot = |e: io::Error| Problem::input(format!("cannot unpack {}", path.display())).because(deepest(&e));
+    let mut archive = archive.content().map_err(cannot)?;
     archive.set_preserve_ownerships(false);
     // Refuses what would lie outside of `dir`, and to write through links that lead there.
-    archive
-        .unpack(&dir)
-        .map_err(|e| Problem::input(format!("cannot unpack {}", file.display())).because(deepest(&e)))?;
+    archive.unpack(&dir).map_err(cannot)?;
     Ok(())
 }
 
@@ -167,29 +175,15 @@ fn deepest(e: &io::Error) -> String {
     deepest.to_string()
 }
 
-fn name_of(part: &Part) -> Result<String> {
+fn name_of(part: &Part, manifest: &Path) -> Result<String> {
     let name = spec::text(&part.name).unwrap_or_default();
     if is_name(&name) {
         Ok(name)
     } else {
         Err(Problem::input(format!("'{}' is no name of a job or package", name.escape_debug()))
-            .at(Place::file(MANIFEST))
+            .at(Place::file(manifest.display().to_string()))
             .into())
     }
-}
-
-/// The digest of all that there is to read, which is read again from the beginning by whoever is next.
-fn digest_of<D: Digest>(file: &mut File) -> io::Result<String> {
-    let mut digest = D::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => digest.update(&buffer[..read]),
-        }
-    }
-    file.rewind()?;
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn read_unpacked(dir: &Path) -> Result<Release> {
@@ -204,7 +198,7 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     let (mut jobs, mut packages) = (Vec::new(), Vec::new());
     let mut keep = |found: Problems| problems.extend(found.into_vec());
     for part in manifest.jobs.iter().flatten() {
-        let job = name_of(part).and_then(|name| Job::read(&dir.join(JOBS).join(name), "job.MF", dir));
+        let job = name_of(part, &manifest_file).and_then(|name| Job::read(&dir.join(JOBS).join(name), "job.MF", dir));
         jobs.extend(job.map_err(&mut keep));
     }
     let (plain, compiled) = (&manifest.packages, &manifest.compiled_packages);
@@ -215,6 +209,13 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     for part in compiled.iter().flatten() {
         packages.extend(read_compiled(part, dir, &manifest_file, &known).map_err(&mut keep));
     }
+    let twice = |names: Vec<&str>, what: &str| -> Vec<Problem> {
+        let names = names.iter().enumerate().filter(|(at, name)| names[..*at].contains(name));
+        let place = || Place::file(manifest_file.display().to_string());
+        names.map(|(_, name)| Problem::input(format!("{what} '{name}' is there twice")).at(place())).collect()
+    };
+    problems.extend(twice(jobs.iter().map(|job: &Job| job.name.as_str()).collect(), "job"));
+    problems.extend(twice(packages.iter().map(|package: &Package| package.name.as_str()).collect(), "package"));
     jobs.sort_by(|a, b| a.name.cmp(&b.name));
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     let version = spec::text(&manifest.version);
@@ -222,27 +223,35 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
 }
 
 fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package> {
-    let name = name_of(part)?;
+    let name = name_of(part, manifest)?;
     let dir = release.join(PACKAGES).join(&name);
     if !dir.join(PACKAGING).is_file() {
         let expected = dir.join(PACKAGING);
         return Err(Problem::input(format!("Expected to find '{}' for package '{name}'", expected.display())).into());
     }
-    Ok(Package { spec: manifest.to_path_buf(), dependencies: dependencies(part)?, content: Content::Packed, name, dir })
+    Ok(Package {
+        spec: manifest.to_path_buf(),
+        dependencies: dependencies(part, manifest)?,
+        content: Content::Packed,
+        name,
+        dir,
+    })
 }
 
 /// What a compiled package was compiled with need not be in the archive.
 fn read_compiled(part: &Part, release: &Path, manifest: &Path, known: &[String]) -> Result<Package> {
-    let name = name_of(part)?;
-    let mut dependencies = dependencies(part)?;
+    let name = name_of(part, manifest)?;
+    let mut dependencies = dependencies(part, manifest)?;
     dependencies.retain(|name| known.contains(name));
     let content = Content::Compiled(spec::text(&part.sha1).unwrap_or_default());
     Ok(Package { dir: release.join(COMPILED).join(&name), spec: manifest.to_path_buf(), dependencies, content, name })
 }
 
-fn dependencies(part: &Part) -> Result<Vec<String>> {
+fn dependencies(part: &Part, manifest: &Path) -> Result<Vec<String>> {
     spec::texts(&part.dependencies).ok_or_else(|| {
         let name = spec::text(&part.name).unwrap_or_default();
-        Problem::input(format!("Package '{name}' has invalid dependencies")).at(Place::file(MANIFEST)).into()
+        Problem::input(format!("Package '{name}' has invalid dependencies"))
+            .at(Place::file(manifest.display().to_string()))
+            .into()
     })
 }

@@ -14,7 +14,7 @@ use crate::fingerprint::fingerprint;
 use crate::order;
 use crate::package::{Content, FileKind, Package, PackageFile};
 use crate::release::Release;
-pub use step::{CompileStep, Runner};
+pub use step::{CompileStep, Runner, compile_targets};
 
 /// Compiles packages into a cache directory; many may use one at the same time.
 pub struct Compiler<'a> {

@@ -7,6 +7,7 @@
 
 mod archive;
 mod cache;
+mod checksum;
 mod compile;
 mod digests;
 mod fingerprint;
@@ -17,7 +18,8 @@ mod release;
 mod spec;
 mod stage;
 
-pub use compile::{CompileStep, CompiledPackage, Compiler, Progress, Runner};
+pub use archive::Stop;
+pub use compile::{CompileStep, CompiledPackage, Compiler, Progress, Runner, compile_targets};
 pub use job::Job;
 pub use package::{Content, Package};
 pub use release::Release;

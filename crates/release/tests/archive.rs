@@ -2,21 +2,32 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use flate2::Compression;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use problem::{IoContext, Result};
 use release::{CompileStep, Compiler, Progress, Release};
 use sha1::{Digest, Sha1};
+use sha2::Sha256;
 use testkit::files::{names, tree, write};
 
 /// An archive with these files.
 fn tgz(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+    compressed.write_all(&plain(files)).unwrap();
+    compressed.finish().unwrap()
+}
+
+/// The same, not compressed.
+fn plain(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
     for (path, content) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
@@ -27,7 +38,7 @@ fn tgz(files: &[(&str, &[u8])]) -> Vec<u8> {
         header.set_cksum();
         tar.append(&header, *content).unwrap();
     }
-    tar.into_inner().unwrap().finish().unwrap()
+    tar.into_inner().unwrap()
 }
 
 /// All paths below a directory.
@@ -96,12 +107,12 @@ impl Fixture {
     }
 
     fn open(&self) -> Result<Release> {
-        Release::open_any(&self.with_manifest(&self.manifest()), &self.cache())
+        Release::open_any(&self.with_manifest(&self.manifest()), &self.cache(), &|| false)
     }
 
     /// The texts of what is wrong with it, and no trace in the cache.
     fn problems(&self, manifest: &str) -> String {
-        let problems = Release::open_any(&self.with_manifest(manifest), &self.cache()).unwrap_err();
+        let problems = Release::open_any(&self.with_manifest(manifest), &self.cache(), &|| false).unwrap_err();
         assert_eq!(problems.exit_code(), 65, "{problems}");
         assert_eq!(names(&self.cache().join("releases")), [""; 0]);
         problems.to_string().replace(&self.dir.path().display().to_string(), "DIR")
@@ -164,6 +175,66 @@ fn a_compiled_package_is_taken_as_it_is_without_what_it_was_compiled_with() {
 }
 
 #[test]
+fn an_archive_need_not_be_compressed_and_neither_what_is_in_it() {
+    let mut fixture = Fixture::new();
+    fixture.lib = plain(&[("./packaging", b"cp words $BOSH_INSTALL_TARGET"), ("./words", b"plain words\n")]);
+    assert_eq!(fixture.compile().0, "plain words\nmore\n");
+    let path = fixture.with_manifest(&fixture.manifest());
+    let mut content = Vec::new();
+    MultiGzDecoder::new(&*fs::read(&path).unwrap()).read_to_end(&mut content).unwrap();
+    fs::write(&path, content).unwrap();
+    let release = Release::open_any(&path, &fixture.cache(), &|| false).unwrap();
+    assert_eq!(release.name, "web-release");
+}
+
+#[test]
+fn of_several_digests_the_strongest_is_that_of_the_archive() {
+    let fixture = Fixture::new();
+    let (app, other) = (sha1(&fixture.app), "0".repeat(40));
+    let sha256: String = Sha256::digest(&fixture.app).iter().map(|byte| format!("{byte:02x}")).collect();
+    for digests in [format!("{app};sha256:{sha256}"), format!("{other};sha256:{sha256}")] {
+        let path = fixture.with_manifest(&fixture.manifest().replace(&app, &format!("'{digests}'")));
+        Release::open_any(&path, &fixture.cache(), &|| false).unwrap();
+        fs::remove_dir_all(fixture.cache()).unwrap();
+    }
+    let problems = fixture.problems(&fixture.manifest().replace(&app, &format!("'{app};sha256:00'")));
+    assert!(problems.contains("DIR/web.tgz: packages/app.tgz is damaged"), "{problems}");
+    let problems = fixture.problems(&fixture.manifest().replace(&format!("sha1: {app}"), "version: 1"));
+    assert!(problems.contains("DIR/web.tgz: packages/app.tgz cannot be checked"), "{problems}");
+}
+
+#[test]
+fn the_cache_may_be_reached_by_a_link() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.dir.path().join("elsewhere")).unwrap();
+    symlink("elsewhere", fixture.cache()).unwrap();
+    assert_eq!(fixture.compile().0, "words\nmore\n");
+}
+
+#[test]
+fn who_does_not_want_to_wait_finds_nothing_left() {
+    let fixture = Fixture::new();
+    let path = fixture.with_manifest(&fixture.manifest());
+    let all = Cell::new(0);
+    let count = |given_up_at: u32| {
+        let asked = Cell::new(0);
+        let opened = Release::open_any(&path, &fixture.cache(), &|| {
+            asked.set(asked.get() + 1);
+            asked.get() == given_up_at
+        });
+        all.set(asked.get());
+        opened
+    };
+    count(u32::MAX).unwrap();
+    fs::remove_dir_all(fixture.cache()).unwrap();
+    fs::create_dir_all(fixture.cache().join("releases")).unwrap();
+    for given_up_at in 1..=all.get() {
+        count(given_up_at).unwrap_err();
+        assert_eq!(names(&fixture.cache().join("releases")), [""; 0]);
+    }
+}
+
+#[test]
 fn what_a_killed_run_left_is_in_nobodys_way() {
     let fixture = Fixture::new();
     let release = fixture.open().unwrap();
@@ -180,8 +251,21 @@ fn everything_that_is_wrong_in_an_archive_is_told() {
     let fixture = Fixture::new();
     let manifest = fixture.manifest().replace(&sha1(&fixture.app), "00").replace("name: lib", "name: gone");
     let problems = fixture.problems(&manifest);
-    assert!(problems.contains("DIR/web.tgz: archives/packages/app.tgz is damaged"), "{problems}");
-    assert!(problems.contains("DIR/web.tgz: archives/packages/gone.tgz is not in the archive"), "{problems}");
+    assert!(problems.contains("DIR/web.tgz: packages/app.tgz is damaged"), "{problems}");
+    assert!(problems.contains("DIR/web.tgz: packages/gone.tgz is not in the archive"), "{problems}");
+}
+
+#[test]
+fn what_is_there_twice_is_told() {
+    let fixture = Fixture::new();
+    let manifest = fixture.manifest();
+    let (job, lib) = (manifest.lines().nth(3).unwrap(), manifest.lines().last().unwrap());
+    let manifest = manifest.replace("packages:", &format!("{job}\npackages:")) + lib;
+    let opened = Release::open_any(&fixture.with_manifest(&manifest), &fixture.cache(), &|| false);
+    let problems = opened.unwrap_err().to_string();
+    for twice in ["job 'web' is there twice", "package 'lib' is there twice", "web.tgz: release.MF"] {
+        assert!(problems.contains(twice), "{problems}");
+    }
 }
 
 #[test]
@@ -189,6 +273,7 @@ fn a_name_that_leads_elsewhere_is_none() {
     let fixture = Fixture::new();
     let problems = fixture.problems(&fixture.manifest().replace("name: lib", "name: ../lib"));
     assert!(problems.contains("'../lib' is no name of a job or package"), "{problems}");
+    assert!(problems.contains("DIR/web.tgz: release.MF"), "{problems}");
 }
 
 #[test]
@@ -209,12 +294,14 @@ fn what_is_no_archive_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (file, cache) = (dir.path().join("web.tgz"), dir.path().join("cache"));
     for (content, why) in [
-        (b"no archive".to_vec(), "invalid gzip header"),
+        (b"no archive".to_vec(), "it is no tar archive, neither compressed with gzip nor plain"),
+        ([0x28, 0xb5, 0x2f, 0xfd].to_vec(), "it is compressed with zstd"),
+        (tgz(&[("./release.MF", b"name: web\n")])[..40].to_vec(), "cannot unpack"),
         (tgz(&[("./jobs/web.tgz", b"")]), "there is no release.MF in it"),
         (tgz(&[("./release.MF", b"a: [\n")]), "cannot read the YAML"),
     ] {
         fs::write(&file, content).unwrap();
-        let problems = Release::open_any(&file, &cache).unwrap_err();
+        let problems = Release::open_any(&file, &cache, &|| false).unwrap_err();
         assert_eq!(problems.exit_code(), 65);
         assert!(problems.to_string().contains(why), "{problems}");
         assert!(problems.to_string().contains("web.tgz"), "{problems}");

@@ -2,6 +2,8 @@
 
 # Everything of one cluster; `down` removes it.
 state=${CLUSTER_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/boson-cluster}
+# By which it is known to be one's.
+mark=.boson-cluster
 # What is built once and serves every cluster, by the content of what it is built from.
 cache=${CLUSTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/boson-build/cluster}
 # A node for each word; nodes may share a zone.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use problem::{IoContext, Problem, Problems, Result};
-use release::{CompileStep, Release, Runner};
+use release::{CompileStep, Release, Runner, compile_targets};
 use vcap::Vcap;
 
 use super::tree;
@@ -23,11 +23,13 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// Checks that nothing of the release's packages is in `/var/vcap` yet.
+    /// Checks that nothing of the release's packages is in `/var/vcap` yet, nor where they are compiled.
     pub(super) fn new(release: &Release, interrupt: &Interrupt) -> Result<Self> {
-        let packages = Vcap::under(Path::new("/")).packages();
-        let there = release.packages.iter().map(|package| packages.join(&package.name)).filter(|dir| dir.exists());
-        let problems = there
+        let vcap = Vcap::under(Path::new("/"));
+        let places = [vcap.packages(), compile_targets(&vcap)];
+        let all = release.packages.iter().flat_map(|package| places.each_ref().map(|dir| dir.join(&package.name)));
+        let problems = all
+            .filter(|dir| dir.symlink_metadata().is_ok())
             .map(|dir| {
                 Problem::input(format!("{} is there already", dir.display()))
                     .hint("--in-place is for an image that has none of the release's packages yet")
@@ -48,8 +50,15 @@ impl Runner for InPlace {
         placed.copy(step.compile_dir, &compile)?;
         placed.copy(step.install_dir, &install)?;
         let status = self.script(step, &compile, &install)?;
-        // The next script, if there is one, continues where this one ended.
-        for (made, own) in [(&compile, step.compile_dir), (&install, step.install_dir)] {
+        // Nothing follows upon a failure, and nobody wants what the last script leaves where it worked.
+        let kept = if status != 0 {
+            vec![]
+        } else if step.is_last {
+            vec![(&install, step.install_dir)]
+        } else {
+            vec![(&compile, step.compile_dir), (&install, step.install_dir)]
+        };
+        for (made, own) in kept {
             empty(own).io("empty", own)?;
             tree::copy(made, own)?;
         }

@@ -5,10 +5,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use nix::unistd::{AccessFlags, access};
 use problem::{IoContext, Problem, Result};
 use release::{CompiledPackage, Release};
-use tempfile::TempDir;
 
 use super::tree;
 use crate::interrupt::Interrupt;
@@ -16,10 +17,23 @@ use crate::interrupt::Interrupt;
 const JOBS: &str = "jobs-src";
 const PACKAGES: &str = "packages";
 
-/// Refuses a directory that holds anything else.
-pub(super) fn check(output: &Path) -> Result<()> {
-    let children = match fs::read_dir(output) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+/// The directory that is to be written, whatever leads there; refuses one that holds anything else, and one that cannot be
+/// made.
+pub(super) fn check(output: &Path) -> Result<PathBuf> {
+    let refused = |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).because(e);
+    // Without a slash or a dot at its end, which no rename takes.
+    let whole: PathBuf = std::path::absolute(output).io("find", output)?.components().collect();
+    let children = match fs::read_dir(&whole) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !whole.is_symlink() => {
+            let above = whole.ancestors().skip(1).find(|above| above.exists()).unwrap_or(&whole);
+            writable(above).map_err(|e| refused(e).hint(format!("it is to be made in {}", above.display())))?;
+            return Ok(whole);
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+            return Err(Problem::input(format!("{} is no directory", output.display()))
+                .hint("give a new directory, an empty one, or one that --output made")
+                .into());
+        }
         children => children.map_err(|e| Problem::input(format!("cannot read {}", output.display())).because(e))?,
     };
     for child in children {
@@ -31,7 +45,14 @@ pub(super) fn check(output: &Path) -> Result<()> {
                 .into());
         }
     }
-    Ok(())
+    let whole = fs::canonicalize(&whole).io("find", output)?;
+    let above = whole.parent().unwrap_or(&whole);
+    writable(above).map_err(|e| refused(e).hint(format!("it is replaced by one made in {}", above.display())))?;
+    Ok(whole)
+}
+
+fn writable(dir: &Path) -> io::Result<()> {
+    Ok(access(dir, AccessFlags::W_OK | AccessFlags::X_OK)?)
 }
 
 /// Writes the directory beside its place, and puts it there when it is whole.
@@ -41,32 +62,49 @@ pub(super) fn write(
     packages: &[&CompiledPackage],
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let output: PathBuf = std::path::absolute(output).io("find", output)?.components().collect();
-    let parent = output.parent().unwrap_or(&output);
+    let parent = output.parent().unwrap_or(output);
     fs::create_dir_all(parent).io("make", parent)?;
-    let new = tempfile::Builder::new().prefix(".boson-compile.").tempdir_in(parent).io("write", &output)?;
-    for dir in [new.path().to_path_buf(), new.path().join(PACKAGES)] {
+    let new = tempfile::Builder::new().prefix(".boson-compile.").tempdir_in(parent).io("write", output)?;
+    let written = fill(new.path(), release, packages, interrupt).and_then(|()| put(new.path(), output));
+    // What was there before, or what is half written, if anything is; it may be read-only.
+    let new = new.keep();
+    let removed = if new.exists() { sandbox::remove_tree(&new).io("remove", &new) } else { Ok(()) };
+    written.and(removed)
+}
+
+fn fill(new: &Path, release: &Release, packages: &[&CompiledPackage], interrupt: &Interrupt) -> Result<()> {
+    for dir in [new.to_path_buf(), new.join(PACKAGES)] {
         let _ = fs::create_dir(&dir);
         fs::set_permissions(&dir, Permissions::from_mode(0o755)).io("make", &dir)?;
     }
-    release.stage_jobs(&new.path().join(JOBS))?;
+    release.stage_jobs(&new.join(JOBS))?;
     for package in packages {
         if interrupt.is_asked() {
             return Err(Problem::internal("interrupted").into());
         }
-        tree::copy(&package.dir, &new.path().join(PACKAGES).join(&package.name))?;
+        tree::copy(&package.dir, &new.join(PACKAGES).join(&package.name))?;
     }
-    put(new, &output).io("write", &output)
+    Ok(())
 }
 
-fn put(new: TempDir, output: &Path) -> io::Result<()> {
+/// What was there is in `new` afterwards.
+fn put(new: &Path, output: &Path) -> Result<()> {
+    let cannot = |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).because(e);
     if !output.exists() {
-        fs::rename(new.path(), output)?;
-        // There is nothing left to remove.
-        let _ = new.keep();
-        return Ok(());
+        return Ok(fs::rename(new, output).map_err(cannot)?);
     }
-    renameat2(AT_FDCWD, new.path(), AT_FDCWD, output, RenameFlags::RENAME_EXCHANGE)?;
-    // What was there before; it may be read-only.
-    sandbox::remove_tree(&new.keep())
+    match renameat2(AT_FDCWD, new, AT_FDCWD, output, RenameFlags::RENAME_EXCHANGE) {
+        // The file system cannot do it at once.
+        Err(Errno::EINVAL | Errno::ENOSYS) => {
+            let old = new.with_extension("old");
+            fs::rename(output, &old).map_err(cannot)?;
+            fs::rename(new, output).map_err(cannot)?;
+            Ok(fs::rename(&old, new).map_err(cannot)?)
+        }
+        Err(Errno::EBUSY | Errno::EXDEV) => {
+            let hint = "it is a mount point, which cannot be replaced: give a directory in it";
+            Err(cannot(Errno::EBUSY.into()).hint(hint).into())
+        }
+        exchanged => Ok(exchanged.map_err(|e| cannot(e.into()))?),
+    }
 }

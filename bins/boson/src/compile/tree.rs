@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use problem::{IoContext, Problem, Result};
 use walkdir::WalkDir;
 
 /// Copies everything below (and including) `from` to `to`, which may be an empty directory already: modes, owners where
-/// possible, times, links, and hard links among each other.
+/// possible, times, links, and hard links among each other. Sockets are left out, as `tar` does: whoever listened is gone.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut linked: HashMap<(u64, u64), PathBuf> = HashMap::new();
     let mut directories = Vec::new();
@@ -38,9 +40,13 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
             if meta.nlink() > 1 {
                 linked.insert((meta.dev(), meta.ino()), target);
             }
-        } else {
+        } else if meta.file_type().is_fifo() {
+            mkfifo(&target, Mode::S_IRUSR).map_err(io::Error::from).io("make", &target)?;
+            let change = || own(&target, &meta).and_then(|()| set_mode(&target, &meta));
+            change().io("change", &target)?;
+        } else if !meta.file_type().is_socket() {
             let special = format!("cannot copy {}", entry.path().display());
-            return Err(Problem::input(special).because("it is neither a file nor a directory nor a link").into());
+            return Err(Problem::input(special).because("it is a device").into());
         }
     }
     for (target, meta) in directories.iter().rev() {
@@ -66,6 +72,10 @@ fn finish(path: &Path, meta: &Metadata) -> io::Result<()> {
     own(path, meta)?;
     // Times first: a file may not be writable, not even for its owner.
     File::open(path).and_then(|file| file.set_modified(meta.modified()?))?;
+    set_mode(path, meta)
+}
+
+fn set_mode(path: &Path, meta: &Metadata) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(meta.mode() & 0o7777))
 }
 
@@ -93,6 +103,7 @@ mod tests {
         fs::hard_link(from.join("bin/run"), from.join("bin/deep/again")).unwrap();
         symlink("../bin/nowhere", from.join("bin/link")).unwrap();
         fs::set_permissions(from.join("bin/deep"), fs::Permissions::from_mode(0o555)).unwrap();
+        mkfifo(&from.join("bin/fifo"), Mode::from_bits_truncate(0o620)).unwrap();
         copy(&from, &to).unwrap();
         let described = |root: &Path| -> Vec<_> {
             WalkDir::new(root)
@@ -103,14 +114,29 @@ mod tests {
                     let meta = entry.metadata().unwrap();
                     let below = entry.path().strip_prefix(root).unwrap().to_path_buf();
                     let links = if meta.is_file() { meta.nlink() } else { 0 };
-                    let modified = if meta.is_symlink() { None } else { Some(meta.modified().unwrap()) };
+                    let modified = if meta.is_symlink() || meta.file_type().is_fifo() {
+                        None
+                    } else {
+                        Some(meta.modified().unwrap())
+                    };
                     (below, meta.mode(), links, meta.uid(), fs::read_link(entry.path()).ok(), modified)
                 })
                 .collect()
         };
         assert_eq!(described(&from), described(&to));
-        assert_eq!(described(&from).len(), 6);
+        assert_eq!(described(&from).len(), 7);
         fs::set_permissions(from.join("bin/deep"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(to.join("bin/deep"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn sockets_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("file"), "").unwrap();
+        std::os::unix::net::UnixListener::bind(from.join("agent")).unwrap();
+        copy(&from, &to).unwrap();
+        assert!(to.join("file").exists() && !to.join("agent").exists());
     }
 }

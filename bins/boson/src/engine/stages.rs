@@ -26,14 +26,17 @@ use crate::state;
 use crate::verbs;
 
 /// Opens the releases; reports what is wrong with any of them.
-pub(super) fn open_releases(input: &Input) -> Result<Vec<Release>, Problems> {
+pub(super) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<Release>, Failure> {
     let cache = state::cache()?;
     let (mut releases, mut problems) = (Vec::<Release>::new(), Vec::new());
     for dir in &input.releases {
-        match Release::open_any(dir, &cache) {
+        match Release::open_any(dir, &cache, &|| interrupt.is_asked()) {
             Ok(release) => releases.push(release),
             Err(found) => problems.extend(found.into_vec()),
         }
+    }
+    if interrupt.is_asked() {
+        return Err(Failure::Interrupted);
     }
     let mut names = HashSet::new();
     for release in &releases {

@@ -45,7 +45,7 @@ pub(super) fn prepare(
     dir.write(&record)?;
     dir.populate()?;
 
-    let releases = stages::open_releases(input)?;
+    let releases = stages::open_releases(input, &interrupt)?;
     let given = input.releases.iter().map(PathBuf::as_path);
     let sources = Sources::new(releases.iter().zip(given));
     stages::copy_jobs(input, &releases, &progress, &interrupt)?;

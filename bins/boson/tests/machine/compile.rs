@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testkit::files::names;
 use testkit::waiting::eventually;
 
 use crate::Machine;
@@ -70,7 +71,7 @@ fn compile(machine: &Machine, further: &[&str]) -> Ran {
 fn in_image(machine: &Machine, further: &[&str]) -> Command {
     fs::create_dir_all(machine.path("var")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_boson"), machine.path("boson")).unwrap();
-    let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && \
+    let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && eval \"${PREPARE-}\" && \
                   XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r release --in-place \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).args(further);
@@ -139,6 +140,47 @@ fn a_directory_that_holds_something_else_stays() {
 }
 
 #[test]
+fn a_link_to_the_directory_stays_one() {
+    let machine = machine();
+    fs::create_dir(machine.path("real")).unwrap();
+    symlink("real", machine.path("image")).unwrap();
+    for _ in 0..2 {
+        compile(&machine, &["--output", "image/"]).ends_with(0);
+        assert!(machine.path("image").is_symlink());
+        assert_eq!(names(&machine.path("real")), ["jobs-src", "packages"]);
+        fs::write(machine.path("real/packages/stale"), "").unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_before_anything_is_compiled() {
+    let machine = machine();
+    machine.write("file", "");
+    for output in ["file", "file/image"] {
+        let refused = compile(&machine, &["--output", output]);
+        assert!(matches!(refused.code, Some(65 | 70)), "{refused:?}");
+        assert!(refused.stderr.contains(output) && refused.stderr.contains("hint:"), "{}", refused.stderr);
+        assert!(!refused.stdout.contains("compiled"), "{}", refused.stdout);
+    }
+    if !can_be_in_image() {
+        return;
+    }
+    let prepare = "mkdir ro && mount -t tmpfs -o ro none ro";
+    for output in ["ro/image", "ro/deep/image"] {
+        let mut refused = in_image(&machine, &["--output", output]);
+        let refused = Ran::from(refused.env("PREPARE", prepare).output().unwrap()).ends_with(70);
+        assert!(refused.stderr.contains(&format!("cannot write {output}")), "{}", refused.stderr);
+        assert!(!refused.stdout.contains("compiled"), "{}", refused.stdout);
+        fs::remove_dir(machine.path("ro")).unwrap();
+    }
+    let mut refused = in_image(&machine, &["--output", "mounted"]);
+    let refused = refused.env("PREPARE", "mkdir mounted && mount -t tmpfs none mounted").output().unwrap();
+    let refused = Ran::from(refused).ends_with(70);
+    assert!(refused.stderr.contains("it is a mount point"), "{}", refused.stderr);
+    assert!(names(&machine.path(".")).iter().all(|name| !name.starts_with(".boson-compile")), "something is left");
+}
+
+#[test]
 fn nothing_is_written_for_a_package_that_does_not_compile() {
     let machine = machine();
     machine.write("release/packages/tool/packaging", "exit 3\n");
@@ -153,6 +195,11 @@ fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
         return;
     }
     let machine = machine();
+    // Nobody takes along what lies where it was compiled.
+    let odd = "mknod $BOSH_COMPILE_TARGET/odd p; mkdir -m 0 $BOSH_COMPILE_TARGET/closed\n";
+    machine.edit("release/packages/tool/packaging", "set -eu\n", &format!("set -eu\n{odd}"));
+    machine.write("release/packages/tool/pre_packaging", "echo prepared > $BUILD_DIR/prepared\n");
+    machine.edit("release/packages/tool/packaging", "set -eu\n", "set -eu\ncp prepared $BOSH_INSTALL_TARGET/\n");
     let ran = Ran::from(in_image(&machine, &["--output", "/mnt/in-place"]).output().unwrap()).ends_with(0);
     assert!(ran.stdout.contains("packages: 2 compiled, 0 from the cache"), "{}", ran.stdout);
     assert_eq!(tree(&machine.path("var")), BTreeMap::new(), "left in /var");
@@ -167,10 +214,13 @@ fn an_image_that_has_such_a_package_is_refused() {
         return;
     }
     let machine = machine();
-    machine.write("var/vcap/packages/tool/file", "");
-    let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
-    assert!(refused.stderr.contains("/var/vcap/packages/tool is there already"), "{}", refused.stderr);
-    assert!(machine.path("var/vcap/packages/tool/file").exists());
+    for there in ["packages/tool", "data/compile/words"] {
+        machine.write(&format!("var/vcap/{there}/file"), "");
+        let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
+        assert!(refused.stderr.contains(&format!("/var/vcap/{there} is there already")), "{}", refused.stderr);
+        assert!(machine.path("var/vcap").join(there).join("file").exists());
+        fs::remove_dir_all(machine.path("var/vcap")).unwrap();
+    }
 }
 
 #[test]

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Problem, Result};
 use vcap::Vcap;
-use walkdir::WalkDir;
 
 use super::Plan;
-use crate::cache::Work;
+use crate::cache::{Work, remove_tree};
 use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile};
 use crate::release::Release;
 
@@ -29,6 +28,8 @@ pub struct CompileStep<'a> {
     pub version: &'a str,
     /// The script's name in `compile_dir`: `packaging`, or `pre_packaging` before it.
     pub script: &'static str,
+    /// Whether no other script follows, which would continue where this one ended.
+    pub is_last: bool,
     /// The package's files and its scripts; the script runs in it.
     pub compile_dir: &'a Path,
     /// What the script fills.
@@ -46,7 +47,7 @@ pub struct CompileStep<'a> {
 impl CompileStep<'_> {
     /// Where BOSH's agent compiles: the place of `compile_dir` as the script should see it.
     pub fn compile_target(&self) -> PathBuf {
-        vcap().base().join("data/compile").join(self.package)
+        compile_targets(&vcap()).join(self.package)
     }
 
     /// Where the package will be: the place of `install_dir` as the script should see it.
@@ -83,6 +84,11 @@ impl CompileStep<'_> {
     }
 }
 
+/// Where BOSH's agent compiles: a directory for each package.
+pub fn compile_targets(vcap: &Vcap) -> PathBuf {
+    vcap.base().join("data/compile")
+}
+
 fn vcap() -> Vcap {
     Vcap::under(Path::new("/"))
 }
@@ -94,16 +100,7 @@ pub trait Runner {
 
     /// Removes what scripts have written.
     fn remove(&self, dir: &Path) -> io::Result<()> {
-        match fs::remove_dir_all(dir) {
-            // Build tools make directories read-only (Go's module cache), which only root can remove as they are.
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                for entry in WalkDir::new(dir).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
-                    let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
-                }
-                fs::remove_dir_all(dir)
-            }
-            other => other,
-        }
+        remove_tree(dir)
     }
 }
 
@@ -140,6 +137,7 @@ pub(super) fn compile(
             package: &plan.package.name,
             version: &plan.fingerprint,
             script,
+            is_last: script == PACKAGING,
             compile_dir: &work.compile,
             install_dir: &work.install,
             scratch_dir: &work.scratch,

@@ -1,0 +1,56 @@
+//! The file of an archive: told from what is none, decompressed, and given up when somebody wants the end.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+
+use flate2::read::MultiGzDecoder;
+
+/// Asked again and again while an archive is read: whether to give up.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// Where a tar archive says that it is one, and how.
+const MARK: (usize, &[u8]) = (257, b"ustar");
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// BOSH: `tar -xf`, which knows these too. Its own tools make none.
+const OTHERS: [(&[u8], &str); 3] =
+    [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")];
+
+/// A file that can be large.
+pub(super) struct ArchiveFile<'a> {
+    pub(super) file: File,
+    pub(super) stop: Stop<'a>,
+}
+
+impl Read for ArchiveFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.stop)() {
+            // Not the kind that is called so, upon which a read is tried again.
+            return Err(io::Error::other("interrupted"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+impl<'a> ArchiveFile<'a> {
+    /// What is in it, without its compression. BOSH: packages that compress badly are not compressed.
+    pub(super) fn content(mut self) -> io::Result<tar::Archive<Box<dyn Read + 'a>>> {
+        let mut start = Vec::new();
+        self.file.rewind()?;
+        self.file.by_ref().take(512).read_to_end(&mut start)?;
+        self.file.rewind()?;
+        let content: Box<dyn Read> = if start.starts_with(GZIP) {
+            Box::new(MultiGzDecoder::new(self))
+        } else if start.get(MARK.0..).is_some_and(|rest| rest.starts_with(MARK.1)) {
+            Box::new(self)
+        } else {
+            let known = OTHERS.iter().find(|(mark, _)| start.starts_with(mark));
+            return Err(io::Error::other(match known {
+                Some((_, name)) => {
+                    format!("it is compressed with {name}; only gzip is read, and what is not compressed")
+                }
+                None => "it is no tar archive, neither compressed with gzip nor plain".to_owned(),
+            }));
+        };
+        Ok(tar::Archive::new(content))
+    }
+}

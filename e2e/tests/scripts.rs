@@ -1,0 +1,44 @@
+//! The command lines of the scripts that make clusters and images, as far as they need neither.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use e2e::here;
+
+struct Ran {
+    code: Option<i32>,
+    stderr: String,
+}
+
+fn run(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran { code: output.status.code(), stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
+}
+
+#[test]
+fn a_cluster_removes_nothing_but_what_is_a_cluster_s() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    fs::create_dir_all(place("precious/sub")).unwrap();
+    fs::write(place("file"), "").unwrap();
+    symlink("precious", place("link")).unwrap();
+    for state in ["precious", "file", "link"] {
+        for verb in ["down", "up"] {
+            let ran = run(Command::new(here().join("cluster/cluster")).arg(verb).env("CLUSTER_STATE", place(state)));
+            assert_eq!(ran.code, Some(1), "{verb} {state}: {}", ran.stderr);
+            assert!(ran.stderr.contains("set CLUSTER_STATE to"), "{verb} {state}: {}", ran.stderr);
+            assert!(place("precious/sub").exists() && place("file").exists() && place("link").is_symlink());
+        }
+    }
+    // What never was up, and what was not up for long.
+    fs::create_dir(place("ours")).unwrap();
+    fs::write(place("ours/.boson-cluster"), "").unwrap();
+    for state in ["ours", "nothing"] {
+        let ran = run(Command::new(here().join("cluster/cluster")).arg("down").env("CLUSTER_STATE", place(state)));
+        assert_eq!(ran.code, Some(0), "{state}: {}", ran.stderr);
+        assert!(!place(state).exists());
+    }
+}
