@@ -5,8 +5,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help deps build static images e2e demo test bench lint fuzz repeat fmt
 
-# Where rustup puts cargo, for shells that have not been told.
-export PATH := $(PATH):$(HOME)/.cargo/bin
+# Where rustup puts cargo, for shells that have not been told. Once: with another PATH all that depends on Ruby is built again.
+export PATH := $(if $(filter $(HOME)/.cargo/bin,$(subst :, ,$(PATH))),$(PATH),$(PATH):$(HOME)/.cargo/bin)
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do printf 'make %-8s %s\n' "$$name" "$$what"; done
