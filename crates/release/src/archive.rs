@@ -17,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 
 use problem::{IoContext, Place, Problem, Problems, Result};
 
+use crate::blobs::Blobs;
 use crate::cache::{Cache, flush, remove_tree};
 use crate::checksum::{self, Fault};
 use crate::job::Job;
@@ -219,7 +220,7 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     jobs.sort_by(|a, b| a.name.cmp(&b.name));
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     let version = spec::text(&manifest.version);
-    Release { name, version, dir: dir.to_path_buf(), jobs, packages }.checked(problems)
+    Release { name, version, dir: dir.to_path_buf(), jobs, packages, blobs: Blobs::default() }.checked(problems)
 }
 
 fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package> {
