@@ -64,6 +64,11 @@ impl Runner for InPlace {
         }
         Ok(status)
     }
+
+    /// The cache is a mount of the container that an image is built in.
+    fn keeps_logs(&self) -> bool {
+        false
+    }
 }
 
 impl InPlace {

@@ -209,6 +209,24 @@ fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
 }
 
 #[test]
+fn in_the_build_of_an_image_the_log_is_shown_since_nobody_can_read_it_later() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    machine.write("release/packages/words/packaging", "for i in $(seq 200); do echo line $i; done; exit 3\n");
+    let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
+    assert!(refused.stderr.contains("line 1\n") && refused.stderr.contains("line 200\n"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("hint"), "{}", refused.stderr);
+    let refused = compile(&machine, &[]).ends_with(65);
+    assert!(
+        !refused.stderr.contains("line 1\n") && refused.stderr.contains("the whole log is in"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn an_image_that_has_such_a_package_is_refused() {
     if !can_be_in_image() {
         return;
