@@ -46,7 +46,7 @@ impl Release {
     pub fn open_archive(file: &Path, cache_dir: &Path, stop: Stop) -> Result<Self> {
         let mut archive = ArchiveFile { file: File::open(file).io("read", file)?, stop };
         let digest = checksum::sha256(&mut archive).io("read", file)?;
-        let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest)?;
+        let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest, stop)?;
         if !dir.is_dir() {
             // Whoever was killed while unpacking has left it.
             let part = dir.with_extension("part");

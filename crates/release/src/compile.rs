@@ -26,6 +26,11 @@ pub struct Compiler<'a> {
 /// What a [`Compiler`] tells while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
+    /// Somebody else is compiling a package.
+    Waiting {
+        /// Its name.
+        package: &'a str,
+    },
     /// A package is being compiled now.
     Started {
         /// Its name.
@@ -130,7 +135,7 @@ impl<'a> Compiler<'a> {
             (self.progress)(Progress::Cached { package });
             return Ok(dir);
         }
-        let work = self.cache.begin(&key, self.runner)?;
+        let work = self.cache.begin(&key, self.runner, &|| (self.progress)(Progress::Waiting { package }))?;
         // Whoever held the key until now may have been compiling the same.
         if let Some(dir) = self.cache.get(&key)? {
             (self.progress)(Progress::Cached { package });

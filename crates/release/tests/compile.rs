@@ -75,6 +75,7 @@ impl Fixture {
         let told = RefCell::new(Vec::new());
         let progress = |progress: Progress| {
             told.borrow_mut().push(match progress {
+                Progress::Waiting { package } => format!("waiting for {package}"),
                 Progress::Started { package } => format!("started {package}"),
                 Progress::Finished { package, .. } => format!("finished {package}"),
                 Progress::Cached { package } => format!("cached {package}"),

@@ -255,3 +255,25 @@ fn whoever_is_interrupted_leaves_nothing() {
     assert_eq!(tree(&machine.path("var")).into_keys().collect::<Vec<_>>(), [Path::new("compiling")]);
     assert!(!machine.path("image").exists());
 }
+
+#[test]
+fn whoever_waits_for_another_need_not() {
+    let machine = machine();
+    machine.write("release/packages/words/packaging", "sleep 1000 & wait\n");
+    let start = || machine.command(&["compile", "-r", "release"]).spawn().unwrap();
+    let mut first = start();
+    eventually("the first one compiles", || {
+        fs::read_dir(machine.path("cache/boson/work")).is_ok_and(|mut work| work.next().is_some())
+    });
+    let mut second = start();
+    eventually("the second one waits", || {
+        let files = fs::read_dir(format!("/proc/{}/fd", second.id())).unwrap().flatten();
+        let mut files = files.flat_map(|file| fs::read_link(file.path()));
+        files.any(|file| file.starts_with(fs::canonicalize(machine.path("cache/boson/locks")).unwrap()))
+    });
+    for boson in [&mut second, &mut first] {
+        kill(Pid::from_raw(boson.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+        eventually("it ends", || boson.try_wait().unwrap().is_some());
+        assert_eq!(boson.wait().unwrap().code(), Some(130));
+    }
+}

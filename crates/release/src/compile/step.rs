@@ -102,6 +102,11 @@ pub trait Runner {
     /// Runs it to its end; gives its exit status as a shell shows it.
     fn run(&self, step: &CompileStep) -> Result<u8>;
 
+    /// Whether the user does not want to wait any longer.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
     /// Whether the user can read the logs in the cache.
     fn keeps_logs(&self) -> bool {
         true
