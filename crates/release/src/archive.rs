@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::path::{Component, Path, PathBuf};
 
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{Class, IoContext, Place, Problem, Problems, Result};
 
 use crate::blobs::Blobs;
 use crate::cache::{Cache, flush, remove_tree};
@@ -114,9 +114,10 @@ fn unpack_release(file: &Path, archive: ArchiveFile, dir: &Path) -> Result<()> {
 /// Takes the manifest and the archives of jobs and packages out of a release's archive.
 fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
     let unreadable = |e: io::Error| {
-        Problem::input(format!("cannot unpack {}", file.display())).because(e).hint(
-            "a release is a directory, or an archive made by `bosh create-release --tarball` or `bosh export-release`",
-        )
+        let problem = cannot_unpack(file, &e);
+        let hint =
+            "a release is a directory, or an archive made by `bosh create-release --tarball` or `bosh export-release`";
+        if problem.class == Class::Input { problem.hint(hint) } else { problem }
     };
     fs::create_dir_all(to).io("create", to)?;
     let mut archive = archive.content().map_err(unreadable)?;
@@ -159,12 +160,23 @@ fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> R
     archive.file.rewind().io("read", &path)?;
     let dir = to.join(name);
     fs::create_dir_all(&dir).io("create", &dir)?;
-    let cannot = |e: io::Error| Problem::input(format!("cannot unpack {}", path.display())).because(deepest(&e));
+    let cannot = |e: io::Error| cannot_unpack(&path, &e);
     let mut archive = archive.content().map_err(cannot)?;
     archive.set_preserve_ownerships(false);
     // Refuses what would lie outside of `dir`, and to write through links that lead there.
     archive.unpack(&dir).map_err(cannot)?;
     Ok(())
+}
+
+fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
+    // The archive may be as it should.
+    let is_ours = matches!(
+        e.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::ReadOnlyFilesystem
+    );
+    let message = format!("cannot unpack {}", path.display());
+    let problem = if is_ours { Problem::internal(message) } else { Problem::input(message) };
+    problem.because(deepest(e))
 }
 
 /// The crate's errors name the directory that is unpacked to; what is wrong is below.

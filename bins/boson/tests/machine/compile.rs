@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,7 +73,7 @@ fn in_image(machine: &Machine, further: &[&str]) -> Command {
     fs::create_dir_all(machine.path("var")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_boson"), machine.path("boson")).unwrap();
     let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && eval \"${PREPARE-}\" && \
-                  XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r release --in-place \"$@\"";
+                  XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r \"${RELEASE-release}\" --in-place \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).args(further);
     command.current_dir(machine.path("."));
@@ -239,6 +240,22 @@ fn an_image_that_has_such_a_package_is_refused() {
         assert!(machine.path("var/vcap").join(there).join("file").exists());
         fs::remove_dir_all(machine.path("var/vcap")).unwrap();
     }
+}
+
+#[test]
+fn a_full_disk_is_not_the_release_s_fault() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    let mut large = fs::File::create(machine.path("release/src/tool/large")).unwrap();
+    io::copy(&mut fs::File::open("/dev/urandom").unwrap().take(300_000), &mut large).unwrap();
+    archive(&machine);
+    let mut refused = in_image(&machine, &[]);
+    refused.env("RELEASE", "small.tgz").env("PREPARE", "mkdir cache && mount -t tmpfs -o size=100k none cache");
+    let refused = Ran::from(refused.output().unwrap()).ends_with(70);
+    assert!(refused.stderr.contains("cannot unpack small.tgz\n"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("No space left") && !refused.stderr.contains("hint"), "{}", refused.stderr);
 }
 
 #[test]
