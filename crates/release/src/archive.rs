@@ -44,7 +44,7 @@ impl Release {
 
     /// Opens an archive; checks the digests of all that is in it, and reports all problems.
     pub fn open_archive(file: &Path, cache_dir: &Path, stop: Stop) -> Result<Self> {
-        let mut archive = ArchiveFile { file: File::open(file).io("read", file)?, stop };
+        let mut archive = ArchiveFile { read: File::open(file).io("read", file)?, stop };
         let digest = checksum::sha256(&mut archive).io("read", file)?;
         let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest, stop)?;
         if !dir.is_dir() {
@@ -148,7 +148,7 @@ fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
 fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> Result<()> {
     let path = from.join(format!("{name}.tgz"));
     let missing = |e| Problem::input(format!("{} is not in the archive", path.display())).because(e);
-    let mut archive = ArchiveFile { file: File::open(&path).map_err(missing)?, stop };
+    let mut archive = ArchiveFile { read: File::open(&path).map_err(missing)?, stop };
     let wrong = |fault: Fault| match fault {
         Fault::Unreadable(e) => Problem::internal(format!("cannot read {}", path.display())).because(e),
         Fault::Unknown(_) => Problem::input(format!("{} cannot be checked", path.display())).because(fault),
@@ -157,7 +157,7 @@ fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> R
         }
     };
     checksum::check(&mut archive, &spec::text(&part.sha1).unwrap_or_default()).map_err(wrong)?;
-    archive.file.rewind().io("read", &path)?;
+    archive.read.rewind().io("read", &path)?;
     let dir = to.join(name);
     fs::create_dir_all(&dir).io("create", &dir)?;
     let cannot = |e: io::Error| cannot_unpack(&path, &e);
