@@ -42,3 +42,24 @@ fn a_cluster_removes_nothing_but_what_is_a_cluster_s() {
         assert!(!place(state).exists());
     }
 }
+
+#[test]
+fn what_the_recipe_of_release_images_lacks_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let recipe = |arguments: &[&str]| {
+        let mut command = Command::new(here().join("../images/release/build"));
+        run(command.args(arguments).current_dir(dir.path()).env("CARGO_TARGET_DIR", "nowhere"))
+    };
+    let named = ["--release", ".", "--base", "base", "--tag", "tag"];
+    for (arguments, code, why) in [
+        (&["--release"][..], 2, "error: --release needs a value"),
+        (&["--bse", "x"], 2, "error: unknown argument --bse"),
+        (&named[..4], 2, "error: --tag is missing"),
+        (&[&["--release", "gone"], &named[2..]].concat(), 65, "error: there is no release at gone"),
+        (&named, 65, "error: there is no image of boson at nowhere/images/boson.tar"),
+    ] {
+        let ran = recipe(arguments);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with(why), "{arguments:?}: {}", ran.stderr);
+    }
+}

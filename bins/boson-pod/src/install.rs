@@ -2,16 +2,22 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::stat::Mode;
 use problem::{IoContext, Result};
 use startup::Common;
 use vcap::Vcap;
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Copies this program into a shared volume, under all its names";
+
+/// How the names begin of the program and of another name of it before they are in place.
+const PARTS: [&str; 2] = [".boson-pod.", ".link."];
 
 /// What `install` is told.
 #[derive(Debug, Args)]
@@ -33,7 +39,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
     let default = Vcap::under(&common.root).installed();
     let dir = options.to.unwrap_or(default);
+    // Containers with other users run what is in it.
+    nix::sys::stat::umask(Mode::from_bits_truncate(0o022));
     fs::create_dir_all(&dir).io("create", &dir)?;
+    let _alone = alone(&dir);
     let program = dir.join(crate::NAME);
     copy_itself(&dir, &program)?;
     for name in crate::links() {
@@ -42,11 +51,24 @@ pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
     Ok(0)
 }
 
+/// Waits until nobody else installs into the directory, and removes what those have left who were killed. Where there are no
+/// locks, nothing is removed: somebody may be at work.
+fn alone(dir: &Path) -> Option<Flock<File>> {
+    let lock = Flock::lock(File::open(dir).ok()?, FlockArg::LockExclusive).ok()?;
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if PARTS.iter().any(|part| entry.file_name().as_bytes().starts_with(part.as_bytes())) {
+            // Best effort: it takes some space and is in nobody's way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Some(lock)
+}
+
 /// Renamed into place when complete: a program that runs keeps the file that it was started from.
 fn copy_itself(dir: &Path, program: &Path) -> Result<()> {
     let source = Path::new("/proc/self/exe");
     let mut from = File::open(source).io("read", source)?;
-    let mut to = tempfile::Builder::new().prefix(".boson-pod.").tempfile_in(dir).io("write", program)?;
+    let mut to = tempfile::Builder::new().prefix(PARTS[0]).tempfile_in(dir).io("write", program)?;
     io::copy(&mut from, to.as_file_mut()).io("write", program)?;
     to.as_file().set_permissions(Permissions::from_mode(0o755)).io("write", program)?;
     to.as_file().sync_all().io("write", program)?;
@@ -58,7 +80,7 @@ fn copy_itself(dir: &Path, program: &Path) -> Result<()> {
 fn link(program: &Path, dir: &Path, name: &Path) -> io::Result<()> {
     let builder = || {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".link.");
+        builder.prefix(PARTS[1]);
         builder
     };
     let made = builder().make_in(dir, |path| fs::hard_link(program, path));

@@ -61,6 +61,42 @@ fn an_installed_name_does_what_it_says() {
 }
 
 #[test]
+fn several_at_once_do_what_one_does_and_nothing_stays_of_who_was_killed() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("bin");
+    fs::create_dir(&dir).unwrap();
+    for left in [".boson-pod.0a1B2c", ".link.0a1B2c"] {
+        fs::write(dir.join(left), "").unwrap();
+    }
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| install(&dir))).collect();
+        for one in all {
+            let output = one.join().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        }
+    });
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), NAMES.len() + 1);
+    let file = dir.join("boson-pod").metadata().unwrap();
+    for name in NAMES {
+        assert_eq!(dir.join(name).symlink_metadata().unwrap().ino(), file.ino(), "{name}");
+    }
+}
+
+#[test]
+fn others_may_run_it_whatever_the_umask() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("deep/bin");
+    let installed = Command::new("sh")
+        .args(["-c", "umask 077; exec \"$0\" install --to \"$1\""])
+        .args([testkit::executable!("boson-pod").as_ref(), dir.as_os_str()])
+        .status();
+    assert!(installed.unwrap().success());
+    for path in [dir.parent().unwrap(), &dir, &dir.join("run-process")] {
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o755, "{}", path.display());
+    }
+}
+
+#[test]
 fn the_default_destination_lies_under_the_root() {
     let root = tempfile::tempdir().unwrap();
     let output = boson_pod(&["install", "--root", root.path().to_str().unwrap()]);

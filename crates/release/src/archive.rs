@@ -15,8 +15,9 @@ use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::path::{Component, Path, PathBuf};
 
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{Class, IoContext, Place, Problem, Problems, Result};
 
+use crate::blobs::Blobs;
 use crate::cache::{Cache, flush, remove_tree};
 use crate::checksum::{self, Fault};
 use crate::job::Job;
@@ -43,9 +44,9 @@ impl Release {
 
     /// Opens an archive; checks the digests of all that is in it, and reports all problems.
     pub fn open_archive(file: &Path, cache_dir: &Path, stop: Stop) -> Result<Self> {
-        let mut archive = ArchiveFile { file: File::open(file).io("read", file)?, stop };
+        let mut archive = ArchiveFile { read: File::open(file).io("read", file)?, stop };
         let digest = checksum::sha256(&mut archive).io("read", file)?;
-        let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest)?;
+        let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest, stop)?;
         if !dir.is_dir() {
             // Whoever was killed while unpacking has left it.
             let part = dir.with_extension("part");
@@ -113,9 +114,10 @@ fn unpack_release(file: &Path, archive: ArchiveFile, dir: &Path) -> Result<()> {
 /// Takes the manifest and the archives of jobs and packages out of a release's archive.
 fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
     let unreadable = |e: io::Error| {
-        Problem::input(format!("cannot unpack {}", file.display())).because(e).hint(
-            "a release is a directory, or an archive made by `bosh create-release --tarball` or `bosh export-release`",
-        )
+        let problem = cannot_unpack(file, &e);
+        let hint =
+            "a release is a directory, or an archive made by `bosh create-release --tarball` or `bosh export-release`";
+        if problem.class == Class::Input { problem.hint(hint) } else { problem }
     };
     fs::create_dir_all(to).io("create", to)?;
     let mut archive = archive.content().map_err(unreadable)?;
@@ -146,7 +148,7 @@ fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
 fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> Result<()> {
     let path = from.join(format!("{name}.tgz"));
     let missing = |e| Problem::input(format!("{} is not in the archive", path.display())).because(e);
-    let mut archive = ArchiveFile { file: File::open(&path).map_err(missing)?, stop };
+    let mut archive = ArchiveFile { read: File::open(&path).map_err(missing)?, stop };
     let wrong = |fault: Fault| match fault {
         Fault::Unreadable(e) => Problem::internal(format!("cannot read {}", path.display())).because(e),
         Fault::Unknown(_) => Problem::input(format!("{} cannot be checked", path.display())).because(fault),
@@ -155,15 +157,26 @@ fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> R
         }
     };
     checksum::check(&mut archive, &spec::text(&part.sha1).unwrap_or_default()).map_err(wrong)?;
-    archive.file.rewind().io("read", &path)?;
+    archive.read.rewind().io("read", &path)?;
     let dir = to.join(name);
     fs::create_dir_all(&dir).io("create", &dir)?;
-    let cannot = |e: io::Error| Problem::input(format!("cannot unpack {}", path.display())).because(deepest(&e));
+    let cannot = |e: io::Error| cannot_unpack(&path, &e);
     let mut archive = archive.content().map_err(cannot)?;
     archive.set_preserve_ownerships(false);
     // Refuses what would lie outside of `dir`, and to write through links that lead there.
     archive.unpack(&dir).map_err(cannot)?;
     Ok(())
+}
+
+fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
+    // The archive may be as it should.
+    let is_ours = matches!(
+        e.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::ReadOnlyFilesystem
+    );
+    let message = format!("cannot unpack {}", path.display());
+    let problem = if is_ours { Problem::internal(message) } else { Problem::input(message) };
+    problem.because(deepest(e))
 }
 
 /// The crate's errors name the directory that is unpacked to; what is wrong is below.
@@ -219,7 +232,7 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     jobs.sort_by(|a, b| a.name.cmp(&b.name));
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     let version = spec::text(&manifest.version);
-    Release { name, version, dir: dir.to_path_buf(), jobs, packages }.checked(problems)
+    Release { name, version, dir: dir.to_path_buf(), jobs, packages, blobs: Blobs::default() }.checked(problems)
 }
 
 fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package> {

@@ -15,13 +15,19 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
+use crate::archive::Stop;
 use crate::compile::Runner;
+
+/// How often a lock that somebody else has is tried: the kernel's own waiting ends for nobody's Ctrl-C.
+const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) struct Cache {
     dir: PathBuf,
@@ -66,14 +72,13 @@ impl Cache {
         Ok(dir.is_dir().then_some(dir))
     }
 
-    /// Waits until nobody else compiles `key`, then makes its work directories.
-    pub(crate) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner) -> Result<Work<'a>> {
+    /// Waits until nobody else compiles `key`, which is told by `waiting`, then makes its work directories.
+    pub(crate) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner, waiting: &dyn Fn()) -> Result<Work<'a>> {
         for part in ["packages", "work", "locks", "logs"] {
             let dir = self.at(part)?;
             fs::create_dir_all(&dir).io("create", &dir)?;
         }
-        let lock = self.lock(key, FlockArg::LockExclusive)?;
-        let lock = lock.ok_or_else(|| Problem::internal(format!("cannot lock package {key}")))?;
+        let lock = self.wait_for_lock(key, &|| runner.is_interrupted(), waiting)?;
         let dir = self.at("work")?.join(key);
         let work = Work {
             compile: dir.join("compile"),
@@ -106,7 +111,7 @@ impl Cache {
         for child in children {
             let child = child.io("read", &work)?;
             let key = child.file_name().to_string_lossy().into_owned();
-            if let Some(_lock) = self.lock(&key, FlockArg::LockExclusiveNonblock)? {
+            if let Some(_lock) = self.lock(&key)? {
                 // Best effort: it is in nobody's way.
                 let _ = runner.remove(&child.path());
             }
@@ -115,27 +120,52 @@ impl Cache {
     }
 
     /// Where an archive with this digest is unpacked, and a lock on it; directories above it are made.
-    pub(crate) fn begin_unpacking(&self, digest: &str) -> Result<(PathBuf, Flock<OwnedFd>)> {
+    pub(crate) fn begin_unpacking(&self, digest: &str, stop: Stop) -> Result<(PathBuf, Flock<OwnedFd>)> {
         for part in ["releases", "locks"] {
             let dir = self.at(part)?;
             fs::create_dir_all(&dir).io("create", &dir)?;
         }
-        let lock = self.lock(digest, FlockArg::LockExclusive)?;
-        let lock = lock.ok_or_else(|| Problem::internal(format!("cannot lock release {digest}")))?;
+        let lock = self.wait_for_lock(digest, stop, &|| {})?;
         // Without links: what is unpacked must not lead out of it.
         let releases = self.at("releases")?;
         let releases = fs::canonicalize(&releases).io("find", &releases)?;
         Ok((releases.join(digest), lock))
     }
 
-    fn lock(&self, key: &str, how: FlockArg) -> Result<Option<Flock<OwnedFd>>> {
-        let file = self.at("locks")?.join(key);
-        let opened = File::options().create(true).truncate(false).write(true).open(&file).io("open", &file)?;
-        match Flock::lock(OwnedFd::from(opened), how) {
+    /// Waits for whoever has the lock, as long as the user wants to.
+    fn wait_for_lock(&self, key: &str, stop: Stop, waiting: &dyn Fn()) -> Result<Flock<OwnedFd>> {
+        let (file, mut opened) = self.open_lock(key)?;
+        for tried in 0.. {
+            opened = match Flock::lock(opened, FlockArg::LockExclusiveNonblock) {
+                Ok(lock) => return Ok(lock),
+                Err((opened, nix::Error::EWOULDBLOCK)) => opened,
+                Err((_, e)) => return Err(io::Error::from(e)).io("lock", &file),
+            };
+            if tried == 0 {
+                waiting();
+            }
+            if stop() {
+                break;
+            }
+            thread::sleep(LOCK_INTERVAL);
+        }
+        Err(Problem::internal("interrupted").into())
+    }
+
+    /// Takes the lock, if nobody has it.
+    fn lock(&self, key: &str) -> Result<Option<Flock<OwnedFd>>> {
+        let (file, opened) = self.open_lock(key)?;
+        match Flock::lock(opened, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Some(lock)),
             Err((_, nix::Error::EWOULDBLOCK)) => Ok(None),
             Err((_, e)) => Err(io::Error::from(e)).io("lock", &file),
         }
+    }
+
+    fn open_lock(&self, key: &str) -> Result<(PathBuf, OwnedFd)> {
+        let file = self.at("locks")?.join(key);
+        let opened = File::options().create(true).truncate(false).write(true).open(&file).io("open", &file)?;
+        Ok((file, opened.into()))
     }
 }
 

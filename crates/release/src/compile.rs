@@ -26,6 +26,11 @@ pub struct Compiler<'a> {
 /// What a [`Compiler`] tells while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
+    /// Somebody else is compiling a package.
+    Waiting {
+        /// Its name.
+        package: &'a str,
+    },
     /// A package is being compiled now.
     Started {
         /// Its name.
@@ -70,6 +75,13 @@ struct Plan<'a> {
     fingerprint: String,
 }
 
+impl Plan<'_> {
+    /// What it is called in the cache.
+    fn key(&self) -> String {
+        format!("{}-{}", self.package.name, self.fingerprint)
+    }
+}
+
 impl<'a> Compiler<'a> {
     /// Compiles into `cache_dir` (made when needed) by `runner`, and tells `progress`.
     pub fn new(cache_dir: &Path, runner: &'a dyn Runner, progress: &'a dyn Fn(Progress)) -> Self {
@@ -81,6 +93,7 @@ impl<'a> Compiler<'a> {
     /// All packages' files are looked at, and what is wrong with them reported, before anything is compiled.
     pub fn compile(&self, release: &Release, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
         let plans = plan(release, wanted, &self.cache.digests(&release.dir)?)?;
+        self.check_blobs(release, &plans)?;
         self.cache.clear_dead_work(self.runner)?;
         let mut compiled: Vec<CompiledPackage> = Vec::new();
         for plan in &plans {
@@ -100,18 +113,29 @@ impl<'a> Compiler<'a> {
         Ok(compiled)
     }
 
+    /// Of what is to be compiled: what has been compiled was what it is known by.
+    fn check_blobs(&self, release: &Release, plans: &[Plan]) -> Result<()> {
+        let mut problems = Vec::new();
+        for plan in plans {
+            if self.cache.get(&plan.key())?.is_none() {
+                problems.extend(release.blobs.damaged(&plan.files));
+            }
+        }
+        Problems::check(problems)
+    }
+
     fn ensure(&self, release: &Release, plan: &Plan, dependencies: Vec<(String, PathBuf)>) -> Result<PathBuf> {
         let package = plan.package.name.as_str();
         if let Content::Compiled(_) = plan.package.content {
             (self.progress)(Progress::Given { package });
             return Ok(plan.package.dir.clone());
         }
-        let key = format!("{package}-{}", plan.fingerprint);
+        let key = plan.key();
         if let Some(dir) = self.cache.get(&key)? {
             (self.progress)(Progress::Cached { package });
             return Ok(dir);
         }
-        let work = self.cache.begin(&key, self.runner)?;
+        let work = self.cache.begin(&key, self.runner, &|| (self.progress)(Progress::Waiting { package }))?;
         // Whoever held the key until now may have been compiling the same.
         if let Some(dir) = self.cache.get(&key)? {
             (self.progress)(Progress::Cached { package });
@@ -131,7 +155,7 @@ fn plan<'a>(release: &'a Release, wanted: &[&'a str], memory: &Path) -> Result<V
     let mut problems = Vec::new();
     let mut collected = Vec::new();
     for package in ordered {
-        match package.collect(&release.dir) {
+        match package.collect(release) {
             Ok(files) => collected.push((package, files)),
             Err(found) => problems.extend(found.into_vec()),
         }

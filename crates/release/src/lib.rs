@@ -6,6 +6,7 @@
 //! cached by their content.
 
 mod archive;
+mod blobs;
 mod cache;
 mod checksum;
 mod compile;

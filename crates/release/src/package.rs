@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use problem::{IoContext, Place, Problem, Problems, Result};
 use walkdir::{DirEntry, WalkDir};
 
+use crate::release::Release;
 use crate::spec::{self, PackageSpec};
 
 /// One package of a release: `packages/<package>/`.
@@ -126,7 +127,7 @@ impl Package {
     }
 
     /// The files that the package is compiled from, by their path in its work directory.
-    pub(crate) fn collect(&self, release: &Path) -> Result<BTreeMap<PathBuf, PackageFile>> {
+    pub(crate) fn collect(&self, release: &Release) -> Result<BTreeMap<PathBuf, PackageFile>> {
         match &self.content {
             Content::Source { files, excluded_files } => self.collect_source(release, files, excluded_files),
             Content::Packed => self.collect_packed(),
@@ -155,12 +156,13 @@ impl Package {
     /// From `src/` or else `blobs/` of the release.
     fn collect_source(
         &self,
-        release: &Path,
+        release: &Release,
         files: &[String],
         excluded_files: &[String],
     ) -> Result<BTreeMap<PathBuf, PackageFile>> {
         let at = || Place::file(self.spec.display().to_string());
-        let mut found = BTreeMap::new();
+        let mut found: BTreeMap<PathBuf, PackageFile> = BTreeMap::new();
+        let mut blobs = BTreeSet::new();
         let mut problems = Vec::new();
         let patterns = |patterns: &[String], problems: &mut Vec<Problem>| -> Vec<Pattern> {
             let read = |pattern: &String| {
@@ -174,11 +176,18 @@ impl Package {
             let mut any = false;
             // A blob never replaces a source file of the same path.
             for base in ["src", "blobs"] {
-                for (path, file) in pattern.find(release, base)? {
+                for (path, file) in pattern.find(&release.dir, base)? {
                     any = true;
                     if !excluded.iter().any(|pattern| pattern.matcher.is_match(&path)) {
                         found.entry(path).or_insert(file);
                     }
+                }
+            }
+            let listed = release.blobs.paths().filter(|path| pattern.matcher.is_match(path));
+            for path in listed.inspect(|_| any = true).filter(|path| !excluded.iter().any(|p| p.matcher.is_match(path)))
+            {
+                if found.get(path).is_none_or(|file| !file.source.starts_with(release.dir.join("src"))) {
+                    blobs.insert(path);
                 }
             }
             if !any {
@@ -189,6 +198,7 @@ impl Package {
                 ));
             }
         }
+        problems.extend(blobs.into_iter().filter_map(|path| release.blobs.missing(path)));
         for special in [PACKAGING, PRE_PACKAGING] {
             if found.contains_key(Path::new(special)) {
                 let special = format!(

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Place, Problem, Problems, Result};
 
+use crate::blobs::Blobs;
 use crate::job::Job;
 use crate::order;
 use crate::package::Package;
@@ -25,6 +26,8 @@ pub struct Release {
     pub jobs: Vec<Job>,
     /// Its packages by name.
     pub packages: Vec<Package>,
+    /// What of a source directory lies in a blobstore.
+    pub(crate) blobs: Blobs,
 }
 
 impl Release {
@@ -49,7 +52,8 @@ impl Release {
         for dir in directories(&real.join("packages"))? {
             packages.extend(Package::read(&dir).map_err(&mut keep));
         }
-        Release { name, version: None, dir: real, jobs, packages }.checked(problems)
+        let blobs = Blobs::read(&real).map_err(&mut keep).unwrap_or_default();
+        Release { name, version: None, dir: real, jobs, packages, blobs }.checked(problems)
     }
 
     /// Itself, if there are no problems and its parts fit together.

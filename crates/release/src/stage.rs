@@ -1,7 +1,8 @@
 //! Writing the job sources of a release image.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use problem::{IoContext, Problem, Result};
@@ -39,14 +40,16 @@ fn stage_job(job: &Job, dest: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies what `from` is or points to, with its mode and time.
+/// Copies what `from` is or points to, with its time, and whether it is executable: everybody may read it, whatever the umask of
+/// whoever checked the release out, since containers with other users do.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> io::Result<()> {
         let mut source = File::open(from)?;
         let mut copied = File::options().write(true).create_new(true).open(to)?;
         io::copy(&mut source, &mut copied)?;
         let meta = source.metadata()?;
-        copied.set_permissions(meta.permissions())?;
+        let executable = meta.permissions().mode() & 0o111 != 0;
+        copied.set_permissions(Permissions::from_mode(if executable { 0o755 } else { 0o644 }))?;
         copied.set_modified(meta.modified()?)
     };
     copy().io("copy", from)

@@ -235,6 +235,20 @@ fn who_does_not_want_to_wait_finds_nothing_left() {
 }
 
 #[test]
+fn little_that_becomes_much_can_be_given_up_too() {
+    let mut fixture = Fixture::new();
+    fixture.lib = tgz(&[("./packaging", b""), ("./words", &vec![0; 10_000_000])]);
+    let path = fixture.with_manifest(&fixture.manifest());
+    let asked = Cell::new(0);
+    Release::open_any(&path, &fixture.cache(), &|| {
+        asked.set(asked.get() + 1);
+        false
+    })
+    .unwrap();
+    assert!(asked.get() > 100, "{}", asked.get());
+}
+
+#[test]
 fn what_a_killed_run_left_is_in_nobodys_way() {
     let fixture = Fixture::new();
     let release = fixture.open().unwrap();

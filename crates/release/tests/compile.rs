@@ -75,6 +75,7 @@ impl Fixture {
         let told = RefCell::new(Vec::new());
         let progress = |progress: Progress| {
             told.borrow_mut().push(match progress {
+                Progress::Waiting { package } => format!("waiting for {package}"),
                 Progress::Started { package } => format!("started {package}"),
                 Progress::Finished { package, .. } => format!("finished {package}"),
                 Progress::Cached { package } => format!("cached {package}"),
@@ -201,6 +202,47 @@ fn files_are_found_as_patterns_say() {
     }
     fixture.package("list", "files: ['c/1']", "cp c/1 $BOSH_INSTALL_TARGET/out");
     assert_eq!(fixture.out("list"), "", "the source, not the blob");
+}
+
+#[test]
+fn a_blob_that_is_not_the_listed_one_is_told() {
+    let fixture = Fixture::new();
+    let (sha1, sha256) = (
+        "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8",
+        "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
+    );
+    let list = |sha: &str| {
+        let names = ["list/there", "list/short", "list/gone", "list/left-out", "list/in-src", "other/gone"];
+        let lines = names.map(|name| format!("{name}: {{size: 1, object_id: 0, sha: '{sha}'}}\n"));
+        fixture.write("config/blobs.yml", &lines.concat());
+    };
+    fixture.write("blobs/list/there", "a");
+    fixture.write("blobs/list/short", "");
+    fixture.write("src/list/in-src", "whatever");
+    let files = "files: ['list/**/*', list/gone]\nexcluded_files: ['list/left*']";
+    fixture.package("list", files, "ls list > $BOSH_INSTALL_TARGET/out");
+    list(sha1);
+    let (compiled, told) = fixture.compile(&["list", "app"]);
+    let problems = compiled.unwrap_err();
+    let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(messages, ["blob 'list/gone' is not there", "blob 'list/short' is not the one that is listed"]);
+    assert_eq!((problems.exit_code(), told), (65, Vec::new()));
+    let text = problems.to_string();
+    assert!(text.contains("config/blobs.yml") && text.contains("bosh sync-blobs"), "{text}");
+
+    fixture.write("blobs/list/short", "a");
+    fixture.write("blobs/list/gone", "b");
+    for sha in [sha1.to_owned(), format!("sha256:{sha256}")] {
+        list(&sha);
+        let problems = fixture.compile(&["list"]).0.unwrap_err().to_string();
+        assert!(problems.contains("error: blob 'list/gone' is not the one that is listed"), "{problems}");
+        assert_eq!(problems.matches("error:").count(), 1, "{problems}");
+    }
+    fixture.write("blobs/list/gone", "a");
+    assert_eq!(fixture.out("list"), "gone\nin-src\nshort\nthere\n");
+    fixture.write("config/blobs.yml", "a: [\n");
+    let problems = fixture.compile(&["list"]).0.unwrap_err().to_string();
+    assert!(problems.contains("config/blobs.yml:"), "{problems}");
 }
 
 #[test]

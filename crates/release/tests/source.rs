@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use release::{Content, Release};
@@ -100,6 +100,20 @@ fn a_release_image_s_jobs_are_staged() {
     let (staged, source) = (tree(&dest.join("web/templates")), tree(&dir.path().join("jobs/web/templates")));
     assert_eq!(staged[Path::new("run.erb")], source[Path::new("run.erb")]);
     assert!(Release::open(dir.path()).unwrap().stage_jobs(&dest).is_err(), "nothing is mixed");
+}
+
+#[test]
+fn everybody_may_read_a_staged_job_whatever_the_umask_of_who_checked_it_out() {
+    let dir = release();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    for (file, of_author) in [("spec", 0o600), ("monit", 0o660), ("templates/run.erb", 0o700)] {
+        fs::set_permissions(dir.path().join("jobs/web").join(file), Permissions::from_mode(of_author)).unwrap();
+    }
+    let dest = dir.path().join("out");
+    Release::open(dir.path()).unwrap().stage_jobs(&dest).unwrap();
+    for (file, expected) in [("job.MF", 0o644), ("monit", 0o644), ("templates/run.erb", 0o755)] {
+        assert_eq!(mode(&dest.join("web").join(file)), expected, "{file}");
+    }
 }
 
 #[test]

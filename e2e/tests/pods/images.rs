@@ -70,15 +70,20 @@ fn a_release_image_is_its_base_with_jobs_and_packages_and_nothing_of_boson() {
     }
 }
 
-/// Runs the recipe in a directory of its own, on the release that is there; gives the image's archive.
-fn release_image(directory: &Path, cache: &Path) -> Vec<u8> {
+/// The recipe, in a directory of its own, on the release that is there.
+fn recipe(directory: &Path, cache: &Path, release: &str) -> Command {
     let images = told("E2E_IMAGES");
     let mut build = Command::new(here().join("../images/release/build"));
-    build.args(["--release", "release", "--tag", "boson-e2e/test:latest", "--output", "image.tar"]);
+    build.args(["--release", release, "--tag", "boson-e2e/test:latest", "--output", "image.tar"]);
     build.arg("--base").arg(images.join("e2e/stemcell.tar")).arg("--boson").arg(images.join("images/boson.tar"));
     build.current_dir(directory).env("IMAGE_STORE", directory.join("store")).env("TMPDIR", cache);
     build.env("SOURCE_DATE_EPOCH", "1700000000");
-    output(&mut build).unwrap();
+    build
+}
+
+/// Runs it; gives the image's archive.
+fn release_image(directory: &Path, cache: &Path) -> Vec<u8> {
+    output(&mut recipe(directory, cache, "release")).unwrap();
     fs::read(directory.join("image.tar")).unwrap()
 }
 
@@ -113,4 +118,37 @@ fn the_same_release_makes_the_same_image_and_only_what_has_changed_is_compiled_a
     fs::write(at("here/release/src/counter/more"), "").unwrap();
     release_image(&at("here"), &at("cache"));
     assert_ne!(file_of(&at("here/image.tar"), "var/vcap/packages/counter/random"), of_first);
+}
+
+/// What is in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_recipe_leaves_nothing_and_takes_nothing_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    output(Command::new("cp").arg("-r").arg(here().join("releases/counter")).arg(dir.path().join("release"))).unwrap();
+    // It is for images of the release's sources, if for any.
+    fs::write(dir.path().join("release/.dockerignore"), "*\n").unwrap();
+    release_image(dir.path(), &cache);
+    // The image that the first one made known is still there.
+    let by_name = output(recipe(dir.path(), &cache, "release").args(["--boson", "boson/boson:latest"]));
+    by_name.unwrap();
+
+    fs::write(dir.path().join("release/packages/counter/packaging"), "echo so it is; exit 3\n").unwrap();
+    fs::remove_file(dir.path().join("image.tar")).unwrap();
+    let refused = output(&mut recipe(dir.path(), &cache, "release")).unwrap_err();
+    assert!(refused.contains("package 'counter' of release 'counter' does not compile"), "{refused}");
+    assert!(refused.contains("so it is"), "{refused}");
+    // Docker keeps its containers elsewhere, and removes them itself.
+    let containers = fs::read_to_string(dir.path().join("store/images/vfs-containers/containers.json"));
+    assert!(containers.as_ref().map_or(true, |list| list.trim() == "[]"), "{containers:?}");
+    let left: Vec<String> = names(&cache).into_iter().filter(|name| name.starts_with("boson-")).collect();
+    assert_eq!((left, names(dir.path())), (vec![], ["cache", "release", "store"].map(str::to_owned).to_vec()));
 }

@@ -20,6 +20,7 @@ impl Count {
     pub(crate) fn tell(&self, step: &Step, progress: &Progress, told: Told) {
         let add = |count: &Cell<u32>| count.set(count.get() + 1);
         match told {
+            Told::Waiting { package } => step.at(format!("waiting for another boson that compiles {package}")),
             Told::Started { package } => step.at(format!("compiling {package}")),
             Told::Finished { package, took } => {
                 add(&self.compiled);

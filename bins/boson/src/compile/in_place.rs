@@ -64,6 +64,15 @@ impl Runner for InPlace {
         }
         Ok(status)
     }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_asked()
+    }
+
+    /// The cache is a mount of the container that an image is built in.
+    fn keeps_logs(&self) -> bool {
+        false
+    }
 }
 
 impl InPlace {

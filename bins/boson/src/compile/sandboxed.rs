@@ -42,6 +42,10 @@ impl Runner for Sandboxed {
         Ok(exit.code())
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_asked()
+    }
+
     fn remove(&self, dir: &Path) -> io::Result<()> {
         sandbox::remove_tree(dir)
     }

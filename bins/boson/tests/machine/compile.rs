@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,7 +73,7 @@ fn in_image(machine: &Machine, further: &[&str]) -> Command {
     fs::create_dir_all(machine.path("var")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_boson"), machine.path("boson")).unwrap();
     let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && eval \"${PREPARE-}\" && \
-                  XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r release --in-place \"$@\"";
+                  XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r \"${RELEASE-release}\" --in-place \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).args(further);
     command.current_dir(machine.path("."));
@@ -209,6 +210,24 @@ fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
 }
 
 #[test]
+fn in_the_build_of_an_image_the_log_is_shown_since_nobody_can_read_it_later() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    machine.write("release/packages/words/packaging", "for i in $(seq 200); do echo line $i; done; exit 3\n");
+    let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
+    assert!(refused.stderr.contains("line 1\n") && refused.stderr.contains("line 200\n"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("hint"), "{}", refused.stderr);
+    let refused = compile(&machine, &[]).ends_with(65);
+    assert!(
+        !refused.stderr.contains("line 1\n") && refused.stderr.contains("the whole log is in"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn an_image_that_has_such_a_package_is_refused() {
     if !can_be_in_image() {
         return;
@@ -224,6 +243,22 @@ fn an_image_that_has_such_a_package_is_refused() {
 }
 
 #[test]
+fn a_full_disk_is_not_the_release_s_fault() {
+    if !can_be_in_image() {
+        return;
+    }
+    let machine = machine();
+    let mut large = fs::File::create(machine.path("release/src/tool/large")).unwrap();
+    io::copy(&mut fs::File::open("/dev/urandom").unwrap().take(300_000), &mut large).unwrap();
+    archive(&machine);
+    let mut refused = in_image(&machine, &[]);
+    refused.env("RELEASE", "small.tgz").env("PREPARE", "mkdir cache && mount -t tmpfs -o size=100k none cache");
+    let refused = Ran::from(refused.output().unwrap()).ends_with(70);
+    assert!(refused.stderr.contains("cannot unpack small.tgz\n"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("No space left") && !refused.stderr.contains("hint"), "{}", refused.stderr);
+}
+
+#[test]
 fn whoever_is_interrupted_leaves_nothing() {
     if !can_be_in_image() {
         return;
@@ -236,4 +271,26 @@ fn whoever_is_interrupted_leaves_nothing() {
     assert_eq!(boson.wait().unwrap().code(), Some(130));
     assert_eq!(tree(&machine.path("var")).into_keys().collect::<Vec<_>>(), [Path::new("compiling")]);
     assert!(!machine.path("image").exists());
+}
+
+#[test]
+fn whoever_waits_for_another_need_not() {
+    let machine = machine();
+    machine.write("release/packages/words/packaging", "sleep 1000 & wait\n");
+    let start = || machine.command(&["compile", "-r", "release"]).spawn().unwrap();
+    let mut first = start();
+    eventually("the first one compiles", || {
+        fs::read_dir(machine.path("cache/boson/work")).is_ok_and(|mut work| work.next().is_some())
+    });
+    let mut second = start();
+    eventually("the second one waits", || {
+        let files = fs::read_dir(format!("/proc/{}/fd", second.id())).unwrap().flatten();
+        let mut files = files.flat_map(|file| fs::read_link(file.path()));
+        files.any(|file| file.starts_with(fs::canonicalize(machine.path("cache/boson/locks")).unwrap()))
+    });
+    for boson in [&mut second, &mut first] {
+        kill(Pid::from_raw(boson.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+        eventually("it ends", || boson.try_wait().unwrap().is_some());
+        assert_eq!(boson.wait().unwrap().code(), Some(130));
+    }
 }

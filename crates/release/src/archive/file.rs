@@ -15,33 +15,38 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const OTHERS: [(&[u8], &str); 3] =
     [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")];
 
-/// A file that can be large.
-pub(super) struct ArchiveFile<'a> {
-    pub(super) file: File,
+/// What can take its time: a large file, or little that becomes much when it is decompressed.
+pub(super) struct Stoppable<'a, R> {
+    pub(super) read: R,
     pub(super) stop: Stop<'a>,
 }
 
-impl Read for ArchiveFile<'_> {
+impl<R: Read> Read for Stoppable<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.stop)() {
             // Not the kind that is called so, upon which a read is tried again.
             return Err(io::Error::other("interrupted"));
         }
-        self.file.read(buffer)
+        self.read.read(buffer)
     }
 }
 
+pub(super) type ArchiveFile<'a> = Stoppable<'a, File>;
+
+/// What an archive holds, one after the other.
+type Content<'a> = Stoppable<'a, Box<dyn Read>>;
+
 impl<'a> ArchiveFile<'a> {
     /// What is in it, without its compression. BOSH: packages that compress badly are not compressed.
-    pub(super) fn content(mut self) -> io::Result<tar::Archive<Box<dyn Read + 'a>>> {
-        let mut start = Vec::new();
-        self.file.rewind()?;
-        self.file.by_ref().take(512).read_to_end(&mut start)?;
-        self.file.rewind()?;
+    pub(super) fn content(self) -> io::Result<tar::Archive<Content<'a>>> {
+        let (mut file, mut start) = (self.read, Vec::new());
+        file.rewind()?;
+        file.by_ref().take(512).read_to_end(&mut start)?;
+        file.rewind()?;
         let content: Box<dyn Read> = if start.starts_with(GZIP) {
-            Box::new(MultiGzDecoder::new(self))
+            Box::new(MultiGzDecoder::new(file))
         } else if start.get(MARK.0..).is_some_and(|rest| rest.starts_with(MARK.1)) {
-            Box::new(self)
+            Box::new(file)
         } else {
             let known = OTHERS.iter().find(|(mark, _)| start.starts_with(mark));
             return Err(io::Error::other(match known {
@@ -51,6 +56,6 @@ impl<'a> ArchiveFile<'a> {
                 None => "it is no tar archive, neither compressed with gzip nor plain".to_owned(),
             }));
         };
-        Ok(tar::Archive::new(content))
+        Ok(tar::Archive::new(Stoppable { read: content, stop: self.stop }))
     }
 }

@@ -13,10 +13,14 @@ use crate::cache::{Work, remove_tree};
 use crate::package::{FileKind, PACKAGING, PRE_PACKAGING, PackageFile};
 use crate::release::Release;
 
-/// How many of the last lines of a log a failure shows.
-const SHOWN_LINES: usize = 20;
-/// Where they are looked for.
-const SHOWN_BYTES: u64 = 16 * 1024;
+/// How much of the end of a log a failure shows: so many lines, and no more bytes.
+struct Shown {
+    lines: usize,
+    bytes: u64,
+}
+
+const WHERE_THE_REST_CAN_BE_READ: Shown = Shown { lines: 20, bytes: 16 * 1024 };
+const WHERE_IT_CANNOT: Shown = Shown { lines: 2000, bytes: 256 * 1024 };
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// One script to run. All paths are the host's.
@@ -98,6 +102,16 @@ pub trait Runner {
     /// Runs it to its end; gives its exit status as a shell shows it.
     fn run(&self, step: &CompileStep) -> Result<u8>;
 
+    /// Whether the user does not want to wait any longer.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
+    /// Whether the user can read the logs in the cache.
+    fn keeps_logs(&self) -> bool {
+        true
+    }
+
     /// Removes what scripts have written.
     fn remove(&self, dir: &Path) -> io::Result<()> {
         remove_tree(dir)
@@ -147,7 +161,7 @@ pub(super) fn compile(
         };
         let status = runner.run(&step)?;
         if status != 0 {
-            return Err(failed(release, plan, script, status, work).into());
+            return Err(failed(release, plan, script, status, work, runner.keeps_logs()).into());
         }
         if script == PRE_PACKAGING {
             // BOSH: it is not part of the package.
@@ -172,26 +186,29 @@ fn put(file: &PackageFile, to: &Path) -> io::Result<()> {
     }
 }
 
-fn failed(release: &Release, plan: &Plan, script: &str, status: u8, work: &Work) -> Problem {
+fn failed(release: &Release, plan: &Plan, script: &str, status: u8, work: &Work, is_log_kept: bool) -> Problem {
     let package = &plan.package.name;
     let message = format!(
         "package '{package}' of release '{}' does not compile: {script} ended with status {status}",
         release.name
     );
-    let problem = Problem::input(message).hint(format!("the whole log is in {}", work.log.display()));
-    match last_lines(&work.log) {
-        Ok(lines) if !lines.is_empty() => problem.because(format!("the last lines of its log:\n{lines}")),
-        _ => problem.because("it printed nothing"),
-    }
+    let shown = if is_log_kept { WHERE_THE_REST_CAN_BE_READ } else { WHERE_IT_CANNOT };
+    let problem = match last_lines(&work.log, &shown) {
+        Ok(lines) if !lines.is_empty() => {
+            Problem::input(message).because(format!("the last lines of its log:\n{lines}"))
+        }
+        _ => Problem::input(message).because("it printed nothing"),
+    };
+    if is_log_kept { problem.hint(format!("the whole log is in {}", work.log.display())) } else { problem }
 }
 
-fn last_lines(log: &Path) -> io::Result<String> {
+fn last_lines(log: &Path, shown: &Shown) -> io::Result<String> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(SHOWN_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(shown.bytes)))?;
     let mut end = Vec::new();
     file.read_to_end(&mut end)?;
     let text = String::from_utf8_lossy(&end);
     let lines: Vec<&str> = text.lines().collect();
-    Ok(lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n"))
+    Ok(lines[lines.len().saturating_sub(shown.lines)..].join("\n"))
 }
