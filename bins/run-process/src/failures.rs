@@ -4,6 +4,7 @@ mod elf;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -32,10 +33,15 @@ fn has_emulators() -> bool {
 }
 
 /// Why `program` did not start, as a problem to be printed.
-pub(crate) fn not_started(program: &Path, error: &SpawnError) -> Problem {
-    let problem = match error.doing {
-        "execute" => Problem::internal(format!("cannot execute {}", program.display())),
-        doing => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
+///
+/// `dir` is its working directory, where it has one of its own.
+pub(crate) fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Problem {
+    let problem = match (error.doing, dir) {
+        ("execute", _) => Problem::internal(format!("cannot execute {}", program.display())),
+        (doing @ "change to its working directory", Some(dir)) => {
+            Problem::internal(format!("cannot {doing} {} to execute {}", dir.display(), program.display()))
+        }
+        (doing, _) => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
     };
     let problem = problem.because(&error.error);
     match hint(program, error).filter(|_| error.doing == "execute") {
@@ -48,6 +54,10 @@ fn hint(program: &Path, error: &SpawnError) -> Option<String> {
     let meta = program.metadata().ok().filter(|_| program.is_absolute())?;
     match (error.error.kind(), error.error.raw_os_error()) {
         (io::ErrorKind::NotFound, _) => Some(match interpreter(program) {
+            // What the kernel takes for a part of the name, and nobody sees.
+            Some(interpreter) if interpreter.as_os_str().as_bytes().ends_with(b"\r") => {
+                "its first line ends as lines do on Windows (CR LF), so that no such interpreter exists".to_owned()
+            }
             Some(interpreter) => format!("its interpreter {} does not exist here", interpreter.display()),
             None => "the program that it needs to be loaded or interpreted does not exist here".to_owned(),
         }),
@@ -77,6 +87,6 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     let start = start(program);
     let Some(line) = start.strip_prefix(b"#!") else { return elf::loader(&start) };
     let line = line.split(|b| *b == b'\n').next()?;
-    let path = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
+    let path = std::str::from_utf8(line).ok()?.split([' ', '\t']).find(|word| !word.is_empty())?;
     Some(PathBuf::from(path))
 }

@@ -124,7 +124,8 @@ impl Host for Running<'_> {
                 self.records.stopped(*exit);
             }
             (Role::Main, Err(error)) => {
-                let problem = not_started(Path::new(&self.program.main.program), error);
+                let main = &self.program.main;
+                let problem = not_started(Path::new(&main.program), main.dir.as_deref(), error);
                 let problem = Problem { place: self.program.described.clone(), ..problem };
                 self.failure = Some(Failure { problem, status: error.status() });
             }
@@ -183,7 +184,7 @@ impl Running<'_> {
         let problem = match result {
             Ok(exit) => problem.because(exit),
             Err(error) => {
-                let reason = not_started(script.path(), error);
+                let reason = not_started(script.path(), None, error);
                 reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
             }
         };
@@ -220,7 +221,7 @@ impl Running<'_> {
         let problem = match result {
             Ok(exit) => problem.because(format!("{}: {exit}", hook.display())),
             Err(error) => {
-                let reason = not_started(hook, error);
+                let reason = not_started(hook, None, error);
                 let problem = reason.causes.iter().fold(problem.because(&reason.message), Problem::because);
                 Problem { hint: reason.hint, ..problem }
             }
