@@ -7,12 +7,12 @@ use nix::libc::SIGTERM;
 use nix::unistd::Pid;
 use problem::{Class, Place, Problem, Result};
 use serde_json::json;
+use supervisor::failures::{check_machine, hint, not_started};
 use supervisor::{
     Command, End, Event, Exit, Host, Life, Machine as _, Plan, Policy, Progress, Role, SpawnError, State, Status, Task,
 };
 
 use crate::control::Control;
-use crate::failures::{check_machine, not_started};
 use crate::logs::Logs;
 use crate::pod::Others;
 use crate::records::Records;
@@ -134,13 +134,14 @@ impl Host for Running<'_> {
             (Role::PostStart, result) => self.post_start_ended(result),
             (Role::Drain, _) => {
                 let (drained, complaint) = scripts::drained(&end);
+                let complaint = end.result.as_ref().err().map(|error| self.why_not(Role::Drain, error)).or(complaint);
                 if let Some(complaint) = complaint {
                     self.complain(Role::Drain, &complaint);
                 }
                 return Event::Drained(drained);
             }
             (role, Ok(exit)) if !exit.is_success() => self.complain(role, &exit.to_string()),
-            (role, Err(error)) => self.complain(role, &format!("cannot {} it: {}", error.doing, error.error)),
+            (role, Err(error)) => self.complain(role, &self.why_not(role, error)),
             _ => {}
         }
         end.event()
@@ -185,7 +186,8 @@ impl Running<'_> {
             Ok(exit) => problem.because(exit),
             Err(error) => {
                 let reason = not_started(script.path(), None, error);
-                reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
+                let causes = reason.causes.iter().chain(&reason.hint);
+                causes.fold(problem.because(&reason.message), Problem::because)
             }
         };
         let problem = problem
@@ -205,6 +207,13 @@ impl Running<'_> {
         let mut task = logs.task(script.command)?;
         task.stdout.capture = script.answer;
         Ok(Some(task))
+    }
+
+    /// Why a script could not be run.
+    fn why_not(&self, role: Role, error: &SpawnError) -> String {
+        let path = scripts::name(role).map(|name| scripts::path(&self.context.vcap, &self.context.job, name));
+        let hint = path.and_then(|path| hint(&path, error)).map_or(String::new(), |hint| format!("; {hint}"));
+        format!("cannot {} it: {}{hint}", error.doing, error.error)
     }
 
     /// A script failed. The stop goes on: nobody could do anything about it.

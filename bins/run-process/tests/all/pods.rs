@@ -201,7 +201,7 @@ fn scripts_that_fail_are_reported_and_stop_nothing() {
     for part in [
         "pre-stop failed: exit status 5",
         "drain failed: Script did not return a signed integer",
-        "post-stop failed: cannot execute it: No such file or directory",
+        "post-stop failed: cannot execute it: No such file or directory (os error 2); its interpreter /no/such/interpreter does",
     ] {
         assert!(stderr.contains(&format!("job \"a\", process \"a\": {part}")), "{part}: {stderr}");
     }

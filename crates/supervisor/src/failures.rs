@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use nix::libc::ENOEXEC;
 use problem::Problem;
-use supervisor::SpawnError;
+
+use crate::sys::SpawnError;
 
 /// As much of a program as has to be looked at.
 const START: usize = 4096;
@@ -19,7 +20,7 @@ const START: usize = 4096;
 ///
 /// The kernel would, too, but then the C library takes it for a script and gives it to a shell, which complains about
 /// strange things. Where the kernel was told to run such programs by an emulator, they are left to it.
-pub(crate) fn check_machine(program: &Path) -> Result<(), SpawnError> {
+pub fn check_machine(program: &Path) -> Result<(), SpawnError> {
     let foreign = program.is_absolute() && elf::machine(&start(program)).is_some_and(|machine| machine != elf::MINE);
     if foreign && !has_emulators() {
         return Err(SpawnError { doing: "execute", error: io::Error::from_raw_os_error(ENOEXEC) });
@@ -35,7 +36,7 @@ fn has_emulators() -> bool {
 /// Why `program` did not start, as a problem to be printed.
 ///
 /// `dir` is its working directory, where it has one of its own.
-pub(crate) fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Problem {
+pub fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Problem {
     let problem = match (error.doing, dir) {
         ("execute", _) => Problem::internal(format!("cannot execute {}", program.display())),
         (doing @ "change to its working directory", Some(dir)) => {
@@ -44,14 +45,18 @@ pub(crate) fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError
         (doing, _) => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
     };
     let problem = problem.because(&error.error);
-    match hint(program, error).filter(|_| error.doing == "execute") {
+    match hint(program, error) {
         Some(hint) => problem.hint(hint),
         None => problem,
     }
 }
 
-fn hint(program: &Path, error: &SpawnError) -> Option<String> {
-    let meta = program.metadata().ok().filter(|_| program.is_absolute())?;
+/// What is the matter with a program that could not be executed, where that is not what the error itself says.
+pub fn hint(program: &Path, error: &SpawnError) -> Option<String> {
+    if error.doing != "execute" || !program.is_absolute() {
+        return None;
+    }
+    let meta = program.metadata().ok()?;
     match (error.error.kind(), error.error.raw_os_error()) {
         (io::ErrorKind::NotFound, _) => Some(match interpreter(program) {
             // What the kernel takes for a part of the name, and nobody sees.
