@@ -119,7 +119,7 @@ fn a_log_that_is_given_away_at_once_is_not_complained_about() {
     tail.wait_for_signals();
     for n in 0..5 {
         let (log, other) = (format!("x{n}.log"), format!("y{n}.log"));
-        fs::OpenOptions::new().write(true).create_new(true).mode(0).open(case.log(&log)).unwrap();
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(case.log(&log)).unwrap();
         case.append(&other, "other\n");
         // By then it has looked at the first one, too.
         tail.wait_for(&format!("[{other}] other\n"));
