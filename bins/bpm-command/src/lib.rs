@@ -29,8 +29,8 @@ pub const ABOUT: &str = "BPM's command: asks, stops and starts the processes of 
         \x20\x20bpm stop cloud_controller_ng -p nginx\n\
         \x20\x20bpm running nats && echo it runs\n\
         \x20\x20bpm run smoke-tests -e TARGET=10.0.0.7\n\n\
-        Exit codes: those of the process for `run`; else 0 done, or yes; 1 no: it does not run, or it was refused; 2 usage; 65 a bpm.yml is \
-        wrong; 70 the environment failed."
+        Exit codes: those of the process for `run`; else 0 done, or yes; 1 no: it does not run, or it was refused; \
+        2 usage; 65 there is no such job or process, or its bpm.yml is wrong; 70 the environment failed."
 )]
 pub struct Options {
     #[command(subcommand)]

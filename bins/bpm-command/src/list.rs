@@ -1,5 +1,6 @@
 //! `bpm list`: all processes of the instance.
 
+use handoff::process_state::{ProcessState, State};
 use problem::{IoContext, Problems, Result};
 use vcap::Vcap;
 
@@ -36,9 +37,21 @@ fn rows_of(vcap: &Vcap, job: &str) -> Result<Vec<[String; 3]>> {
         let named = Named { job: job.to_owned(), process: Some(name.to_owned()) };
         let status = Process::new(vcap, named).status()?;
         let pid = status.as_ref().and_then(pid_here).map_or("-".to_owned(), |pid| pid.to_string());
+        let word = match &status {
+            None if has_failed(vcap, job, name) => "failed",
+            status => word(status.as_ref()),
+        };
         // BPM: the process that is called as its job has the job's name alone.
         let name = if name == job { job.to_owned() } else { format!("{job}.{name}") };
-        Ok([name, pid, word(status.as_ref()).to_owned()])
+        Ok([name, pid, word.to_owned()])
     };
     config.processes.iter().map(|process| row(&process.name)).collect()
+}
+
+/// BPM: what ended and was not stopped has failed. Of a process that nobody supervises its last state tells that: it
+/// crashed, or its supervisor was killed and left something else there.
+fn has_failed(vcap: &Vcap, job: &str, process: &str) -> bool {
+    let path = vcap.boson_run(job).join(format!("{process}.state"));
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    ProcessState::decode(&text, &path.display().to_string()).is_ok_and(|told| told.state != State::Exited)
 }

@@ -1,11 +1,12 @@
 //! Asking the supervisor of one process.
 
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use control::{Reply, Request, State, Status, Unanswered, ask};
 use nix::unistd::Uid;
-use problem::{Problem, Result};
+use problem::{IoContext, Problem, Result};
 use vcap::Vcap;
 
 use crate::{NO, Named, print};
@@ -15,6 +16,9 @@ use crate::{NO, Named, print};
 const AT_ONCE: Duration = Duration::from_secs(60);
 /// How long it may take to stop or start a process. BOSH's agent gives monit 5 minutes to stop everything.
 const IN_THE_END: Duration = Duration::from_secs(300);
+
+/// What `run-process` calls an errand's process.
+const ERRAND: &str = "run";
 
 /// A process, and how to reach its supervisor.
 pub(crate) struct Process<'a> {
@@ -59,7 +63,7 @@ impl<'a> Process<'a> {
     /// BPM: stopping what does not run is no failure.
     pub(crate) fn stop(&self, wait: bool) -> Result<u8> {
         match self.ask(Request::Stop { wait }, IN_THE_END)? {
-            None => Ok(0),
+            None => self.described().map(|()| 0),
             Some(reply) => Ok(self.told(reply)),
         }
     }
@@ -68,10 +72,29 @@ impl<'a> Process<'a> {
         match self.ask(request, IN_THE_END)? {
             Some(reply) => Ok(self.told(reply)),
             None => {
+                self.described()?;
                 let problem = Problem::internal(format!("nobody supervises {}", self.subject()));
                 Ok(refused(problem.hint("its container does not run: the kubelet starts it, and its process with it")))
             }
         }
+    }
+
+    /// BPM: there has to be such a process. A name that is mistyped is not taken for a process that does not run.
+    fn described(&self) -> Result<()> {
+        let Named { job, .. } = &self.named;
+        if self.named.process() == ERRAND && self.vcap.job(job).join("bin/run").exists() {
+            return Ok(());
+        }
+        let path = self.vcap.job(job).join("config/bpm.yml");
+        let text = match std::fs::read_to_string(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let jobs = self.vcap.rendered_jobs()?.join(", ");
+                let problem = Problem::input(format!("cannot read {}", path.display())).because(e);
+                return Err(problem.hint(format!("rendered are the jobs: {jobs}")).into());
+            }
+            other => other.io("read", &path)?,
+        };
+        bpm::parse_for_job(&text, &path.to_string_lossy(), job)?.process(self.named.process()).map(drop)
     }
 
     /// How the process is; nothing where nobody supervises it.

@@ -70,8 +70,14 @@ fn scripts_run_in_parallel() {
 
 #[test]
 fn a_failure_is_told_in_boshs_words_with_its_reason() {
-    let root =
-        root(&[("a", Some("exit 3")), ("b", Some("exit 0")), ("c", Some("kill -KILL $$")), ("d", Some("exit 0"))]);
+    let root = root(&[
+        ("a", Some("exit 3")),
+        ("b", Some("exit 0")),
+        ("c", Some("kill -KILL $$")),
+        ("d", Some("exit 0")),
+        ("e", Some("")),
+    ]);
+    testkit::files::write_program(&root.path().join("var/vcap/jobs/e/bin/pre-start"), "#!/bin/sh\r\nexit 0\r\n", 0o755);
     fs::set_permissions(root.path().join("var/vcap/jobs/d/bin/pre-start"), fs::Permissions::from_mode(0o640)).unwrap();
     let output = run(root.path());
     assert_eq!(output.status.code(), Some(70));
@@ -80,10 +86,12 @@ fn a_failure_is_told_in_boshs_words_with_its_reason() {
     assert_eq!(
         text(&output.stderr),
         format!(
-            "error: 3 of 4 pre-start scripts failed. Failed Jobs: a, c, d. Successful Jobs: b.\n  \
+            "error: 4 of 5 pre-start scripts failed. Failed Jobs: a, c, d, e. Successful Jobs: b.\n  \
              caused by: a: exit status 3; see {log}/a/pre-start.stderr.log\n  \
              caused by: c: killed by SIGKILL; see {log}/c/pre-start.stderr.log\n  \
-             caused by: d: cannot execute bin/pre-start: Permission denied (os error 13)\n"
+             caused by: d: cannot execute bin/pre-start: Permission denied (os error 13); it is not executable (mode 0640)\n  \
+             caused by: e: cannot execute bin/pre-start: No such file or directory (os error 2); its first line ends as \
+             lines do on Windows (CR LF), so that no such interpreter exists\n"
         )
     );
 }

@@ -18,24 +18,35 @@ const LOG_MODE: u32 = 0o600;
 
 /// Runs the process to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
-    // What is wrong with the input is told before anything is touched.
-    let (mut config, is_first) = context.explain(read_config(context))?;
-    context.explain(add(context, &mut config))?;
-    if context.once.is_some() && Records::are_open(context) {
-        // BPM: `bpm run` of a process that runs does nothing, and that is no failure.
+    let prepared = context.explain(prepare(context));
+    let Some((program, mut records)) = prepared.inspect_err(|problems| Records::never_opened(context, problems))?
+    else {
         return Ok(0);
-    }
-    let described = Place::file(config_path(context));
-    let mut program = context.explain(program(context, &config, &described))?;
-    context.explain(container::check(context, &config, &described))?;
-    let mut records = context.explain(dirs::create(context, &config).and_then(|()| Records::open(context)))?;
-    // The script is the job's: of several processes, one runs it.
-    program.post_start = (is_first && context.once.is_none()).then(|| post_start(context)).flatten();
+    };
     let result = context.explain(process::run(context, program, &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());
     }
     result
+}
+
+/// Everything up to the process' own start; nothing, if there is nothing to be started.
+fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
+    // What is wrong with the input is told before anything is touched.
+    let (mut config, is_first) = read_config(context)?;
+    add(context, &mut config)?;
+    if context.once.is_some() && Records::are_open(context) {
+        // BPM: `bpm run` of a process that runs does nothing, and that is no failure.
+        return Ok(None);
+    }
+    let described = Place::file(config_path(context));
+    let mut program = program(context, &config, &described)?;
+    container::check(context, &config, &described)?;
+    dirs::create(context, &config)?;
+    let records = Records::open(context)?;
+    // The script is the job's: of several processes, one runs it.
+    program.post_start = (is_first && context.once.is_none()).then(|| post_start(context)).flatten();
+    Ok(Some((program, records)))
 }
 
 fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Program> {

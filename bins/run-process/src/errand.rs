@@ -20,10 +20,11 @@ pub(crate) const NAME: &str = "run";
 /// Runs the errand to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
     let script = context.vcap.job(&context.job).join("bin/run");
-    context.explain(check(&script))?;
     let owner = (Uid::from_raw(0), context.owner.1);
-    let prepared = ensure_dir(&context.log_dir(), 0o770, owner).and_then(|()| Records::open(context));
-    let mut records = context.explain(prepared)?;
+    let prepared = check(&script)
+        .and_then(|()| ensure_dir(&context.log_dir(), 0o770, owner))
+        .and_then(|()| Records::open(context));
+    let mut records = context.explain(prepared).inspect_err(|problems| Records::never_opened(context, problems))?;
     let result = context.explain(process::run(context, program(context, &script), &mut records));
     if let Err(problems) = &result {
         records.failed(&problems.to_string(), problems.exit_code());

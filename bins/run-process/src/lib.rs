@@ -7,7 +7,6 @@ mod control;
 mod dirs;
 mod environment;
 mod errand;
-mod failures;
 mod grace;
 mod lock;
 mod logs;

@@ -3,14 +3,17 @@
 //! They are the kernel's (of an open file description), so they end with whoever holds them, however it ends, and can be
 //! asked for without being taken. Containers of a pod share the kernel and the volume, so they see each other's.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
+
+/// Who asks whether a lock is held has to open it for reading: `tail-logs`, say, which is vcap and not root.
+const MODE: u32 = 0o644;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -25,9 +28,11 @@ impl Lock {
             .write(true)
             .create(true)
             .truncate(false)
-            .mode(0o600)
+            .mode(MODE)
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(path)?;
+        // Whatever the umask takes away, and whoever made the file.
+        let _ = file.set_permissions(Permissions::from_mode(MODE));
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file())) {
             Ok(_) => Ok(Some(Lock { _file: file })),
             Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),

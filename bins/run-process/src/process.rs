@@ -7,12 +7,12 @@ use nix::libc::SIGTERM;
 use nix::unistd::Pid;
 use problem::{Class, Place, Problem, Result};
 use serde_json::json;
+use supervisor::failures::{check_machine, hint, not_started};
 use supervisor::{
     Command, End, Event, Exit, Host, Life, Machine as _, Plan, Policy, Progress, Role, SpawnError, State, Status, Task,
 };
 
 use crate::control::Control;
-use crate::failures::{check_machine, not_started};
 use crate::logs::Logs;
 use crate::pod::Others;
 use crate::records::Records;
@@ -124,7 +124,8 @@ impl Host for Running<'_> {
                 self.records.stopped(*exit);
             }
             (Role::Main, Err(error)) => {
-                let problem = not_started(Path::new(&self.program.main.program), error);
+                let main = &self.program.main;
+                let problem = not_started(Path::new(&main.program), main.dir.as_deref(), error);
                 let problem = Problem { place: self.program.described.clone(), ..problem };
                 self.failure = Some(Failure { problem, status: error.status() });
             }
@@ -133,13 +134,14 @@ impl Host for Running<'_> {
             (Role::PostStart, result) => self.post_start_ended(result),
             (Role::Drain, _) => {
                 let (drained, complaint) = scripts::drained(&end);
+                let complaint = end.result.as_ref().err().map(|error| self.why_not(Role::Drain, error)).or(complaint);
                 if let Some(complaint) = complaint {
                     self.complain(Role::Drain, &complaint);
                 }
                 return Event::Drained(drained);
             }
             (role, Ok(exit)) if !exit.is_success() => self.complain(role, &exit.to_string()),
-            (role, Err(error)) => self.complain(role, &format!("cannot {} it: {}", error.doing, error.error)),
+            (role, Err(error)) => self.complain(role, &self.why_not(role, error)),
             _ => {}
         }
         end.event()
@@ -183,8 +185,9 @@ impl Running<'_> {
         let problem = match result {
             Ok(exit) => problem.because(exit),
             Err(error) => {
-                let reason = not_started(script.path(), error);
-                reason.causes.iter().fold(problem.because(&reason.message), Problem::because)
+                let reason = not_started(script.path(), None, error);
+                let causes = reason.causes.iter().chain(&reason.hint);
+                causes.fold(problem.because(&reason.message), Problem::because)
             }
         };
         let problem = problem
@@ -206,6 +209,13 @@ impl Running<'_> {
         Ok(Some(task))
     }
 
+    /// Why a script could not be run.
+    fn why_not(&self, role: Role, error: &SpawnError) -> String {
+        let path = scripts::name(role).map(|name| scripts::path(&self.context.vcap, &self.context.job, name));
+        let hint = path.and_then(|path| hint(&path, error)).map_or(String::new(), |hint| format!("; {hint}"));
+        format!("cannot {} it: {}{hint}", error.doing, error.error)
+    }
+
     /// A script failed. The stop goes on: nobody could do anything about it.
     fn complain(&mut self, role: Role, why: &str) {
         let Some(name) = scripts::name(role) else { return };
@@ -220,7 +230,7 @@ impl Running<'_> {
         let problem = match result {
             Ok(exit) => problem.because(format!("{}: {exit}", hook.display())),
             Err(error) => {
-                let reason = not_started(hook, error);
+                let reason = not_started(hook, None, error);
                 let problem = reason.causes.iter().fold(problem.because(&reason.message), Problem::because);
                 Problem { hint: reason.hint, ..problem }
             }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use handoff::process_state::{ProcessState, State, Stop};
 use nix::libc;
 use nix::unistd::{Gid, Pid, Uid};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Problems, Result};
 use serde_json::json;
 use supervisor::{Exit, Progress, Status};
 use vcap::atomic::{clear_leftovers, replace_file};
@@ -71,6 +71,36 @@ impl Records {
         Ok(records)
     }
 
+    /// There is something wrong that kept the records from being opened: nothing runs, and nothing will, whatever a
+    /// predecessor has left. `tail-logs` ends when all processes have, and would wait for this one.
+    ///
+    /// Where `create-dirs` has not been there is nobody who could read it, and nothing is touched.
+    pub(crate) fn never_opened(context: &Context, problems: &Problems) {
+        let state_dir = context.states().join(&context.job);
+        let is_wanted = context.once.is_none()
+            && context.vcap.job(&context.job).is_dir()
+            && context.vcap.base().join("sys/run").is_dir();
+        if !is_wanted || ensure_dir(&state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0))).is_err() {
+            return;
+        }
+        // Held, it is somebody else's who runs: that may be what is wrong.
+        let Ok(Some(_lock)) = Lock::take(&lock_file(context)) else { return };
+        let _ = fs::remove_file(context.vcap.bpm_run(&context.job).join(format!("{}.pid", context.process)));
+        let document = ProcessState {
+            state: State::Crashed,
+            pid: None,
+            exit_code: Some(problems.exit_code()),
+            signal: None,
+            stop: None,
+            since: now().as_secs(),
+        };
+        warn_of(replace_file(
+            &state_dir.join(format!("{}.state", context.process)),
+            document.encode().as_bytes(),
+            0o644,
+        ));
+    }
+
     /// Whether a supervisor has the records of this process open.
     pub(crate) fn are_open(context: &Context) -> bool {
         Lock::is_held(&lock_file(context))
@@ -92,7 +122,7 @@ impl Records {
 
     /// A line of BPM's own log, in its format.
     pub(crate) fn note(&mut self, message: &str, data: serde_json::Value) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = now();
         let (job, process) = &self.about;
         let mut line = json!({
             "timestamp": format!("{}.{:09}", now.as_secs(), now.subsec_nanos()),
@@ -175,14 +205,13 @@ impl Records {
         if self.pid_file.is_none() {
             return;
         }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let document = ProcessState {
             state,
             pid: self.pid.map(Pid::as_raw),
             exit_code: exit.map(Exit::status),
             signal: exit.and_then(Exit::signal),
             stop: self.stop,
-            since,
+            since: now().as_secs(),
         };
         warn_of(replace_file(&self.state_file(), document.encode().as_bytes(), 0o644));
     }
@@ -190,6 +219,10 @@ impl Records {
     fn state_file(&self) -> PathBuf {
         self.state_dir.join(format!("{}.state", self.about.1))
     }
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 fn lock_file(context: &Context) -> PathBuf {

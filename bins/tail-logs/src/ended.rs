@@ -30,7 +30,7 @@ impl Processes {
     /// Whether one of those runs that were ever started here.
     pub(crate) fn any_runs(&self) -> bool {
         let states = entries(&self.states()).into_iter().flat_map(|job| entries(&job));
-        states.filter(|path| path.extension().is_some_and(|e| e == "state")).any(|state| !has_ended(&state))
+        states.filter(|path| is_state(path)).any(|state| !has_ended(&state))
     }
 
     /// Whether all that the rendered jobs have, and there are some, have been started and have ended.
@@ -48,14 +48,22 @@ impl Processes {
             match read(&path) {
                 Ok(text) => match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
                     Ok(config) => all.extend(config.processes.iter().map(|p| (job.clone(), p.name.clone()))),
-                    // Its run-process fails and says so, under the job's own name.
-                    Err(_) => all.push((job.clone(), job.clone())),
+                    // Its run-process fails and says so, whatever its process is called.
+                    Err(_) => all.extend(self.known(&job).into_iter().map(|process| (job.clone(), process))),
                 },
                 Err(_) if dir.join("bin/run").exists() => all.push((job, ERRAND.to_owned())),
                 Err(_) => {}
             }
         }
         all
+    }
+
+    /// The processes of the job that have a state, or the one that is called as the job is.
+    fn known(&self, job: &str) -> Vec<String> {
+        let states = entries(&self.states().join(job)).into_iter().filter(|path| is_state(path));
+        let names: Vec<String> =
+            states.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+        if names.is_empty() { vec![job.to_owned()] } else { names }
     }
 
     fn states(&self) -> PathBuf {
@@ -86,6 +94,10 @@ fn is_released(lock: &Path) -> bool {
     let Ok(file) = open(lock) else { return false };
     let asked: Result<_, Errno> = fcntl(&file, FcntlArg::F_OFD_GETLK(&mut wanted));
     asked.is_ok() && wanted.l_type == libc::F_UNLCK as libc::c_short
+}
+
+fn is_state(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "state")
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
@@ -135,7 +147,7 @@ mod tests {
         write(&path(&root, "jobs/hooks/bin/pre-start"), "");
         write(&path(&root, "jobs/broken/config/bpm.yml"), "processes: {");
         for (job, process, state) in
-            [("web", "web", ENDED), ("web", "w2", CRASHED), ("smoke", "run", ENDED), ("broken", "broken", CRASHED)]
+            [("web", "web", ENDED), ("web", "w2", CRASHED), ("smoke", "run", ENDED), ("broken", "side", CRASHED)]
         {
             assert!(!processes.all_ended(), "{job} {process}");
             let file = path(&root, &format!("sys/run/boson/{job}/{process}.state"));

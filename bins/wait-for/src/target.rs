@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
@@ -137,13 +138,25 @@ fn host(text: &str, default: Option<u16>) -> std::result::Result<Host, &'static 
 
 const NO_PORT: &str = "it has no port";
 
-/// What goes into DNS queries and HTTP headers; whether it is a host shows when it is looked up.
+/// What goes into DNS queries and HTTP headers; whether it is a host shows when it is looked up. What can never be one is
+/// not waited for.
 fn plain(name: &str) -> std::result::Result<&str, &'static str> {
-    match name {
-        "" => Err("it names no host"),
-        _ if name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b)) => Ok(name),
-        _ => Err("a host's name has only letters, digits, dashes, underscores and dots"),
+    if name.is_empty() {
+        return Err("it names no host");
     }
+    if name.contains(':') {
+        let is_address = name.parse::<Ipv6Addr>().is_ok();
+        return if is_address { Ok(name) } else { Err("it is neither a host's name nor an IPv6 address") };
+    }
+    if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+        return Err("a host's name has only letters, digits, dashes, underscores and dots");
+    }
+    // RFC 1035.
+    let relative = name.strip_suffix('.').unwrap_or(name);
+    if relative.len() > 253 || relative.split('.').any(|part| part.is_empty() || part.len() > 63) {
+        return Err("a host's name has at most 253 characters, and 1 to 63 between its dots");
+    }
+    Ok(name)
 }
 
 impl fmt::Display for Target {
@@ -229,8 +242,16 @@ mod tests {
             "http://",
             "http://a b:x",
             "http://x/\u{e4}",
+            // Nothing that could ever come to be.
+            "dns:db:5432",
+            "a..b",
+            ".a:80",
+            "http://a../",
+            &"x".repeat(64),
+            &"x.".repeat(128),
         ] {
             assert!(all(&[wrong]).is_err(), "{wrong}");
         }
+        assert!(all(&["dns:a.", &format!("{}:1", "x".repeat(63)), "dns:::1"]).is_ok());
     }
 }

@@ -208,6 +208,9 @@ fn field(d: &mut Decoder<'_>, p: &mut ProcessConfig, key: &str, value: &Node) {
 
 fn env(d: &mut Decoder<'_>, node: &Node) -> BTreeMap<String, String> {
     let entries = d.entries(node, "env", "map[string]string");
+    for (name, value) in &entries {
+        d.refuse_nul(name, value, "env: a variable's name");
+    }
     entries.iter().map(|(k, v)| (k.clone(), d.string(v, &format!("env.{k}")).unwrap_or_default())).collect()
 }
 

@@ -35,7 +35,10 @@ impl<'a> Decoder<'a> {
 
     /// yaml.v3's type error, without the value, which may be a secret.
     fn mismatch(&mut self, node: &Node, field: &str, into: &str) {
-        let tag = node.short_tag().to_owned();
+        let tag = match node.text() {
+            Some(text) if node.is_plain() && node.short_tag() == "!!str" => number_tag(text).unwrap_or("!!str"),
+            _ => node.short_tag(),
+        };
         self.wrong(node, format!("{field}: cannot unmarshal {tag} into {into}"));
     }
 
@@ -122,10 +125,18 @@ impl<'a> Decoder<'a> {
         }
         // yaml.v3 would decode base64; nobody writes that, and the raw text would be wrong.
         let text = node.text().filter(|_| node.short_tag() != "!!binary");
-        if text.is_none() {
-            self.mismatch(node, field, "string");
+        match text {
+            None => self.mismatch(node, field, "string"),
+            Some(text) => self.refuse_nul(text, node, field),
         }
         text.map(str::to_owned)
+    }
+
+    /// Everything that is text here becomes a path, an argument or a variable, where the kernel takes a NUL for the end.
+    pub(crate) fn refuse_nul(&mut self, text: &str, node: &Node, field: &str) {
+        if text.contains('\0') {
+            self.wrong(node, format!("{field}: must not hold a NUL character"));
+        }
     }
 
     /// Raw texts; null elements are dropped.
@@ -136,7 +147,7 @@ impl<'a> Decoder<'a> {
 
     /// yaml.v3 takes the words of YAML 1.1 too where a bool is wanted, even quoted.
     pub(crate) fn boolean(&mut self, node: &Node, field: &str) -> bool {
-        let plain = matches!(node.kind, Kind::Scalar { plain: true, .. }) || node.tag.is_some();
+        let plain = node.is_plain() || node.tag.is_some();
         match node.text() {
             _ if node.is_null() => false,
             Some("true" | "True" | "TRUE") if plain => true,
@@ -155,7 +166,7 @@ impl<'a> Decoder<'a> {
         if node.is_null() {
             return None;
         }
-        let plain = matches!(node.kind, Kind::Scalar { plain: true, .. }) && node.tag.as_deref() != Some("!!str");
+        let plain = node.is_plain() && node.tag.as_deref() != Some("!!str");
         let number = node.text().filter(|_| plain || node.tag.as_deref() == Some("!!int")).and_then(number);
         let number = number.filter(|n| (min..=max).contains(n));
         if number.is_none() {
@@ -163,6 +174,13 @@ impl<'a> Decoder<'a> {
         }
         number
     }
+}
+
+/// What yaml.v3 calls a plain scalar that is a number.
+fn number_tag(text: &str) -> Option<&'static str> {
+    let is_whole = |n: i128| n.to_string() == text.trim_start_matches('+').replace('_', "");
+    let is_prefixed = text.trim_start_matches(['-', '+']).starts_with('0') && !text.contains(['.', 'e', 'E']);
+    number(text).map(|n| if is_whole(n) || is_prefixed { "!!int" } else { "!!float" })
 }
 
 /// A number as yaml.v3 reads it into an integer: Go's literals (so `010` is octal) with underscores, or a float,

@@ -55,6 +55,11 @@ impl Node {
         self.short_tag() == "!!null"
     }
 
+    /// Whether it is a scalar without quotes.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.kind, Kind::Scalar { plain: true, .. })
+    }
+
     /// The raw text of a scalar.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.kind {

@@ -147,7 +147,7 @@ fn what_bpm_refuses_is_refused_in_its_words() {
             "limits.memory: byte quantity must be a positive integer with a unit of measurement like M, MB, MiB, G, GiB, or GB",
         ),
         ("limits: {open_files: many}", "limits.open_files: cannot unmarshal !!str into uint64"),
-        ("limits: {open_files: -1}", "limits.open_files: cannot unmarshal !!str into uint64"),
+        ("limits: {open_files: -1}", "limits.open_files: cannot unmarshal !!int into uint64"),
         ("limits: {open_files: '5'}", "limits.open_files: cannot unmarshal !!str into uint64"),
         ("limits: []", "limits: cannot unmarshal !!seq into config.Limits"),
         ("args: x", "args: cannot unmarshal !!str into []string"),
@@ -155,7 +155,7 @@ fn what_bpm_refuses_is_refused_in_its_words() {
         ("env: {A: [1]}", "env.A: cannot unmarshal !!seq into string"),
         ("env: {[a]: b}", "key: cannot unmarshal !!seq into string"),
         ("args: [!!binary aGk=]", "args: cannot unmarshal !!binary into string"),
-        ("ephemeral_disk: 1", "ephemeral_disk: cannot unmarshal !!str into bool"),
+        ("ephemeral_disk: 1", "ephemeral_disk: cannot unmarshal !!int into bool"),
         ("ephemeral_disk: 'true'", "ephemeral_disk: cannot unmarshal !!str into bool"),
         ("env: {<<: 5}", "map merge requires map or sequence of maps as the value"),
         ("workdir: /a\n  workdir: /b", "mapping key \"workdir\" already defined at line 4"),
@@ -191,7 +191,7 @@ fn all_problems_are_reported_with_process_and_place() {
             "process \"../three\": invalid config: executable @ 8:15",
             "process \"#4\": invalid config: name @ 9:2",
             "process \"#4\": invalid config: executable @ 9:2",
-            "process \"#5\": process: cannot unmarshal !!str into config.ProcessConfig @ 10:3",
+            "process \"#5\": process: cannot unmarshal !!int into config.ProcessConfig @ 10:3",
         ]
     );
 }
@@ -230,6 +230,34 @@ fn an_unknown_process_is_named_with_the_file_and_the_known_ones() {
         "error: process \"c\" not present in job configuration (bpm.yml)\n  --> bpm.yml\n  hint: its processes are: a, b"
     );
     assert_eq!(error.exit_code(), 65);
+}
+
+#[test]
+fn a_number_in_the_wrong_place_is_called_one() {
+    let text = "processes: [{name: a, executable: x, ephemeral_disk: 1, persistent_disk: 1.5, hooks: 0x1F, \
+                limits: {open_files: -1, processes: '5', core_file_size: x}}]";
+    assert_eq!(
+        problems(text).iter().map(|p| p.split(" @ ").next().unwrap().to_owned()).collect::<Vec<_>>(),
+        [
+            "process \"a\": ephemeral_disk: cannot unmarshal !!int into bool",
+            "process \"a\": persistent_disk: cannot unmarshal !!float into bool",
+            "process \"a\": hooks: cannot unmarshal !!int into config.Hooks",
+            "process \"a\": limits.open_files: cannot unmarshal !!int into uint64",
+            "process \"a\": limits.processes: cannot unmarshal !!str into int64",
+            "process \"a\": limits.core_file_size: cannot unmarshal !!str into uint64",
+        ]
+    );
+}
+
+#[test]
+fn what_no_kernel_can_take_is_refused_with_its_place() {
+    let text = r#"processes: [{name: a, executable: "x\0", args: ["a\0b"], env: {A: "\0", "B\0": b}, workdir: "/\0"}]"#;
+    let nul = "must not hold a NUL character";
+    assert_eq!(
+        problems(text).iter().map(|p| p.split(" @ ").next().unwrap().to_owned()).collect::<Vec<_>>(),
+        ["executable", "args", "env: a variable's name", "env.A", "workdir"]
+            .map(|field| format!("process \"a\": {field}: {nul}"))
+    );
 }
 
 #[test]

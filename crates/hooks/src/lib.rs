@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use problem::{Problem, Problems, Result};
 pub use script::Script;
-use supervisor::{Exit, Notice, Policy, Signals, SpawnError};
+use supervisor::{Exit, Notice, Policy, Signals, SpawnError, failures};
 use vcap::Vcap;
 
 /// What every verb that runs lifecycle scripts is told.
@@ -107,7 +107,10 @@ fn report(name: &str, scripts: &[Script], results: &[std::result::Result<Exit, S
         let job = script.job();
         problem.because(match result {
             Ok(exit) => format!("{job}: {exit}; see {}", script.stderr_log().display()),
-            Err(e) => format!("{job}: cannot {} bin/{name}: {}", e.doing, e.error),
+            Err(e) => {
+                let hint = failures::hint(script.path(), e).map_or(String::new(), |hint| format!("; {hint}"));
+                format!("{job}: cannot {} bin/{name}: {}{hint}", e.doing, e.error)
+            }
         })
     };
     Err(failed.into_iter().fold(Problem::internal(message), because).into())

@@ -6,6 +6,7 @@
 
 mod batch;
 pub mod exit;
+pub mod failures;
 pub mod machine;
 pub mod output;
 pub mod privileges;

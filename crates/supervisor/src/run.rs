@@ -274,7 +274,8 @@ impl Running<'_> {
             match action {
                 Action::Start(role) => self.start(role),
                 Action::Send(target, signal) => self.send(target, signal),
-                Action::Arm(timer, after) => self.deadlines[timer as usize] = Some(Instant::now() + after),
+                // A drain script may ask for more seconds than a clock has: that time never comes.
+                Action::Arm(timer, after) => self.deadlines[timer as usize] = Instant::now().checked_add(after),
                 Action::Disarm(timer) => self.deadlines[timer as usize] = None,
                 Action::Count => {
                     if self.childless || sys::is_childless() {

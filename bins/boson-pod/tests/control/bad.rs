@@ -28,6 +28,24 @@ fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {
     assert_eq!(fs::read_to_string(pod.pid_file()).unwrap(), pod.bpm("pid", &[]).1.trim());
 }
 
+/// Else a script that mistypes a name would go on as if it had stopped something.
+#[test]
+fn a_process_that_does_not_exist_is_none_that_was_stopped() {
+    let pod = Pod::new(ALONE);
+    for verb in ["stop", "term", "start", "restart", "quit"] {
+        let (code, _, stderr) = pod.bpm(verb, &["-p", "wbe"]);
+        assert_eq!(code, 65, "{verb}: {stderr}");
+        assert!(stderr.contains("error: process \"wbe\" not present in job configuration ("), "{stderr}");
+        assert!(stderr.contains("hint: its processes are: web\n"), "{stderr}");
+        let (code, _, stderr) = answer(pod.command("bpm").args([verb, "wbe"]));
+        assert!(code == 65 && stderr.contains("hint: rendered are the jobs: web\n"), "{verb}: {stderr}");
+    }
+    // One that does not run is stopped, an errand's too.
+    assert_eq!(pod.bpm("stop", &[]).0, 0);
+    pod.hook("run", "exit 0");
+    assert_eq!(pod.bpm("stop", &["-p", "run"]).0, 0);
+}
+
 #[test]
 fn the_pid_file_of_a_predecessor_is_gone_before_there_is_a_process() {
     let pod = Pod::new(WAIT);

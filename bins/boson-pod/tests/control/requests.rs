@@ -196,6 +196,22 @@ fn the_list_shows_every_process_of_every_job() {
 }
 
 #[test]
+fn what_ended_and_was_not_stopped_has_failed() {
+    let pod = Pod::new("echo ready; exec sleep 1000");
+    let state = || answer(pod.command("bpm").arg("list")).1.lines().nth(1).unwrap().replace("web  -   ", "");
+    assert_eq!(state(), "stopped", "it never ran");
+    // Its container was killed.
+    pod.start(&[]).kill();
+    assert_eq!(state(), "failed");
+    // It crashed, or ended well.
+    for (code, word) in [(3, "failed"), (0, "stopped")] {
+        pod.process("", &format!("exit {code}"));
+        assert_eq!(pod.spawn(&[]).wait(), code);
+        assert_eq!(state(), word);
+    }
+}
+
+#[test]
 fn a_drain_script_may_stop_its_process_and_not_start_it_again() {
     let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
     let (said, root) = (pod.file("said"), pod.vcap("").join("../.."));

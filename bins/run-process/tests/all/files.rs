@@ -155,6 +155,20 @@ fn pid_and_state_files_tell_what_the_process_does() {
     assert!(state.starts_with(&format!("{{\"state\":\"crashed\",\"pid\":{pid},\"exit_code\":9,\"since\":")), "{state}");
 }
 
+/// Who is not root has to find out that a supervisor was killed: `tail-logs`, say, which ends when all have ended.
+#[test]
+fn whether_a_supervisor_lives_can_be_asked_by_everybody() {
+    let job = Job::script("echo ready; while :; do sleep 10 & wait $!; done", "");
+    let running = job.start(&[]);
+    assert_eq!(mode(&job.path("var/vcap/sys/run/boson/web/web.lock")), 0o644);
+    drop(running);
+    // Whatever a predecessor has made of it.
+    job.write("var/vcap/sys/run/boson/web/web.lock", "", 0o600);
+    let running = job.start(&[]);
+    assert_eq!(mode(&job.path("var/vcap/sys/run/boson/web/web.lock")), 0o644);
+    drop(running);
+}
+
 #[test]
 fn a_killed_process_is_told_as_killed() {
     let job = Job::script("kill -KILL $$", "");

@@ -176,6 +176,19 @@ fn a_drain_script_is_called_as_boshs_agent_does() {
 }
 
 #[test]
+fn a_drain_script_may_ask_for_more_seconds_than_a_clock_has() {
+    for answer in ["9223372036854775807", "-9223372036854775808"] {
+        let pod = Pod::new(&[("a", &["a"])]);
+        pod.script("a", "drain", &format!("#!/bin/sh\necho {answer}\n"));
+        let process = pod.start("a", "a", &["--grace", "2s"]);
+        process.signal(Signal::SIGTERM);
+        let (_, status, stderr) = process.wait_with_stderr();
+        assert_eq!((status, stderr.as_str()), (3, ""), "{answer}");
+        assert_eq!(pod.events(), ["pre-stop of a", "stop a/a", "post-stop of a"], "{answer}");
+    }
+}
+
+#[test]
 fn scripts_that_fail_are_reported_and_stop_nothing() {
     let pod = Pod::new(&[("a", &["a"])]);
     pod.script("a", "pre-stop", "#!/bin/sh\nexit 5\n");
@@ -188,7 +201,7 @@ fn scripts_that_fail_are_reported_and_stop_nothing() {
     for part in [
         "pre-stop failed: exit status 5",
         "drain failed: Script did not return a signed integer",
-        "post-stop failed: cannot execute it: No such file or directory",
+        "post-stop failed: cannot execute it: No such file or directory (os error 2); its interpreter /no/such/interpreter does",
     ] {
         assert!(stderr.contains(&format!("job \"a\", process \"a\": {part}")), "{part}: {stderr}");
     }

@@ -49,6 +49,36 @@ fn an_unknown_process_is_65() {
     nothing_was_touched(&job);
 }
 
+/// Whoever waits for the pod's processes would otherwise wait for one that never ran, or believe in one that was killed.
+#[test]
+fn what_never_ran_has_crashed_for_whoever_waits_for_it() {
+    let errand: &[&str] = &["--errand"];
+    for (bpm_yml, args, process, status) in [
+        ("processes: {", &[][..], "web", 65),
+        ("processes: [{name: web, executable: x, capabilities: [FLY]}]", &[], "web", 65),
+        ("processes: [{name: web, executable: x, persistent_disk: true}]", &[], "web", 70),
+        ("", errand, "run", 65),
+    ] {
+        let job = Job::new(bpm_yml);
+        let [state, pid] = [format!("boson/web/{process}.state"), format!("bpm/web/{process}.pid")]
+            .map(|path| format!("var/vcap/sys/run/{path}"));
+        job.write(&state, "{\"state\":\"running\",\"pid\":7,\"since\":5}\n", 0o644);
+        job.write(&pid, "7", 0o600);
+        refused(&job, args, status);
+        let told = job.read(&state);
+        assert!(told.starts_with(&format!("{{\"state\":\"crashed\",\"exit_code\":{status},\"since\":")), "{told}");
+        assert!(!job.path(&pid).exists());
+    }
+    // But not that of one that runs.
+    let job = Job::script("echo ready; while :; do sleep 10 & wait $!; done", "");
+    let running = job.start_quietly();
+    job.write("var/vcap/jobs/web/config/bpm.yml", "processes: {", 0o644);
+    refused(&job, &[], 65);
+    assert!(job.read("var/vcap/sys/run/boson/web/web.state").contains("\"running\""));
+    assert!(job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
+    drop(running);
+}
+
 #[test]
 fn an_unknown_capability_is_65() {
     let job = Job::new("processes: [{name: web, executable: x, capabilities: [NET_ADMIN, FLY]}]");

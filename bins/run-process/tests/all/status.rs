@@ -25,6 +25,15 @@ fn a_program_whose_interpreter_does_not_exist_is_127_with_a_hint() {
 }
 
 #[test]
+fn a_script_with_windows_line_ends_is_told_as_such() {
+    let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
+    job.write("web", "#!/bin/sh\r\nexit 0\r\n", 0o755);
+    let output = job.run();
+    assert_eq!(output.status.code(), Some(127));
+    assert!(text(&output.stderr).contains("hint: its first line ends as lines do on Windows (CR LF)"), "{output:?}");
+}
+
+#[test]
 fn what_cannot_be_executed_is_126() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     job.write("web", "#!/bin/sh\n", 0o644);
@@ -38,7 +47,7 @@ fn a_working_directory_that_does_not_exist_is_126() {
     let output = Job::script("exit 0", "  workdir: /no/such/dir\n").run();
     assert_eq!(output.status.code(), Some(126));
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("cannot change to its working directory to execute "), "{stderr}");
+    assert!(stderr.contains("cannot change to its working directory /no/such/dir to execute "), "{stderr}");
 }
 
 #[test]

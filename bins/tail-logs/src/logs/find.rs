@@ -5,9 +5,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
+use nix::sys::stat::FileStat;
 
 use super::{Known, Logs};
 use crate::journal::{FileId, Position};
@@ -16,6 +17,9 @@ use crate::tree::{Change, Entry, Name, identity};
 
 /// A file that has no name any more may still be written to: so long after the last line it is kept.
 const NAMELESS: Duration = Duration::from_secs(60);
+
+/// So long after it has changed it is not said of a file that it may not be read.
+const YOUNG: Duration = Duration::from_secs(5);
 
 impl Logs {
     /// Looks at what the kernel says has changed, or at `everything`.
@@ -119,16 +123,19 @@ impl Logs {
                 // Others are read first, and then closed.
                 return self.postponed.push(entry);
             }
-            self.add(entry.name, id, position, path);
+            self.add(entry, id, position, path);
         } else if let Some(path) = path {
             self.tree.complain_about(&path, "it has a second name, which may be somebody else's", Errno::EMLINK);
         }
     }
 
-    fn add(&mut self, name: Name, id: FileId, position: Option<Position>, path: Option<PathBuf>) {
+    fn add(&mut self, entry: Entry, id: FileId, position: Option<Position>, path: Option<PathBuf>) {
+        let name = entry.name;
         let file = match self.tree.open(&name, id) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return,
+            // Root makes a log and gives it to vcap a moment later, which the kernel tells of. Else the next walk complains.
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied && is_young(&entry.stat) => return,
             Err(e) => {
                 let errno = e.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
                 let path = self.tree.path(&name);
@@ -255,6 +262,12 @@ impl Logs {
         }
         Ok(())
     }
+}
+
+/// Whether it was made, or got its owner or mode, just now.
+fn is_young(stat: &FileStat) -> bool {
+    let changed = u64::try_from(stat.st_ctime).map(Duration::from_secs).unwrap_or_default();
+    SystemTime::now().duration_since(UNIX_EPOCH + changed).unwrap_or_default() < YOUNG
 }
 
 fn is_log(name: &Name) -> bool {

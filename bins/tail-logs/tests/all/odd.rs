@@ -1,7 +1,7 @@
 //! What jobs can put into the directory of logs, and what machines can lack.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::process::Command;
 
 use nix::sys::signal::Signal;
@@ -98,6 +98,7 @@ fn what_may_not_be_read_is_told_once_and_read_when_it_may() {
     let Some(tail) = as_vcap(&case, &[]) else { return };
     case.append("y.log", "other\n");
     tail.wait_for("other\n");
+    tail.wait_for_error("x.log");
     for _ in 0..3 {
         case.append("x.log", "line\n");
         case.append("y.log", "another\n");
@@ -108,6 +109,26 @@ fn what_may_not_be_read_is_told_once_and_read_when_it_may() {
     let (_, stderr, _) = tail.end();
     assert_eq!(stderr.matches("x.log").count(), 1, "{stderr}");
     assert!(case.path("var/vcap/sys/run/.tail-logs/positions").is_file());
+}
+
+/// As root makes its logs: for a moment they are not yet vcap's.
+#[test]
+fn a_log_that_is_given_away_at_once_is_not_complained_about() {
+    let case = Case::new();
+    let Some(tail) = as_vcap(&case, &[]) else { return };
+    tail.wait_for_signals();
+    for n in 0..5 {
+        let (log, other) = (format!("x{n}.log"), format!("y{n}.log"));
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(case.log(&log)).unwrap();
+        case.append(&other, "other\n");
+        // By then it has looked at the first one, too.
+        tail.wait_for(&format!("[{other}] other\n"));
+        fs::set_permissions(case.log(&log), fs::Permissions::from_mode(0o644)).unwrap();
+        case.append(&log, "line\n");
+        tail.wait_for(&format!("[{log}] line\n"));
+    }
+    tail.signal(Signal::SIGINT);
+    assert_eq!(tail.end().1, "");
 }
 
 /// `tail-logs` started by a shell that has set a limit.

@@ -73,27 +73,17 @@ pub(crate) struct Tail {
     child: Child,
     read: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
-    errors: Option<JoinHandle<String>>,
+    said: Arc<Mutex<Vec<u8>>>,
+    errors: Option<JoinHandle<()>>,
 }
 
 impl Tail {
     pub(crate) fn of(mut command: Command) -> Tail {
         let mut child = command.spawn().unwrap();
-        let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let read = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&read);
-        let reader = thread::spawn(move || {
-            let mut buffer = vec![0; 65536];
-            while let Ok(n @ 1..) = stdout.read(&mut buffer) {
-                into.lock().unwrap().extend_from_slice(&buffer[..n]);
-            }
-        });
-        let errors = thread::spawn(move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).unwrap();
-            text
-        });
-        Tail { child, read, reader: Some(reader), errors: Some(errors) }
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (read, reader) = collect(stdout);
+        let (said, errors) = collect(stderr);
+        Tail { child, read, reader: Some(reader), said, errors: Some(errors) }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -101,7 +91,7 @@ impl Tail {
     }
 
     /// Waits until signals are taken; or until it has ended.
-    fn wait_for_signals(&self) {
+    pub(crate) fn wait_for_signals(&self) {
         let path = format!("/proc/{}/status", self.child.id());
         eventually("signals are taken", || {
             let status = fs::read_to_string(&path).unwrap_or_default();
@@ -128,6 +118,11 @@ impl Tail {
         }
     }
 
+    /// Waits until it has said this on stderr.
+    pub(crate) fn wait_for_error(&self, text: &str) {
+        eventually(text, || String::from_utf8_lossy(&self.said.lock().unwrap()).contains(text));
+    }
+
     fn contains(&self, text: &str) -> bool {
         let bytes = self.read.lock().unwrap();
         bytes.windows(text.len()).any(|window| window == text.as_bytes())
@@ -147,7 +142,8 @@ impl Tail {
             status.is_some()
         });
         self.reader.take().unwrap().join().unwrap();
-        let errors = self.errors.take().unwrap().join().unwrap();
+        self.errors.take().unwrap().join().unwrap();
+        let errors = String::from_utf8_lossy(&self.said.lock().unwrap()).into_owned();
         let status = status.unwrap();
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         (self.text(), errors, status.code().unwrap_or_else(|| 128 + signal.unwrap()))
@@ -160,6 +156,19 @@ impl Tail {
         let _ = self.end();
         read.lock().unwrap().clone()
     }
+}
+
+/// Reads all, in the background.
+fn collect(mut from: impl Read + Send + 'static) -> (Arc<Mutex<Vec<u8>>>, JoinHandle<()>) {
+    let read = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&read);
+    let reader = thread::spawn(move || {
+        let mut buffer = vec![0; 65536];
+        while let Ok(n @ 1..) = from.read(&mut buffer) {
+            into.lock().unwrap().extend_from_slice(&buffer[..n]);
+        }
+    });
+    (read, reader)
 }
 
 impl Drop for Tail {

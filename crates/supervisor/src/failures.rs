@@ -4,12 +4,14 @@ mod elf;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::libc::ENOEXEC;
 use problem::Problem;
-use supervisor::SpawnError;
+
+use crate::sys::SpawnError;
 
 /// As much of a program as has to be looked at.
 const START: usize = 4096;
@@ -18,7 +20,7 @@ const START: usize = 4096;
 ///
 /// The kernel would, too, but then the C library takes it for a script and gives it to a shell, which complains about
 /// strange things. Where the kernel was told to run such programs by an emulator, they are left to it.
-pub(crate) fn check_machine(program: &Path) -> Result<(), SpawnError> {
+pub fn check_machine(program: &Path) -> Result<(), SpawnError> {
     let foreign = program.is_absolute() && elf::machine(&start(program)).is_some_and(|machine| machine != elf::MINE);
     if foreign && !has_emulators() {
         return Err(SpawnError { doing: "execute", error: io::Error::from_raw_os_error(ENOEXEC) });
@@ -32,22 +34,35 @@ fn has_emulators() -> bool {
 }
 
 /// Why `program` did not start, as a problem to be printed.
-pub(crate) fn not_started(program: &Path, error: &SpawnError) -> Problem {
-    let problem = match error.doing {
-        "execute" => Problem::internal(format!("cannot execute {}", program.display())),
-        doing => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
+///
+/// `dir` is its working directory, where it has one of its own.
+pub fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Problem {
+    let problem = match (error.doing, dir) {
+        ("execute", _) => Problem::internal(format!("cannot execute {}", program.display())),
+        (doing @ "change to its working directory", Some(dir)) => {
+            Problem::internal(format!("cannot {doing} {} to execute {}", dir.display(), program.display()))
+        }
+        (doing, _) => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
     };
     let problem = problem.because(&error.error);
-    match hint(program, error).filter(|_| error.doing == "execute") {
+    match hint(program, error) {
         Some(hint) => problem.hint(hint),
         None => problem,
     }
 }
 
-fn hint(program: &Path, error: &SpawnError) -> Option<String> {
-    let meta = program.metadata().ok().filter(|_| program.is_absolute())?;
+/// What is the matter with a program that could not be executed, where that is not what the error itself says.
+pub fn hint(program: &Path, error: &SpawnError) -> Option<String> {
+    if error.doing != "execute" || !program.is_absolute() {
+        return None;
+    }
+    let meta = program.metadata().ok()?;
     match (error.error.kind(), error.error.raw_os_error()) {
         (io::ErrorKind::NotFound, _) => Some(match interpreter(program) {
+            // What the kernel takes for a part of the name, and nobody sees.
+            Some(interpreter) if interpreter.as_os_str().as_bytes().ends_with(b"\r") => {
+                "its first line ends as lines do on Windows (CR LF), so that no such interpreter exists".to_owned()
+            }
             Some(interpreter) => format!("its interpreter {} does not exist here", interpreter.display()),
             None => "the program that it needs to be loaded or interpreted does not exist here".to_owned(),
         }),
@@ -77,6 +92,6 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     let start = start(program);
     let Some(line) = start.strip_prefix(b"#!") else { return elf::loader(&start) };
     let line = line.split(|b| *b == b'\n').next()?;
-    let path = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
+    let path = std::str::from_utf8(line).ok()?.split([' ', '\t']).find(|word| !word.is_empty())?;
     Some(PathBuf::from(path))
 }
