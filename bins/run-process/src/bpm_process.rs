@@ -57,7 +57,7 @@ fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Resu
     };
     Ok(Program {
         hook: config.hooks.as_ref().map(|hooks| hook(hooks, &main)),
-        main,
+        main: Some(main),
         policy: Policy { stop_signal, ..context.policy.clone() },
         log_mode: LOG_MODE,
         described: Some(described.clone()),
@@ -76,7 +76,7 @@ fn add(context: &Context, config: &mut ProcessConfig) -> Result<()> {
 }
 
 /// The job's post-start, recorded as what is to come unless it has succeeded before.
-fn post_start(context: &Context) -> Option<Script> {
+pub(crate) fn post_start(context: &Context) -> Option<Script> {
     let script = Script::of_job(&context.vcap, &context.job, "post-start", context.owner.1)?;
     if !script.has_succeeded() {
         script.waiting();
@@ -116,7 +116,7 @@ fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
     Ok((config.process(&context.process)?.clone(), is_first))
 }
 
-fn missing_hint(context: &Context) -> String {
+pub(crate) fn missing_hint(context: &Context) -> String {
     match context.vcap.rendered_jobs() {
         Ok(jobs) if !jobs.is_empty() => format!("rendered are the jobs: {}", jobs.join(", ")),
         _ => format!("{} holds no rendered job; render-jobs puts them there", context.vcap.jobs().display()),

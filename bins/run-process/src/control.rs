@@ -15,6 +15,8 @@ use crate::Context;
 pub(crate) struct Control {
     /// None where no socket can be made.
     server: Option<Server>,
+    /// Whether there is a process of which something can be asked.
+    has_process: bool,
     pid_namespace: Option<u64>,
     waiting: Vec<Waiting>,
     state: control::State,
@@ -39,7 +41,7 @@ impl Control {
     /// Opens the socket of the process, whose lock is held: what lies there was left by a predecessor.
     ///
     /// A process runs without it as well, so that a file system that has no sockets only costs the requests.
-    pub(crate) fn open(context: &Context) -> Control {
+    pub(crate) fn open(context: &Context, has_process: bool) -> Control {
         let path = context.vcap.control_socket(&context.job, &context.process);
         let listen = || {
             let failed =
@@ -49,6 +51,7 @@ impl Control {
         Control {
             // What is run once is nobody else's business.
             server: if context.once.is_none() { listen() } else { None },
+            has_process,
             pid_namespace: std::fs::metadata("/proc/self/ns/pid").ok().map(|meta| meta.ino()),
             waiting: Vec::new(),
             state: control::State::Starting,
@@ -112,6 +115,7 @@ impl Control {
         let done = || Reply::Done(self.status(status));
         let (event, answer) = match request {
             Request::Status => (None, Ok(done())),
+            _ if !self.has_process => (None, Ok(Reply::refused("the job has no process"))),
             Request::Signal { signal } if !(1..=64).contains(&signal) => {
                 (None, Ok(Reply::refused("there is no such signal")))
             }

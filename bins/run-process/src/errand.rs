@@ -12,7 +12,7 @@ use crate::records::Records;
 use crate::{Context, environment, process};
 
 /// BOSH's agent: root's scripts, which vcap may read.
-const LOG_MODE: u32 = 0o640;
+pub(crate) const LOG_MODE: u32 = 0o640;
 
 /// What the errand's log and state files are called.
 pub(crate) const NAME: &str = "run";
@@ -52,7 +52,7 @@ fn program(context: &Context, script: &Path) -> Program {
         limits: ResourceLimits::default(),
     };
     Program {
-        main,
+        main: Some(main),
         hook: None,
         policy: context.policy.clone(),
         log_mode: LOG_MODE,

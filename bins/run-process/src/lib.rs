@@ -14,6 +14,7 @@ mod pod;
 mod process;
 mod records;
 mod scripts;
+mod scripts_only;
 mod siblings;
 mod watch;
 
@@ -46,7 +47,8 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
         \x20\x20run-process --job nats\n\
         \x20\x20run-process --job cloud_controller_ng --process nginx\n\
         \x20\x20run-process --job nats --grace 45s\n\
-        \x20\x20run-process --errand --job smoke-tests\n\n\
+        \x20\x20run-process --errand --job smoke-tests\n\
+        \x20\x20run-process --scripts --job user_add\n\n\
         Exit codes: that of the process, 128 + n if signal n ended it; 126 it cannot be executed; 127 it \
         does not exist; 2 usage; 65 bpm.yml is missing or wrong; 70 the environment does not let it run, \
         or its pre_start hook failed."
@@ -61,6 +63,10 @@ pub struct Options {
     /// Run the job's bin/run once, as BOSH runs an errand, instead of a process of its bpm.yml
     #[arg(long, conflicts_with = "process")]
     pub errand: bool,
+    /// Run no process, only the scripts of a job that has none: post-start when all processes of the pod run; pre-stop,
+    /// drain and post-stop when the pod stops
+    #[arg(long, conflicts_with_all = ["process", "errand", "once"])]
+    pub scripts: bool,
     /// Run the process once, as `bpm run` does: without post-start and the scripts of a pod's stop, and without letting the
     /// pod's other processes know. One that runs already is left alone
     #[arg(long, conflicts_with = "errand")]
@@ -113,7 +119,11 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         job: options.job,
         process: if options.errand { errand::NAME.to_owned() } else { process },
     };
-    if options.errand { errand::run(&context) } else { bpm_process::run(&context) }
+    match (options.errand, options.scripts) {
+        (true, _) => errand::run(&context),
+        (_, true) => scripts_only::run(&context),
+        _ => bpm_process::run(&context),
+    }
 }
 
 /// What the command line of `bpm run` adds to a process.

@@ -21,8 +21,8 @@ use crate::{Context, grace, scripts};
 
 /// What is to be run, and how.
 pub(crate) struct Program {
-    /// The process itself.
-    pub(crate) main: Command,
+    /// The process itself; absent where there are only the scripts of a job without one.
+    pub(crate) main: Option<Command>,
     /// BPM's hook, before each start.
     pub(crate) hook: Option<Command>,
     /// How the process is stopped.
@@ -45,6 +45,7 @@ pub(crate) fn run(context: &Context, program: Program, records: &mut Records) ->
     let longest_window = limits.map_or(context.stop_window, |limits| limits.total / 10);
     let mut machine = Life::new(Plan {
         policy: program.policy.clone(),
+        process: program.main.is_some(),
         hook: program.hook.is_some(),
         post_start_waits: true,
         scripts,
@@ -53,10 +54,15 @@ pub(crate) fn run(context: &Context, program: Program, records: &mut Records) ->
     });
     let logs = Logs::open(context, &context.process, program.log_mode, context.owner)?;
     let mut others = Others::new(context);
-    let mut siblings = Siblings::new(context, program.post_start.is_some());
-    let mut control = Control::open(context);
+    let mut siblings = Siblings::new(context, program.main.is_some(), program.post_start.is_some());
+    let mut control = Control::open(context, program.main.is_some());
     let mut running =
         Running { context, program, logs, records, state: State::Starting, exit: None, failure: None, draining: false };
+    if running.program.main.is_none() {
+        // Nothing is started, so that nothing can fail.
+        (running.state, running.exit) = (State::Running, Some(Exit::Code(0)));
+        running.records.runs_nothing();
+    }
     supervisor::supervise(
         &context.signals,
         &mut machine,
@@ -90,7 +96,7 @@ struct Running<'a> {
 impl Host for Running<'_> {
     fn task(&mut self, role: Role) -> std::result::Result<Option<Task>, SpawnError> {
         let command = match role {
-            Role::Main => Some(&self.program.main),
+            Role::Main => self.program.main.as_ref(),
             Role::Hook => self.program.hook.as_ref(),
             Role::PostStart => return Ok(self.post_start()),
             _ => return self.script(role),
@@ -124,8 +130,9 @@ impl Host for Running<'_> {
                 self.records.stopped(*exit);
             }
             (Role::Main, Err(error)) => {
-                let main = &self.program.main;
-                let problem = not_started(Path::new(&main.program), main.dir.as_deref(), error);
+                let main = self.program.main.as_ref();
+                let program = main.map_or(Path::new(""), |main| Path::new(&main.program));
+                let problem = not_started(program, main.and_then(|main| main.dir.as_deref()), error);
                 let problem = Problem { place: self.program.described.clone(), ..problem };
                 self.failure = Some(Failure { problem, status: error.status() });
             }

@@ -156,6 +156,12 @@ impl Records {
         }
     }
 
+    /// There is no process, only scripts that wait for their time.
+    pub(crate) fn runs_nothing(&mut self) {
+        self.note("started", json!({}));
+        self.write_state(State::Running, None);
+    }
+
     /// The process does not run any longer, whatever becomes of its supervisor.
     pub(crate) fn stopped(&mut self, exit: Exit) {
         self.note("ended", json!({"status": exit.status()}));

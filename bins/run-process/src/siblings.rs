@@ -30,12 +30,14 @@ pub(crate) struct Siblings {
     expected: BTreeSet<(String, String)>,
     lookout: Lookout,
     pause: Duration,
+    /// Whether this one has a process, for which to wait as well.
+    process_of_its_own: bool,
     done: bool,
 }
 
 impl Siblings {
-    /// Those of the process; nobody is looked at where nothing is `waiting` for them.
-    pub(crate) fn new(context: &Context, waiting: bool) -> Siblings {
+    /// Those of the process, if it has one; nobody is looked at where nothing is `waiting` for them.
+    pub(crate) fn new(context: &Context, process_of_its_own: bool, waiting: bool) -> Siblings {
         let mut expected = if waiting { processes(&context.vcap) } else { BTreeSet::new() };
         expected.remove(&(context.job.clone(), context.process.clone()));
         Siblings {
@@ -45,6 +47,7 @@ impl Siblings {
             expected,
             lookout: Lookout::default(),
             pause: LOOK_AGAIN,
+            process_of_its_own,
             done: !waiting,
         }
     }
@@ -82,7 +85,7 @@ impl Source for Siblings {
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
         // Before its own process runs there is nothing to wait for.
-        if self.done || status.starts == 0 || !self.lookout.is_time() {
+        if self.done || (self.process_of_its_own && status.starts == 0) || !self.lookout.is_time() {
             return Vec::new();
         }
         self.look();

@@ -119,6 +119,7 @@ fn supervise(args: Vec<OsString>) {
     let mut life = Life::new(Plan {
         // A busy machine is no reason for QUIT.
         policy: Policy { stop_timeout: Duration::from_secs(600), ..Policy::default() },
+        process: true,
         hook: false,
         post_start_waits: false,
         scripts: false,

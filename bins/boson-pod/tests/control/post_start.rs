@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use control::{Reply, Request, ask};
 use nix::sys::signal::Signal;
-use testkit::waiting::eventually;
+use testkit::waiting::{PATIENCE, eventually};
 
 use crate::support::{ALONE, Pod, WAIT, write_program};
 
@@ -144,4 +145,26 @@ fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_
     eventually("the script runs", || why(&side) == "caused by: post-start runs" && why(&[]) == why(&side));
     fs::write(&go, "").unwrap();
     eventually("both are ready", || pod.is_ready() && pod.ready(&side).0 == 0);
+}
+
+#[test]
+fn the_scripts_of_a_job_without_processes_make_their_container_ready_and_take_no_requests() {
+    let pod = Pod::new(WAIT);
+    fs::remove_dir_all(pod.vcap("jobs/web/config")).unwrap();
+    let go = pod.file("go");
+    pod.hook("post-start", &format!("until [ -e {} ]; do sleep 0.01; done", go.display()));
+    let supervisor = pod.spawn(&["--scripts"]);
+    eventually("the script runs", || pod.ready(&[]).2.contains("caused by: post-start runs"));
+    fs::write(&go, "").unwrap();
+    eventually("it is ready", || pod.is_ready());
+    let socket = pod.vcap("sys/run/boson/web/web.sock");
+    for request in [Request::Stop { wait: true }, Request::Restart, Request::Signal { signal: 15 }] {
+        let reply = ask(&socket, request, PATIENCE).unwrap();
+        assert!(matches!(&reply, Reply::Refused { message } if message.contains("no process")), "{reply:?}");
+    }
+    let (code, _, stderr) = pod.bpm("stop", &[]);
+    assert!(code == 1 && stderr.contains("the job has no process"), "{stderr}");
+    assert_eq!(pod.bpm("running", &[]).1, "no\n");
+    supervisor.signal(Signal::SIGTERM);
+    assert_eq!(supervisor.wait(), 0);
 }

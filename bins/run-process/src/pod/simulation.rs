@@ -40,6 +40,7 @@ struct Process {
 impl Process {
     fn new(job: &str) -> Process {
         let plan = Plan {
+            process: true,
             policy: Policy::default(),
             hook: false,
             post_start_waits: false,

@@ -1,5 +1,7 @@
 //! Several processes of one pod, each under its own `run-process`: how they stop together, and alone.
 
+use std::fs;
+
 use nix::sys::signal::Signal;
 use testkit::waiting::eventually;
 
@@ -257,4 +259,55 @@ fn a_grace_that_is_no_time_is_a_usage_error() {
     let output = crate::support::output(pod.job.command().env("BOSON_GRACE", "soon"));
     assert_eq!(output.status.code(), Some(2));
     assert!(crate::support::text(&output.stderr).contains("must be a time such as 45s"), "{output:?}");
+}
+
+#[test]
+fn a_job_without_processes_has_its_scripts_run_with_those_of_the_others() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    for script in ["post-start", "pre-stop", "drain", "post-stop"] {
+        pod.script("c", script, SCRIPT);
+    }
+    let state = || fs::read_to_string(pod.job.path("var/vcap/sys/run/boson/c/c.state")).unwrap_or_default();
+    let scripts = pod.job.start_scripts("c", &FOREVER);
+    eventually("it waits", || state().contains("\"running\""));
+    assert_eq!(pod.events(), [""; 0], "post-start waits for the process of the other job");
+    let process = pod.start("a", "a", &FOREVER);
+    pod.wait_for("post-start of c");
+    for running in [&scripts, &process] {
+        running.signal(Signal::SIGTERM);
+    }
+    assert_eq!((process.wait().1, scripts.wait().1), (3, 0));
+    let events = pod.events();
+    let [pre_stops, drains, stops] = ["pre-stop", "drain", "stop"].map(|kind| places(&events, kind));
+    assert_eq!((pre_stops.len(), drains.len(), stops.len()), (2, 2, 1), "{events:?}");
+    assert!(pre_stops.last() < drains.first() && drains.last() < stops.first(), "{events:?}");
+    assert!(events.contains(&"post-stop of c".to_owned()), "{events:?}");
+    assert!(state().contains("\"exited\"") && state().contains("\"stop\":\"ended\""), "{}", state());
+}
+
+#[test]
+fn the_scripts_of_a_job_without_processes_are_left_out_when_its_container_is_stopped_alone() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    pod.script("c", "drain", SCRIPT);
+    let process = pod.start("a", "a", &FOREVER);
+    let scripts = pod.job.start_scripts("c", &["--stop-window", "50ms"]);
+    eventually("it waits", || pod.job.path("var/vcap/sys/run/boson/c/c.state").exists());
+    scripts.signal(Signal::SIGTERM);
+    assert_eq!(scripts.wait().1, 0);
+    assert_eq!(pod.events(), [""; 0]);
+    process.signal(Signal::SIGTERM);
+    assert_eq!(process.wait().1, 3);
+}
+
+#[test]
+fn scripts_alone_are_for_jobs_without_processes() {
+    let pod = Pod::new(&[("a", &["one"])]);
+    let (_, status, stderr) = pod.job.start_scripts("a", &[]).wait_with_stderr();
+    assert_eq!(status, 65);
+    assert!(stderr.contains("the job has the process \"one\", beside which its scripts run"), "{stderr}");
+    assert!(stderr.contains("hint: --scripts is for jobs without processes"), "{stderr}");
+    let (_, status, stderr) = pod.job.start_scripts("b", &[]).wait_with_stderr();
+    assert_eq!(status, 65);
+    assert!(stderr.contains("hint: rendered are the jobs: a"), "{stderr}");
+    assert_eq!(pod.job.start_scripts("a", &["--errand"]).wait_for_status(), 2);
 }

@@ -109,6 +109,11 @@ impl Job {
         ready(Running::of(command.args(["--process", process]).args(args)))
     }
 
+    /// Starts what runs the scripts of a job without processes.
+    pub(crate) fn start_scripts(&self, job: &str, args: &[&str]) -> Running {
+        Running::of(self.command_for(&[&RUN_PROCESS], job).arg("--scripts").args(args))
+    }
+
     /// Starts and waits until the process runs.
     pub(crate) fn start_quietly(&self) -> Running {
         let running = self.spawn(&[]);

@@ -31,6 +31,8 @@ use super::{
 pub struct Plan {
     /// How the process is stopped.
     pub policy: Policy,
+    /// Whether there is a process at all; without one there are only the job's scripts, and nothing can be requested.
+    pub process: bool,
     /// Whether a hook runs before each start.
     pub hook: bool,
     /// Whether post-start waits until [`Event::PodRuns`].
@@ -124,7 +126,11 @@ pub struct Life {
 
 impl Machine for Life {
     fn begin(&mut self) -> Vec<Action> {
-        self.start();
+        if self.plan.process {
+            self.start()
+        } else {
+            self.post_start()
+        }
         std::mem::take(&mut self.out)
     }
 
@@ -185,7 +191,7 @@ impl Life {
         match event {
             Event::Signal(signal::TERM | signal::INT) => self.asked(),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
-            Event::Request(request) => self.requested(request),
+            Event::Request(request) if self.plan.process => self.requested(request),
             Event::Started(Role::Main) => {
                 self.post_start_failures = 0;
                 self.post_start();
@@ -210,7 +216,7 @@ impl Life {
                     self.arm(Timer::Window, self.plan.window);
                 }
             }
-            Event::PodRuns | Event::Started(_) => {}
+            Event::PodRuns | Event::Started(_) | Event::Request(_) => {}
         }
     }
 
@@ -232,7 +238,7 @@ impl Life {
     }
 
     fn is_running(&self) -> bool {
-        self.stage == Stage::Up && self.main == Main::Running && !self.in_hook
+        self.stage == Stage::Up && (self.main == Main::Running || !self.plan.process) && !self.in_hook
     }
 
     fn start(&mut self) {

@@ -18,6 +18,7 @@ const TERM: Event = Signal(signal::TERM);
 fn plan() -> Plan {
     Plan {
         policy: Policy::default(),
+        process: true,
         hook: false,
         post_start_waits: false,
         scripts: true,
@@ -235,6 +236,39 @@ fn scripts_that_take_too_long_are_stopped_with_the_process() {
     assert_eq!(life.on(Timeout(Timer::Main)), [Send(Child(Role::Main), signal::QUIT), Arm(Timer::Main, WINDOW)]);
     assert_eq!(life.on(Timeout(Timer::Total))[0], Send(Everything, signal::KILL));
     assert_eq!(life.on(Exited(Role::Main, Exit::Signal(9))), [Disarm(Timer::Main)]);
+    assert_eq!(life.on(NoChildren), [Disarm(Timer::Sweep), Finish]);
+}
+
+#[test]
+fn without_a_process_there_are_the_scripts_of_its_job() {
+    let scripts = || Plan { process: false, post_start_waits: true, ..plan() };
+    let mut life = check(
+        scripts(),
+        &[
+            (Event::PodRuns, &[Start(Role::PostStart)]),
+            (Started(Role::PostStart), &[]),
+            (Exited(Role::PostStart, Exit::Code(1)), &[Arm(Timer::PostStart, Duration::from_secs(1))]),
+            (Timeout(Timer::PostStart), &[Start(Role::PostStart)]),
+            (Exited(Role::PostStart, Exit::Code(0)), &[]),
+            (Event::Request(Request::Stop), &[]),
+            (Event::Request(Request::Restart), &[]),
+            (Signal(1), &[]),
+            (TERM, &[Arm(Timer::Window, WINDOW)]),
+            (pod(1, 1, 1, 1, 0), &[Disarm(Timer::Window), Claim]),
+            (Event::Claimed(true), &[Start(Role::PreStop)]),
+            (Absent(Role::PreStop), &[]),
+            (pod(1, 1, 0, 1, 0), &[Start(Role::Drain)]),
+            (Event::Drained(Drained::After(Duration::ZERO)), &[]),
+        ],
+    );
+    assert_eq!((life.state(), life.progress()), (State::Ending, Progress::Drained));
+    assert_eq!(life.on(pod(1, 1, 0, 0, 0))[3..], SWEEP);
+    assert_eq!(life.on(NoChildren), [Disarm(Timer::Sweep), Start(Role::PostStop)]);
+    assert_eq!(life.on(Exited(Role::PostStop, Exit::Code(0))), SWEEP);
+    assert_eq!(life.on(NoChildren), [Disarm(Timer::Sweep), Finish]);
+    // Asked alone, none of them runs.
+    let mut life = check(scripts(), &[(TERM, &[Arm(Timer::Window, WINDOW)]), (pod(1, 0, 0, 0, 0), &[])]);
+    assert_eq!(life.on(Timeout(Timer::Window))[3..], SWEEP);
     assert_eq!(life.on(NoChildren), [Disarm(Timer::Sweep), Finish]);
 }
 

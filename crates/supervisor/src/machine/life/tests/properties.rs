@@ -1,6 +1,6 @@
 //! Whatever happens, in whatever order: no lost child, no double start, and a stop always ends.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 
@@ -63,6 +63,8 @@ struct World {
     pod_ran: bool,
     finished: u32,
     history: Vec<Action>,
+    /// What the machine is still to be told, in the order in which it happened.
+    events: VecDeque<Event>,
 }
 
 impl World {
@@ -79,21 +81,29 @@ impl World {
             pod_ran: false,
             finished: 0,
             history: Vec::new(),
+            events: VecDeque::new(),
         };
         let first = world.life.begin();
         world.perform(first);
+        world.tell_all();
         world
     }
 
     fn tell(&mut self, event: Event) {
-        let before = self.life.clone();
-        let actions = self.life.on(event);
-        assert!(!before.is_done() || actions.is_empty(), "it is over, and yet {actions:?}");
-        self.perform(actions);
+        self.events.push_back(event);
+        self.tell_all();
+    }
+
+    fn tell_all(&mut self) {
+        while let Some(event) = self.events.pop_front() {
+            let before = self.life.clone();
+            let actions = self.life.on(event);
+            assert!(!before.is_done() || actions.is_empty(), "it is over, and yet {actions:?}");
+            self.perform(actions);
+        }
     }
 
     fn perform(&mut self, actions: Vec<Action>) {
-        let mut events = Vec::new();
         for action in actions {
             self.history.push(action);
             if action == Action::Start(Role::PostStart) {
@@ -106,34 +116,31 @@ impl World {
                     assert!(!another || !self.mortal, "started twice");
                     assert!(!self.alive.contains(&role) || !self.mortal, "{role:?} started twice");
                     self.alive.insert(role);
-                    events.push(Event::Started(role));
+                    self.events.push_back(Event::Started(role));
                 }
-                Action::Start(role) => events.push(Event::Absent(role)),
+                Action::Start(role) => self.events.push_back(Event::Absent(role)),
                 Action::Send(Target::Child(role), signal) => {
                     assert!(self.alive.contains(&role), "{role:?} got {signal} although it does not live");
                 }
                 Action::Send(Target::Group(role), signal::KILL) if self.mortal => {
                     if self.alive.remove(&role) {
-                        events.push(Event::Exited(role, Exit::Signal(9)));
+                        self.events.push_back(Event::Exited(role, Exit::Signal(9)));
                     }
                 }
                 Action::Send(Target::Everything, signal::KILL) if self.mortal => {
                     self.orphans = 0;
                     let killed = std::mem::take(&mut self.alive);
-                    events.extend(killed.into_iter().map(|role| Event::Exited(role, Exit::Signal(9))));
-                    events.push(Event::NoChildren);
+                    self.events.extend(killed.into_iter().map(|role| Event::Exited(role, Exit::Signal(9))));
+                    self.events.push_back(Event::NoChildren);
                 }
                 Action::Send(..) => {}
                 Action::Arm(timer, _) => drop(self.armed.insert(timer as usize)),
                 Action::Disarm(timer) => drop(self.armed.remove(&(timer as usize))),
-                Action::Count if self.alive.is_empty() && self.orphans == 0 => events.push(Event::NoChildren),
+                Action::Count if self.alive.is_empty() && self.orphans == 0 => self.events.push_back(Event::NoChildren),
                 Action::Count => {}
-                Action::Claim => events.push(Event::Claimed(true)),
+                Action::Claim => self.events.push_back(Event::Claimed(true)),
                 Action::Finish => self.finished += 1,
             }
-        }
-        for event in events {
-            self.tell(event);
         }
     }
 
@@ -211,11 +218,13 @@ fn roles() -> impl Strategy<Value = BTreeSet<Role>> {
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
-    (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(hook, post_start_waits, scripts, limited)| {
+    // Mostly with a process.
+    let process = prop::bool::weighted(0.8);
+    (process, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(process, hook, post_start_waits, scripts, limited)| {
             let limits =
                 StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT, flush: QUIT };
-            Plan { hook, post_start_waits, scripts, limits: limited.then_some(limits), ..plan() }
+            Plan { process, hook, post_start_waits, scripts, limits: limited.then_some(limits), ..plan() }
         },
     )
 }
