@@ -31,14 +31,14 @@ fn snapshot(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// A process that a signal killed: the state with all its fields.
-fn state() -> String {
+/// A process that a signal killed, while the pod stopped or not.
+fn state(stop: Option<Stop>) -> String {
     ProcessState {
         state: State::Crashed,
         pid: Some(17),
         exit_code: Some(137),
         signal: Some(9),
-        stop: Some(Stop::Drained),
+        stop,
         since: 1_700_000_000,
     }
     .encode()
@@ -52,7 +52,7 @@ fn example(introduction: &str) -> Option<String> {
     if introduction.starts_with("The `output.json` of KIND `bpm` for the group `count`") {
         return Some(encode(BPM_YAML, &snapshot("3-output/count/bpm.yaml")));
     }
-    introduction.ends_with("that a signal killed while the pod stopped:").then(state)
+    introduction.ends_with("that was killed by a signal:").then(|| state(None))
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn every_field_of_bpm_yaml_is_documented() {
 
 #[test]
 fn every_field_of_a_process_state_is_documented() {
-    let state: Value = serde_yaml::from_str(&state()).unwrap();
+    let state: Value = serde_yaml::from_str(&state(Some(Stop::Drained))).unwrap();
     compare("The state of a process", &Shape { named: &[], closed: &[] }, "", &[state]);
 }
 
