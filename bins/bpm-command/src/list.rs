@@ -51,7 +51,7 @@ fn rows_of(vcap: &Vcap, job: &str) -> Result<Vec<[String; 3]>> {
 /// BPM: what ended and was not stopped has failed. Of a process that nobody supervises its last state tells that: it
 /// crashed, or its supervisor was killed and left something else there.
 fn has_failed(vcap: &Vcap, job: &str, process: &str) -> bool {
-    let path = vcap.boson_run(job).join(format!("{process}.state"));
+    let path = vcap.process_state(job, process);
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     ProcessState::decode(&text, &path.display().to_string()).is_ok_and(|told| told.state != State::Exited)
 }

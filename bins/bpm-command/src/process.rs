@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use control::{Reply, Request, State, Status, Unanswered, ask};
+use handoff::process_state::ERRAND;
 use nix::unistd::Uid;
 use problem::{IoContext, Problem, Result};
 use vcap::Vcap;
@@ -16,9 +17,6 @@ use crate::{NO, Named, print};
 const AT_ONCE: Duration = Duration::from_secs(60);
 /// How long it may take to stop or start a process. BOSH's agent gives monit 5 minutes to stop everything.
 const IN_THE_END: Duration = Duration::from_secs(300);
-
-/// What `run-process` calls an errand's process.
-const ERRAND: &str = "run";
 
 /// A process, and how to reach its supervisor.
 pub(crate) struct Process<'a> {

@@ -18,16 +18,7 @@ const LOG_MODE: u32 = 0o600;
 
 /// Runs the process to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
-    let prepared = context.explain(prepare(context));
-    let Some((program, mut records)) = prepared.inspect_err(|problems| Records::never_opened(context, problems))?
-    else {
-        return Ok(0);
-    };
-    let result = context.explain(process::run(context, program, &mut records));
-    if let Err(problems) = &result {
-        records.failed(&problems.to_string(), problems.exit_code());
-    }
-    result
+    process::run(context, prepare(context))
 }
 
 /// Everything up to the process' own start; nothing, if there is nothing to be started.

@@ -2,7 +2,6 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use control::{Caller, Reply, Request, Server};
 use nix::poll::{PollFd, PollFlags};
@@ -10,6 +9,7 @@ use nix::unistd::Pid;
 use supervisor::{Event, Exit, Progress, Source, State, Status};
 
 use crate::Context;
+use crate::records::now;
 
 /// Answers what is asked about the process.
 pub(crate) struct Control {
@@ -55,7 +55,7 @@ impl Control {
             pid_namespace: std::fs::metadata("/proc/self/ns/pid").ok().map(|meta| meta.ino()),
             waiting: Vec::new(),
             state: control::State::Starting,
-            since: now(),
+            since: now().as_secs(),
         }
     }
 
@@ -85,7 +85,7 @@ impl Control {
         };
         if state != self.state {
             self.state = state;
-            self.since = now();
+            self.since = now().as_secs();
         }
     }
 
@@ -151,8 +151,4 @@ impl Source for Control {
         let requests = self.server.as_mut().map(Server::requests).unwrap_or_default();
         requests.into_iter().filter_map(|(caller, request)| self.handle(caller, request, status)).collect()
     }
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -14,22 +14,17 @@ use crate::{Context, environment, process};
 /// BOSH's agent: root's scripts, which vcap may read.
 pub(crate) const LOG_MODE: u32 = 0o640;
 
-/// What the errand's log and state files are called.
-pub(crate) const NAME: &str = "run";
-
 /// Runs the errand to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
     let script = context.vcap.job(&context.job).join("bin/run");
-    let owner = (Uid::from_raw(0), context.owner.1);
-    let prepared = check(&script)
-        .and_then(|()| ensure_dir(&context.log_dir(), 0o770, owner))
-        .and_then(|()| Records::open(context));
-    let mut records = context.explain(prepared).inspect_err(|problems| Records::never_opened(context, problems))?;
-    let result = context.explain(process::run(context, program(context, &script), &mut records));
-    if let Err(problems) = &result {
-        records.failed(&problems.to_string(), problems.exit_code());
-    }
-    result
+    let records = check(&script).and_then(|()| open_records(context));
+    process::run(context, records.map(|records| Some((program(context, &script), records))))
+}
+
+/// The records, with the log directory as BOSH's agent makes it for scripts.
+pub(crate) fn open_records(context: &Context) -> Result<Records> {
+    ensure_dir(&context.log_dir(), 0o770, (Uid::from_raw(0), context.owner.1))?;
+    Records::open(context)
 }
 
 fn check(script: &Path) -> Result<()> {

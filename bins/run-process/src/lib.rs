@@ -117,7 +117,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         stop_window: options.stop_window,
         signals,
         job: options.job,
-        process: if options.errand { errand::NAME.to_owned() } else { process },
+        process: if options.errand { handoff::process_state::ERRAND.to_owned() } else { process },
     };
     match (options.errand, options.scripts) {
         (true, _) => errand::run(&context),

@@ -37,8 +37,19 @@ pub(crate) struct Program {
     pub(crate) post_start: Option<Script>,
 }
 
+/// Runs what was prepared, if there is something to be run, and records what kept it from running; gives its status.
+pub(crate) fn run(context: &Context, prepared: Result<Option<(Program, Records)>>) -> Result<u8> {
+    let prepared = context.explain(prepared).inspect_err(|problems| Records::never_opened(context, problems))?;
+    let Some((program, mut records)) = prepared else { return Ok(0) };
+    let result = context.explain(supervise(context, program, &mut records));
+    if let Err(problems) = &result {
+        records.failed(&problems.to_string(), problems.exit_code());
+    }
+    result
+}
+
 /// Runs the program until it has ended and nothing that descends from it is left; gives its status.
-pub(crate) fn run(context: &Context, program: Program, records: &mut Records) -> Result<u8> {
+fn supervise(context: &Context, program: Program, records: &mut Records) -> Result<u8> {
     let scripts = program.scripts;
     let limits =
         context.grace.map(|grace| grace::limits(grace, &program.policy, scripts && scripts::exist(&context.vcap)));

@@ -94,11 +94,8 @@ impl Records {
             stop: None,
             since: now().as_secs(),
         };
-        warn_of(replace_file(
-            &state_dir.join(format!("{}.state", context.process)),
-            document.encode().as_bytes(),
-            0o644,
-        ));
+        let state_file = context.vcap.process_state(&context.job, &context.process);
+        warn_of(replace_file(&state_file, document.encode().as_bytes(), 0o644));
     }
 
     /// Whether a supervisor has the records of this process open.
@@ -227,7 +224,8 @@ impl Records {
     }
 }
 
-fn now() -> Duration {
+/// The time since 1970.
+pub(crate) fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

@@ -3,9 +3,7 @@
 //! On a VM BOSH's agent runs the scripts of all jobs. Here a job's scripts need a container of the job's release, because
 //! only that has its packages.
 
-use nix::unistd::Uid;
 use problem::{Place, Problem, Result};
-use vcap::own_dir::ensure_dir;
 
 use crate::bpm_process::{missing_hint, post_start};
 use crate::process::Program;
@@ -14,11 +12,12 @@ use crate::{Context, errand, process};
 
 /// Waits for the stop of the pod, and runs each script when it is its time; gives the status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
-    let owner = (Uid::from_raw(0), context.owner.1);
-    let prepared = check(context)
-        .and_then(|()| ensure_dir(&context.log_dir(), 0o770, owner))
-        .and_then(|()| Records::open(context));
-    let mut records = context.explain(prepared).inspect_err(|problems| Records::never_opened(context, problems))?;
+    process::run(context, prepare(context).map(Some))
+}
+
+fn prepare(context: &Context) -> Result<(Program, Records)> {
+    check(context)?;
+    let records = errand::open_records(context)?;
     let program = Program {
         main: None,
         hook: None,
@@ -28,11 +27,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
         scripts: true,
         post_start: post_start(context),
     };
-    let result = context.explain(process::run(context, program, &mut records));
-    if let Err(problems) = &result {
-        records.failed(&problems.to_string(), problems.exit_code());
-    }
-    result
+    Ok((program, records))
 }
 
 /// The job is rendered, and nobody else runs its scripts.

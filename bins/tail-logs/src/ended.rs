@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use handoff::process_state::{ProcessState, State};
+use handoff::process_state::{ERRAND, ProcessState, State};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -13,8 +13,6 @@ use vcap::Vcap;
 
 /// More than any state or `bpm.yml` has.
 const LARGEST: u64 = 1024 * 1024;
-/// What `run-process` calls an errand.
-const ERRAND: &str = "run";
 
 /// The processes of a pod.
 #[derive(Debug)]
@@ -71,7 +69,7 @@ impl Processes {
     }
 
     fn state(&self, job: &str, process: &str) -> PathBuf {
-        self.states().join(job).join(format!("{process}.state"))
+        self.vcap.process_state(job, process)
     }
 }
 

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::line;
 
+/// What the process of an errand, a job's `bin/run`, is called.
+pub const ERRAND: &str = "run";
+
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessState {

@@ -74,6 +74,11 @@ impl Vcap {
         self.boson_run(job).join(format!("{process}.sock"))
     }
 
+    /// The state of a process: `/var/vcap/sys/run/boson/<job>/<process>.state`.
+    pub fn process_state(&self, job: &str, process: &str) -> PathBuf {
+        self.boson_run(job).join(format!("{process}.state"))
+    }
+
     /// The state of a job's lifecycle script: `/var/vcap/sys/run/boson/<job>/<script>.hook`.
     pub fn hook_state(&self, job: &str, script: &str) -> PathBuf {
         self.boson_run(job).join(format!("{script}.hook"))
