@@ -139,29 +139,31 @@ fn start_group(engine: &Arc<Engine>, group: &Group) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Does something with all items, so many at a time.
+/// Does something with all items, so many at a time; what fails is told in the items' order.
 fn for_each<T: Sync>(
     items: &[T],
     at_a_time: usize,
     work: impl Fn(&T) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
-    let queue = Mutex::new(items.iter());
+    let queue = Mutex::new(items.iter().enumerate());
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..at_a_time.min(items.len()) {
             scope.spawn(|| {
-                while let Some(item) = next() {
+                while let Some((place, item)) = next() {
                     if let Err(failure) = work(item)
                         && let Ok(mut failures) = failures.lock()
                     {
-                        failures.push(failure);
+                        failures.push((place, failure));
                     }
                 }
             });
         }
     });
-    Failure::all(failures.into_inner().unwrap_or_default())
+    let mut failures = failures.into_inner().unwrap_or_default();
+    failures.sort_by_key(|(place, _)| *place);
+    Failure::all(failures.into_iter().map(|(_, failure)| failure).collect())
 }
 
 fn start_instance(engine: &Arc<Engine>, group: &Group, member: &Member) -> Result<(), Failure> {
@@ -184,22 +186,20 @@ fn post_start(engine: &Engine, group: &Group) -> Result<(), Failure> {
     if !others.is_empty() {
         for_each(&pods, pods.len(), |pod| pod.stage(engine, "post-start", &others))?;
     }
+    let mut ended: Vec<Result<bool, Failure>> = pods.iter().map(|_| Ok(false)).collect();
     loop {
         if engine.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
         Problems::check(pods.iter().flat_map(|pod| pod.ended_early(engine)).collect())?;
-        let mut done = true;
-        let mut failures = Vec::new();
-        for pod in &pods {
-            match pod.post_started() {
-                Ok(ended) => done &= ended,
-                Err(failure) => failures.push(failure),
+        for (pod, ended) in pods.iter().zip(&mut ended) {
+            if matches!(ended, Ok(false)) {
+                *ended = pod.post_started();
             }
         }
-        Failure::all(failures)?;
-        if done {
-            return Ok(());
+        // What fails in one instance mostly fails in all of them: they are told together, after the last has ended.
+        if ended.iter().all(|ended| !matches!(ended, Ok(false))) {
+            return Failure::all(ended.into_iter().filter_map(Result::err).collect());
         }
         std::thread::sleep(INTERVAL);
     }

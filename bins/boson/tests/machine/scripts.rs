@@ -61,11 +61,13 @@ fn post_start_and_post_deploy_run_and_bpm_answers_them() {
 fn a_script_that_fails_after_the_start_fails_the_deployment() {
     for name in ["post-start", "post-deploy"] {
         let machine = Machine::new();
-        script(&machine, name, "echo what is wrong >&2; exit 3");
+        // One takes its time: the other's failure does not hide its own.
+        script(&machine, name, "sleep 0.<%= 5 * (1 - spec.index) %>; echo what is wrong >&2; exit 3");
         let up = machine.up(&[]).ends_with(70);
         let told = |text: &str| assert!(up.stderr.contains(text), "{text:?} is not in:\n{}", up.stderr);
         told("what is wrong\n");
         told(&format!("boson: {name} of web/0 failed with exit status "));
+        told(&format!("boson: {name} of web/1 failed with exit status "));
         machine.boson(&["down"]).ends_with(0);
     }
 }
