@@ -8,7 +8,7 @@ fn main() {
         println!("cargo::rustc-cfg=static_ruby");
     }
     precompile::archive(
-        &[("yaml", "ruby/yaml.rb"), ("loader", "ruby/loader.rb")],
+        &[("entry", "ruby/entry.rb"), ("yaml", "ruby/yaml.rb"), ("loader", "ruby/loader.rb")],
         &[
             "psych",
             "ostruct",

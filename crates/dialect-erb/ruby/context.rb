@@ -8,14 +8,16 @@ end
 
 module Boson
   # `p` and `if_p` over a Hash of properties: methods of each class that has them, as in BOSH, because a template may
-  # replace them.
+  # replace them. (A block, and no text: a text would be parsed for each class when a process starts.)
   module Lookup
-    def self.define(owner, properties)
-      owner.class_eval(<<~RUBY, '<boson>/lookup.rb', 1)
+    READ = ::Object.instance_method(:instance_variable_get)
+
+    def self.define(owner)
+      owner.class_eval do
         def p(*args)
           names = Array(args[0])
           names.each do |name|
-            value = lookup_property(#{properties}, name)
+            value = lookup_property(Lookup.properties(self), name)
             return value unless value.nil?
           end
           return args[1] if args.length == 2
@@ -25,7 +27,7 @@ module Boson
 
         def if_p(*names)
           values = names.map do |name|
-            value = lookup_property(#{properties}, name)
+            value = lookup_property(Lookup.properties(self), name)
             return Bosh::Common::Template::EvaluationContext::ActiveElseBlock.new(self) if value.nil?
 
             value
@@ -33,7 +35,13 @@ module Boson
           yield(*values)
           Bosh::Common::Template::EvaluationContext::InactiveElseBlock.new
         end
-      RUBY
+      end
+    end
+
+    # Read each time: a template may set the variable.
+    def self.properties(owner)
+      whole = ::Bosh::Common::Template::EvaluationContext === owner
+      READ.bind_call(owner, whole ? :@raw_properties : :@properties)
     end
   end
 
@@ -136,7 +144,7 @@ module Bosh::Common
     # An instance of a link's provider.
     class EvaluationLinkInstance
       include PropertyHelper
-      Boson::Lookup.define(self, :@properties)
+      Boson::Lookup.define(self)
       attr_reader :name, :index, :id, :az, :address, :properties, :bootstrap
 
       def initialize(facts)
@@ -148,7 +156,7 @@ module Bosh::Common
     # What `link(name)` gives.
     class EvaluationLink
       include PropertyHelper
-      Boson::Lookup.define(self, :@properties)
+      Boson::Lookup.define(self)
       attr_reader :properties
 
       # The instances are built when they are asked for: a template may ask for one link once for each of them.
@@ -174,7 +182,7 @@ module Bosh::Common
 
     class EvaluationContext
       include PropertyHelper
-      Boson::Lookup.define(self, :@raw_properties)
+      Boson::Lookup.define(self)
 
       # `if_p` that found nothing.
       class ActiveElseBlock

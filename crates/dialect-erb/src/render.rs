@@ -94,7 +94,7 @@ impl Failure {
 impl<'vm> Renderer<'vm> {
     /// Has the VM load BOSH's evaluation context, and does not wait for it; once per VM.
     pub fn new(vm: &'vm Vm, settings: Settings) -> Renderer<'vm> {
-        vm.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")));
+        vm.add_archive(ruby::archive!());
         vm.load_source("library", include_str!("../ruby/library.rb"));
         vm.load_source("context", include_str!("../ruby/context.rb"));
         vm.load_source("driver", include_str!("../ruby/driver.rb"));

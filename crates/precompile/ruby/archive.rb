@@ -1,6 +1,13 @@
-# Writes an archive: the length of an index, the index, instruction sequences. The index is Marshal; it knows where the
-# sequence of each source and file is, and for each feature the files that requiring it loads, in the order in which they
-# were complete.
+# Writes an archive of instruction sequences. It is read where it lies, without being unpacked:
+#
+#   u32 place, u32 size   RUBY_DESCRIPTION
+#   u32                   1 if the whole library is in it, else 0
+#   3 x u32 place, u32 n  the tables of sources, files and features
+#
+# A table is n times u32 place, u32 size of a name and u32 place, u32 size of what it stands for, sorted by name. Names of
+# sources and files stand for their sequences; a feature's for the files that requiring it loads, in the order in which they
+# were complete, separated by NUL. Numbers are little-endian, places count from the archive's start; sequences are aligned
+# to 8 bytes, because Ruby copies one that is not.
 #
 # Where the whole library is to be in the executable ($BOSON_RUBY_LIBRARY is its directory), files have the names under which
 # they are required instead of paths, and all are there.
@@ -19,16 +26,26 @@ NOT_EMBEDDED = %w[
 places = library ? [library, "#{library}/#{RUBY_PLATFORM}"].map { |dir| "#{dir}/" } : []
 name_of = ->(path) { path.delete_prefix(places.select { |place| path.start_with?(place) }.max_by(&:size).to_s) }
 
-blob = +''.b
-place = lambda do |sequence|
-  binary = sequence.to_binary
-  blob << binary
-  [blob.bytesize - binary.bytesize, binary.bytesize]
+HEADER = 4 * (2 + 1 + 3 * 2)
+blob = "\0".b * HEADER
+place = lambda do |bytes|
+  blob << bytes.b
+  [blob.bytesize - bytes.bytesize, bytes.bytesize]
+end
+align = -> { blob << "\0" * (-blob.bytesize % 8) }
+binary = lambda do |sequence|
+  align.call
+  place.call(sequence.to_binary)
+end
+table = lambda do |entries|
+  rows = entries.sort_by { |name, _| name.b }.flat_map { |name, value| place.call(name) + value }
+  align.call
+  [place.call(rows.pack('V*')).first, entries.size]
 end
 compiled = sources.to_h do |source|
   name, path = source.split('=', 2)
   file = "<boson>/#{name}.rb"
-  [name, place.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
+  [name, binary.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
 end
 # Each in a process of its own, so that all that it loads is seen.
 loaded = features.to_h do |feature|
@@ -52,10 +69,12 @@ files = loaded.values.flatten.uniq.grep(/\.rb\z/).to_h { |path| [path, path] } u
 files ||= Dir["#{library}/**/*.rb"].to_h { |path| [name_of.call(path), path] }
                                   .reject { |name, _| NOT_EMBEDDED.include?(name[%r{\A[^/]+}]) }.sort.to_h
 files = files.to_h do |name, path|
-  next [name, place.call(RubyVM::InstructionSequence.compile_file(path))] unless library
+  next [name, binary.call(RubyVM::InstructionSequence.compile_file(path))] unless library
 
   file = "<boson>/lib/#{name}"
-  [name, place.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
+  [name, binary.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
 end
-index = Marshal.dump('ruby' => RUBY_DESCRIPTION, 'embedded' => !library.nil?, 'sources' => compiled, 'files' => files, 'features' => loaded)
-File.binwrite(out, [index.bytesize].pack('N') + index + blob)
+header = place.call(RUBY_DESCRIPTION) + [library ? 1 : 0]
+header += [compiled, files, loaded.transform_values { |paths| place.call(paths.join("\0")) }].flat_map(&table)
+blob[0, HEADER] = header.pack('V*')
+File.binwrite(out, blob)

@@ -6,14 +6,12 @@ Encoding.default_external = Encoding::UTF_8
 Encoding.default_internal = nil
 # Ruby takes them for exceptions of what it runs, and whoever waits outside Ruby would never hear of them.
 %w[TERM INT].each { |signal| Signal.trap(signal, 'SYSTEM_DEFAULT') }
-# Most of what runs here ends before collecting would pay.
-GC.disable
 
+# Rust gives it the methods that look into archives of instruction sequences: archived_source, archived_file and
+# archived_feature.
 module Boson
   @operations = {}
-  @sources = {}
-  @files = {}
-  @features = {}
+  @loaded = {}
 
   class << self
     # Registers an operation that Rust may call by this name.
@@ -21,23 +19,9 @@ module Boson
       @operations[name] = body
     end
 
-    # Adds an archive of instruction sequences, each of which is taken out when it is needed; one that another Ruby made
-    # is of no use.
-    def add_archive(archive)
-      length = archive.unpack1('N')
-      index = Marshal.load(archive.byteslice(4, length))
-      return unless index['ruby'] == RUBY_DESCRIPTION
-
-      Embedded.install if index['embedded']
-      place = ->((from, size)) { [archive, 4 + length + from, size] }
-      @sources.update(index['sources'].transform_values(&place))
-      @files.update(index['files'].transform_values(&place))
-      @features.update(index['features'])
-    end
-
     # Evaluates a source of ours: what was compiled ahead, else its text.
     def source(name, text)
-      compiled = @sources.delete(name)
+      compiled = archived_source(name)
       return sequence(compiled).eval if compiled
 
       eval(text, TOPLEVEL_BINDING, "<boson>/#{name}.rb", 1)
@@ -45,39 +29,42 @@ module Boson
 
     # The compiled form of a library's file, `nil` where it is not in an archive.
     def compiled(path)
-      place = @files[path]
-      place && sequence(place)
+      found = archived_file(path)
+      found && sequence(found)
     end
 
     # Requires a library; where all of it is in an archive, without a look at the disk.
     def feature(name)
-      paths = @features.delete(name)
-      return require(name) if paths.nil? || paths.empty?
+      paths = @loaded[name] ? [] : files_of(name)
+      @loaded[name] = true
+      return require(name) if paths.empty?
 
       evaluate(paths - $LOADED_FEATURES) || require(name)
     end
 
     # Loads some of a library's files, as far as this Ruby's has them; a later `feature` or `require` loads the others.
     def part(name, files)
-      paths = files.filter_map { |file| @features[name]&.find { |path| "/#{path}".end_with?("/#{file}") } }
+      all = files_of(name)
+      paths = files.filter_map { |file| all.find { |path| "/#{path}".end_with?("/#{file}") } }
       feature(name) unless paths.any? && evaluate(paths - $LOADED_FEATURES)
     end
 
     # Requires a file of the embedded library: `nil` where it has none of that name.
     def embedded(name)
       name = "#{name}.rb" unless name.end_with?('.rb')
-      return unless @files.key?(name)
+      found = archived_file(name)
+      return unless found
       return false if $LOADED_FEATURES.include?(name)
 
       provide(name)
-      compiled(name).eval
+      sequence(found).eval
       true
     end
 
     # Evaluates files in this order, if the archive has all of them. What they require of each other counts as loaded.
     def evaluate(paths)
       ours, extensions = paths.partition { |path| path.end_with?('.rb') }
-      return false unless ours.all? { |path| @files.key?(path) }
+      return false unless ours.all? { |path| archived_file(path) }
 
       ours.each { |path| provide(path) }
       without_autoload(%i[BigDecimal Date DateTime]) do
@@ -93,6 +80,11 @@ module Boson
       yield
     ensure
       waiting.each { |name, feature| Object.autoload(name, feature) }
+    end
+
+    # What is required is in the executable first of all.
+    def install_library
+      Embedded.install
     end
 
     def call(request)
@@ -121,10 +113,15 @@ module Boson
 
     private
 
+    # The files that requiring a library loads.
+    def files_of(name)
+      (archived_feature(name) || '').force_encoding(Encoding::UTF_8).split("\0")
+    end
+
     # Without the collector, which older Rubies do not tell of all that is loaded.
-    def sequence((archive, from, size))
+    def sequence(binary)
       disabled = GC.disable
-      RubyVM::InstructionSequence.load_from_binary(archive.byteslice(from, size))
+      RubyVM::InstructionSequence.load_from_binary(binary)
     ensure
       GC.enable unless disabled
     end

@@ -7,7 +7,9 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getppid};
 use rutie::types::Value;
-use rutie::{AnyObject, Integer, Module, Object};
+use rutie::{AnyObject, Integer, Module, NilClass, Object};
+
+use crate::archive::{Table, find};
 
 type Method = unsafe extern "C" fn(Value, Value) -> Value;
 
@@ -28,9 +30,17 @@ pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
 /// Gives `module` the methods
 /// * `provide(path)`, which makes a file count as loaded. Adding to `$LOADED_FEATURES` does that too, but at the next
 ///   `require` Ruby then asks the disk about every file that is loaded;
-/// * `end_with(pid)`, after which this process is killed when its parent ends; it is that parent's id.
+/// * `end_with(pid)`, after which this process is killed when its parent ends; it is that parent's id;
+/// * `archived_source(name)` and `archived_file(path)`, the instruction sequences that archives have, and
+///   `archived_feature(name)`, the files of a library, separated by NUL; `nil` where they have none.
 pub(crate) fn define_methods(module: &Module) {
-    let methods = [(c"provide", provide as Method), (c"end_with", end_with)];
+    let methods = [
+        (c"provide", provide as Method),
+        (c"end_with", end_with),
+        (c"archived_source", archived_source),
+        (c"archived_file", archived_file),
+        (c"archived_feature", archived_feature),
+    ];
     for (name, method) in methods {
         // SAFETY: the method takes one argument. Only the VM's own thread comes here.
         unsafe { rb_define_singleton_method(module.value(), name.as_ptr(), method, 1) }
@@ -46,10 +56,42 @@ unsafe extern "C" fn end_with(_module: Value, parent: Value) -> Value {
     parent
 }
 
+unsafe extern "C" fn archived_source(_module: Value, name: Value) -> Value {
+    // SAFETY: Ruby calls this with a live value.
+    unsafe { archived(Table::Sources, &name) }
+}
+
+unsafe extern "C" fn archived_file(_module: Value, path: Value) -> Value {
+    // SAFETY: as above.
+    unsafe { archived(Table::Files, &path) }
+}
+
+unsafe extern "C" fn archived_feature(_module: Value, name: Value) -> Value {
+    // SAFETY: as above.
+    unsafe { archived(Table::Features, &name) }
+}
+
+/// # Safety
+/// `name` is a live value of Ruby's. Where it is no String this raises: nothing that has to be dropped may live here or in
+/// what calls this.
+unsafe fn archived(table: Table, name: &Value) -> Value {
+    // SAFETY: the caller's promise.
+    let name = unsafe { c_string(name) };
+    find(table, name.to_bytes()).map_or_else(|| NilClass::new().value(), |found| constant(found).value())
+}
+
+/// The bytes of a String, valid until Ruby runs again; raises where it is none or has a NUL inside.
+///
+/// # Safety
+/// `string` is a live value of Ruby's.
+unsafe fn c_string(string: &Value) -> &CStr {
+    // SAFETY: the conversion gives a C string, or does not return.
+    unsafe { CStr::from_ptr(rb_string_value_cstr(&raw const *string)) }
+}
+
 unsafe extern "C" fn provide(_module: Value, path: Value) -> Value {
-    // SAFETY: Ruby calls this with a live String; the conversion raises where it is none or has a NUL inside, and else
-    // gives a C string that is valid until Ruby runs again.
-    let bytes = unsafe { CStr::from_ptr(rb_string_value_cstr(&raw const path)) };
+    // SAFETY: Ruby calls this with a live value.
+    let bytes = unsafe { c_string(&path) };
     // Ruby keeps the address, not a copy, for as long as it lives: the String itself may be collected.
     let kept = Box::leak(CString::from(bytes).into_boxed_c_str());
     // SAFETY: the bytes live as long as the process. Ruby calls this on its own thread.

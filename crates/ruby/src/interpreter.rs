@@ -7,8 +7,10 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use problem::Problem;
-use rutie::{AnyObject, Encoding, Exception, Integer, Module, Object, RString, VM};
+use rutie::{AnyException, AnyObject, Class, Encoding, Exception, Integer, Module, Object, RString, VM};
 
+use crate::archive;
+use crate::archive::{Archive, Table};
 use crate::c::{constant, define_methods};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -47,15 +49,24 @@ impl Interpreter {
         VM::init();
         VM::init_loadpath();
         let ruby = Interpreter { reads: Cell::new(false), _not_send: PhantomData };
-        ruby.evaluate("entry", include_str!("../ruby/entry.rb"))?;
-        define_methods(&Module::from_existing("Boson"));
-        ruby.add_archive(include_bytes!(concat!(env!("OUT_DIR"), "/archive.bin")))?;
+        define_methods(&Module::new("Boson"));
+        ruby.add_archive(crate::archive!())?;
+        ruby.load_entry().map_err(|e| Problem::internal("the embedded Ruby cannot start").because(e.message()))?;
+        if archive::has_library() {
+            ruby.boson("install_library", &[])?;
+        }
         ruby.load_source("yaml", include_str!("../ruby/yaml.rb"))?;
         Ok(ruby)
     }
 
+    /// Adds an archive; one that another Ruby made is of no use.
     pub(crate) fn add_archive(&self, archive: &'static [u8]) -> problem::Result<()> {
-        self.boson("add_archive", &[constant(archive)])
+        let archive = Archive::new(archive);
+        let description = RString::from(Module::from_existing("RUBY_DESCRIPTION").value());
+        if description.to_bytes_unchecked() == archive.ruby() {
+            archive.add();
+        }
+        Ok(())
     }
 
     pub(crate) fn load_source(&self, name: &str, source: &str) -> problem::Result<()> {
@@ -77,13 +88,17 @@ impl Interpreter {
             .map_err(|e| Problem::internal(format!("the embedded Ruby cannot start: {}", e.message())).into())
     }
 
-    /// Evaluates Ruby code of ours; `name` is what backtraces show.
-    fn evaluate(&self, name: &str, source: &str) -> problem::Result<()> {
+    /// Loads what loads everything else.
+    fn load_entry(&self) -> Result<AnyObject, AnyException> {
+        // Most of what runs here ends before collecting would pay.
+        Module::from_existing("GC").protect_send("disable", &[])?;
+        if let Some(sequence) = archive::find(Table::Sources, b"entry") {
+            let class = Class::from_existing("RubyVM").get_nested_class("InstructionSequence");
+            return class.protect_send("load_from_binary", &[constant(sequence)])?.protect_send("eval", &[]);
+        }
         let binding = Module::from_existing("TOPLEVEL_BINDING").to_any_object();
-        Module::from_existing("Kernel")
-            .protect_send("eval", &[text(source), binding, text(&format!("<boson>/{name}.rb"))])
-            .map(|_| ())
-            .map_err(|e| Problem::internal(format!("cannot load {name}.rb: {}", e.message())).into())
+        let source = include_str!("../ruby/entry.rb");
+        Module::from_existing("Kernel").protect_send("eval", &[text(source), binding, text("<boson>/entry.rb")])
     }
 
     /// Gives a request to the entry, and its reply.

@@ -3,6 +3,7 @@
 //! One VM per process, on the main thread; its user is on another, so that both start at once. Only bytes cross: requests
 //! and replies are Marshal dumps, so no Ruby object is ever held by Rust.
 
+mod archive;
 mod c;
 mod interpreter;
 mod linked;
@@ -10,6 +11,7 @@ mod marshal;
 mod vm;
 mod yaml;
 
+pub use archive::Aligned;
 pub use interpreter::Forked;
 pub use linked::{keep_to_itself, linked};
 pub use marshal::{dump, load};

@@ -24,14 +24,22 @@ command = [RbConfig.ruby, '--disable-gems', '-I', library, archiver, archive, '-
 system({ 'BOSON_RUBY_LIBRARY' => library }, *command) or abort('no archive')
 FileUtils.rm_rf(library)
 
+ARCHIVE = File.binread(archive)
+# As Rust defines them.
 module Boson
-  # As Rust defines it.
   def self.provide(path)
     $LOADED_FEATURES << path
   end
+
+  def self.archived_file(path)
+    table, count = ARCHIVE.unpack('@20V2')
+    rows = Array.new(count) { |i| ARCHIVE.unpack("@#{table + 16 * i}V4") }
+    found = rows.find { |place, size,| ARCHIVE.byteslice(place, size) == path.b }
+    found && ARCHIVE.byteslice(*found.last(2))
+  end
 end
 load entry
-Boson.add_archive(File.binread(archive))
+Boson.install_library
 
 WRONG = []
 def check(what)
