@@ -54,6 +54,7 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     let providers = providers::collect(deployment, &mut problems, &mut warnings);
     let consumers = consumers::collect(deployment, &mut problems, &mut warnings);
     let links = matching::resolve(deployment, &providers, &consumers, &mut problems);
+    let mut provided = providers::by_job(&providers);
     let mut groups = Vec::new();
     for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
         let mut jobs = Vec::new();
@@ -63,7 +64,10 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
                 continue;
             };
             match bind::bind(deployment.manifest, group, job, spec) {
-                Ok(properties) => jobs.push(resolved::job(deployment, (group, job), spec, properties, links.of(g, j))),
+                Ok(properties) => {
+                    let links = (links.of(g, j), provided.remove(&(g, j)).unwrap_or_default());
+                    jobs.push(resolved::job(deployment, (group, job), spec, properties, links));
+                }
                 Err(found) => problems.extend(found),
             }
         }

@@ -1,5 +1,6 @@
 //! Link providers of a deployment (BOSH: link providers parser).
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use deployment::manifest::{InstanceGroup, Job};
@@ -26,6 +27,23 @@ pub(crate) struct Provider {
     pub(crate) consumable: bool,
     /// The exposed properties, through JSON.
     pub(crate) properties: Value,
+}
+
+impl Provider {
+    /// Its name for others (BOSH: the canonical name of the provider's intent).
+    pub(crate) fn known_as(&self) -> &str {
+        if self.name.is_empty() { &self.original_name } else { &self.name }
+    }
+}
+
+/// Name and type of the links that each job provides, by group and job.
+pub(crate) fn by_job(providers: &[Provider]) -> BTreeMap<(usize, usize), Vec<(String, String)>> {
+    let mut by_job: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for provider in providers {
+        let link = (provider.known_as().to_owned(), provider.link_type.clone());
+        by_job.entry((provider.group, provider.job)).or_default().push(link);
+    }
+    by_job
 }
 
 /// Collects the providers of all groups, in the manifest's order; custom definitions before those of the spec.
