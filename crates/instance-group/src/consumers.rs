@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use deployment::job_spec::ConsumedLink;
 use deployment::manifest::{InstanceGroup, Job};
-use deployment::property::json_round_trip;
+use deployment::property::{json_round_trip, split};
 use deployment::{Map, Value};
 use problem::Problem;
 
@@ -138,24 +138,24 @@ impl Entry<'_> {
             return self.manual(entry, problems);
         }
         let from = entry.get("from").and_then(Value::scalar_to_s).unwrap_or_else(|| self.link.name.clone());
-        // `from` may carry more in front; the name is what stands behind the last dot (BOSH).
-        let alias = from.rsplit('.').next().unwrap_or(&from).to_owned();
+        // `from` may carry more in front; the name is its last part (BOSH).
+        let alias = split(&from).last().unwrap_or_default().to_owned();
         let elsewhere =
             |name: &String| *name != self.deployment.domain.deployment && *name != self.deployment.manifest.name;
-        if let Some(other) = entry.get("deployment").and_then(Value::scalar_to_s).filter(elsewhere) {
-            {
-                let message = format!(
-                    "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
-                    self.job.name, self.group.name
-                );
-                let hint = format!(
-                    "boson sees one deployment at a time: give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
-                    self.link.name
-                );
-                problems.push(self.problem(message).hint(hint));
-            }
+        // BOSH asks whether they are true, not whether they are there.
+        let said = |key: &str| entry.get(key).filter(|v| v.is_truthy()).and_then(Value::scalar_to_s);
+        if let Some(other) = said("deployment").filter(elsewhere) {
+            let message = format!(
+                "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
+                self.job.name, self.group.name
+            );
+            let hint = format!(
+                "boson sees one deployment at a time: give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
+                self.link.name
+            );
+            problems.push(self.problem(message).hint(hint));
         }
-        Wanted::From { alias, network: entry.get("network").and_then(Value::scalar_to_s) }
+        Wanted::From { alias, network: said("network") }
     }
 
     fn manual(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {

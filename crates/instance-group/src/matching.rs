@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use deployment::Value;
 use deployment::manifest::{InstanceGroup, Job};
+use deployment::{Map, Value};
 use problem::{Note, Problem};
 
 use crate::Deployment;
@@ -39,7 +39,8 @@ pub(crate) fn resolve(
             Ok(Choice::Manual(content)) => content,
             // One provider's content is one value, shared by all who consume it.
             Ok(Choice::Provider(i)) => {
-                contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i])).clone()
+                let content = contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i]));
+                on_network(content, consumer)
             }
             Err(lines) => {
                 let group = &deployment.manifest.instance_groups[consumer.group];
@@ -98,9 +99,9 @@ fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) 
             "  - No link providers found".to_owned(),
         ]);
     }
-    let on_network = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
+    let is_there = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
     match found.as_slice() {
-        [one] if on_network(one) => Ok(Choice::Provider(*one)),
+        [one] if is_there(one) => Ok(Choice::Provider(*one)),
         [one] => Err(vec![
             format!("- {} Details below:", headline(deployment, consumer)),
             format!("  - {} does not belong to network '{}'", describe(*one), network.unwrap_or_default()),
@@ -147,6 +148,18 @@ fn describe(deployment: &Deployment, provider: &Provider) -> String {
         "Link provider '{}'{alias} from job '{}' in instance group '{}' in deployment '{}'",
         provider.original_name, group.jobs[provider.job].name, group.name, deployment.domain.deployment
     )
+}
+
+/// The content for a consumer that asks for a network: that one is the link's default then (BOSH).
+fn on_network(content: &Value, consumer: &Consumer) -> Value {
+    match (&consumer.wanted, content) {
+        (Wanted::From { network: Some(network), .. }, Value::Map(map)) => {
+            let mut map = Map::clone(map);
+            map.set("default_network", Value::str(network.clone()));
+            Value::Map(Rc::new(map))
+        }
+        _ => content.clone(),
+    }
 }
 
 /// Manual links have no provider to name their group; BOSH names it after the link.
