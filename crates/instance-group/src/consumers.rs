@@ -38,29 +38,29 @@ pub(crate) enum Wanted {
     Manual(Value),
 }
 
-/// Collects the consumers of all groups, in the manifest's order.
+/// Collects the consumers of all jobs, in BOSH's order.
 pub(crate) fn collect(
     deployment: &Deployment,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<String>,
 ) -> Vec<Consumer> {
     let mut consumers = Vec::new();
-    for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
-        for (j, job) in group.jobs.iter().enumerate() {
-            let Some(spec) = deployment.spec(job) else { continue };
-            warnings.extend(unknown_names(job, &spec.consumes));
-            for link in &spec.consumes {
-                let entry = Entry { deployment, group, job, link };
-                if let Some(wanted) = entry.wanted(problems) {
-                    consumers.push(Consumer {
-                        group: g,
-                        job: j,
-                        name: link.name.clone(),
-                        link_type: link.link_type.clone(),
-                        optional: link.optional,
-                        wanted,
-                    });
-                }
+    for (g, j) in deployment.jobs() {
+        let group = &deployment.manifest.instance_groups[g];
+        let job = &group.jobs[j];
+        let Some(spec) = deployment.spec(job) else { continue };
+        warnings.extend(unknown_names(job, &spec.consumes));
+        for link in &spec.consumes {
+            let entry = Entry { deployment, group, job, link };
+            if let Some(wanted) = entry.wanted(problems) {
+                consumers.push(Consumer {
+                    group: g,
+                    job: j,
+                    name: link.name.clone(),
+                    link_type: link.link_type.clone(),
+                    optional: link.optional,
+                    wanted,
+                });
             }
         }
     }

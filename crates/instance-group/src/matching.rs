@@ -45,7 +45,7 @@ pub(crate) fn resolve(
             Err(lines) => {
                 let group = &deployment.manifest.instance_groups[consumer.group];
                 let job = &group.jobs[consumer.job];
-                if failing.last().is_none_or(|(_, last)| last.path != job.path) {
+                if failing.last().is_none_or(|(of, last)| of.name != group.name || last.path != job.path) {
                     failing.push((group, job));
                 }
                 report.extend(lines);
