@@ -56,3 +56,71 @@ fn filters_name_jobs_and_stemcells() {
     let expected = "error: Property 'teams' value (a String) did not match the required type 'Array'\n";
     assert_eq!(said("include: {teams: x}"), expected);
 }
+
+/// What is said of a manifest with this group.
+fn said_of_group(rest: &str) -> String {
+    plan(&[("j", "")], &format!("instance_groups: [{{name: g, instances: 1, {rest}}}]")).said
+}
+
+#[test]
+fn manifests_of_the_first_version_are_refused() {
+    let planned = plan(&[("j", "")], "jobs: [{name: j, release: r, instances: 1}]");
+    assert_eq!(planned.said, "error: Jobs are no longer supported, please use instance groups instead\n");
+}
+
+#[test]
+fn one_mistake_is_told_once() {
+    let planned = plan(&[("j", "")], "instance_groups: [{name: g, instances: 1, jobs: [{release: r}, {release: r}]}]");
+    let missing = "error: Required property 'name' was not specified in a job of instance group 'g'\n";
+    assert_eq!(planned.said, missing.repeat(2));
+    let missing = "error: Required property 'release' was not specified in a job of addon 'x'\n";
+    assert_eq!(plan(&[], "instance_groups: []\naddons: [{name: x, jobs: [{name: a}]}]").said, missing);
+    let manifest = "name: d\nreleases: [{version: 1}, {version: 1}]\ninstance_groups: []\n";
+    let missing = "error: Required property 'name' was not specified in an entry of 'releases'\n";
+    assert_eq!(planned::plan_whole(&[], manifest).said, missing.repeat(2));
+}
+
+#[test]
+fn null_is_no_value() {
+    for (key, class) in
+        [("persistent_disk", "Integer"), ("azs", "Array"), ("networks", "Array"), ("lifecycle", "String")]
+    {
+        let expected =
+            format!("error: Property '{key}' value (a NilClass) did not match the required type '{class}'\n");
+        assert_eq!(said_of_group(&format!("jobs: [], {key}: ~")), expected);
+    }
+    for (given, class) in [("~", "NilClass"), ("{}", "Hash")] {
+        let key = "custom_provider_definitions";
+        let expected = format!("error: Property '{key}' value (a {class}) did not match the required type 'Array'\n");
+        assert_eq!(said_of_group(&format!("jobs: [{{name: j, release: r, {key}: {given}}}]")), expected);
+    }
+}
+
+#[test]
+fn numbers_of_any_size_are_versions() {
+    let manifest = "name: d\nreleases: [{name: r, version: 20260102030405060708090}]
+instance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}]";
+    let job = planned::plan_whole(&[("j", "")], manifest).job("g", "j");
+    assert_eq!(job["quarks"]["release"]["version"], yaml("'20260102030405060708090'"));
+}
+
+#[test]
+fn names_fit_into_a_path() {
+    let fits = "x".repeat(255);
+    let manifest = |name: &str| format!("instance_groups: [{{name: {name}, instances: 1, jobs: []}}]");
+    assert_eq!(plan(&[], &manifest(&fits)).code, Some(0));
+    let planned = plan(&[], &manifest(&format!("{fits}x")));
+    assert_eq!((planned.code, planned.said), (Some(65), format!("error: '{fits}x' is no name of an instance group\n")));
+}
+
+#[test]
+fn instances_are_bounded_however_they_are_counted() {
+    let counted = |instances: u32, azs: &str| {
+        let group = format!("{{name: g, instances: {instances}, azs: {azs}, jobs: []}}");
+        plan(&[], &format!("features: {{instances_per_az: true}}\ninstance_groups: [{group}]"))
+    };
+    assert_eq!(counted(50_000, "[a, b]").group("g")["instances"], yaml("100000"));
+    let expected = "error: 'instances' of instance group 'g' must lie between 0 and 100000\n";
+    assert_eq!(counted(50_000, "[a, b, c]").said, expected);
+    assert_eq!(counted(100_001, "[a]").said, expected);
+}

@@ -146,7 +146,7 @@ impl Manifest {
         let at = |job: &Job| problem::Place::node(&self.file, job.path.clone());
         for addon in &self.addons {
             for job in &addon.jobs {
-                if !self.releases.iter().any(|r| r.name == job.release) {
+                if !job.release.is_empty() && !self.releases.iter().any(|r| r.name == job.release) {
                     let message = format!(
                         "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the deployment releases section.",
                         job.name, job.release, job.release
@@ -162,7 +162,7 @@ impl Manifest {
                     continue;
                 }
                 for job in &addon.jobs {
-                    if group.jobs.iter().any(|j| j.name == job.name) {
+                    if !job.name.is_empty() && group.jobs.iter().any(|j| j.name == job.name) {
                         let message = format!(
                             "Colocated job '{}' is already added to the instance group '{}'",
                             job.name, group.name

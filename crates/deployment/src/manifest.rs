@@ -148,6 +148,9 @@ impl Manifest {
         };
         reader.problems.extend(crate::variables::unresolved(value, file));
         let root = Object { map, path: vec![] };
+        if map.get("jobs").is_some() {
+            reader.problem(root.at("jobs"), "Jobs are no longer supported, please use instance groups instead");
+        }
         let features = reader.hash(&root, "features");
         let instances_per_az = features.and_then(|f| reader.bool(&f, "instances_per_az")).unwrap_or(false);
         let manifest = Manifest {
@@ -197,7 +200,7 @@ fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
     for object in reader.hashes(root, "releases") {
         let name = reader.required_name(&object, "an entry of 'releases'", "a release");
         let version = reader.string(&object, "version").unwrap_or_default();
-        if releases.iter().any(|r| r.name == name) {
+        if !name.is_empty() && releases.iter().any(|r| r.name == name) {
             reader.problem(object.path.clone(), format!("Duplicate release name '{name}'"));
         }
         releases.push(Release { name, version });
@@ -248,8 +251,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
         }
     };
     let azs = azs(reader, object, &name);
-    let share = instances(reader, object, &name);
-    let instances = if per_az { share.saturating_mul(azs.len().max(1) as u32) } else { share };
+    let instances = instances(reader, object, &name, if per_az { azs.len().max(1) as i64 } else { 1 });
     InstanceGroup {
         lifecycle,
         instances,
@@ -271,13 +273,14 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
 /// An upper bound that keeps arithmetic and memory sane; no deployment comes near it.
 const MOST_INSTANCES: i64 = 100_000;
 
-fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
+/// The total: so many times what the manifest says.
+fn instances(reader: &mut Reader, object: &Object, group: &str, times: i64) -> u32 {
     let message = match object.map.get("instances") {
         None => {
             reader.missing(object, "instances", &format!("instance group '{group}'"));
             return 0;
         }
-        Some(Value::Int(n @ 0..=MOST_INSTANCES)) => return *n as u32,
+        Some(Value::Int(n)) if (0..=MOST_INSTANCES / times).contains(n) => return (n * times) as u32,
         Some(Value::Int(_) | Value::BigInt(_)) => {
             format!("'instances' of instance group '{group}' must lie between 0 and {MOST_INSTANCES}")
         }
@@ -292,7 +295,7 @@ fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
 /// Its size in MB.
 fn persistent_disk(reader: &mut Reader, object: &Object, group: &str) -> u32 {
     let message = match object.map.get("persistent_disk") {
-        None | Some(Value::Nil) => return 0,
+        None => return 0,
         Some(Value::Int(size)) => match u32::try_from(*size) {
             Ok(size) => return size,
             Err(_) => format!("Instance group '{group}' references an invalid persistent disk size '{size}'"),
@@ -357,7 +360,7 @@ fn jobs(reader: &mut Reader, object: &Object, group: &str) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for entry in reader.hashes(object, "jobs") {
         let job = job(reader, &entry, &format!("a job of instance group '{group}'"), false);
-        if jobs.iter().any(|j| j.name == job.name) {
+        if !job.name.is_empty() && jobs.iter().any(|j| j.name == job.name) {
             let message = format!("Colocated job '{}' is already added to the instance group '{group}'", job.name);
             reader.problem(entry.path.clone(), message);
         }
@@ -379,6 +382,9 @@ pub(crate) fn job(reader: &mut Reader, entry: &Object, owner: &str, addon: bool)
     for key in ["consumes", "provides"] {
         // The type is checked; what is in it is read together with the job's spec.
         reader.hash(entry, key);
+    }
+    if !addon {
+        reader.array(entry, "custom_provider_definitions");
     }
     Job {
         name: reader.required_name(entry, owner, "a job"),

@@ -110,14 +110,8 @@ impl Owner<'_> {
 
     fn custom_definitions(&self, problems: &mut Vec<Problem>) -> Vec<Declared> {
         const SECTION: &str = "custom_provider_definitions";
-        let definitions = &self.job.custom_provider_definitions;
         let (job, group) = (&self.job.name, &self.group.name);
-        if !definitions.is_nil() && definitions.as_array().is_none() {
-            let class = definitions.class_name();
-            let message = format!("Property '{SECTION}' value (a {class}) did not match the required type 'Array'");
-            problems.push(self.problem(SECTION, message));
-        }
-        let definitions = definitions.as_array().unwrap_or_default();
+        let definitions = self.job.custom_provider_definitions.as_array().unwrap_or_default();
         let mut declared: Vec<Declared> = Vec::new();
         for definition in definitions {
             let text = |key: &str| definition.get(key).and_then(Value::as_str).filter(|s| !s.is_empty());
