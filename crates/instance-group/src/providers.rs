@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use deployment::job_spec::property_names;
 use deployment::manifest::{InstanceGroup, Job};
 use deployment::property::{self, Found};
 use deployment::{JobSpec, Map, Value};
@@ -131,12 +132,13 @@ impl Owner<'_> {
                 );
                 problems.push(self.problem(SECTION, message));
             } else if let Some(link_type) = text("type").filter(|_| declared.iter().all(|d| d.name != name)) {
-                let properties = definition.get("properties").and_then(Value::as_array).unwrap_or_default();
-                declared.push(Declared {
-                    name: name.to_owned(),
-                    link_type: link_type.to_owned(),
-                    properties: properties.iter().filter_map(Value::scalar_to_s).collect(),
+                let properties = property_names(definition.get("properties")).unwrap_or_else(|| {
+                    let message =
+                        format!("Link '{name}' of type '{link_type}' has properties that are no list of names");
+                    problems.push(self.problem(SECTION, message));
+                    Vec::new()
                 });
+                declared.push(Declared { name: name.to_owned(), link_type: link_type.to_owned(), properties });
             }
         }
         for name in several(definitions) {
