@@ -124,3 +124,17 @@ fn instances_are_bounded_however_they_are_counted() {
     assert_eq!(counted(50_000, "[a, b, c]").said, expected);
     assert_eq!(counted(100_001, "[a]").said, expected);
 }
+
+#[test]
+fn no_group_has_the_address_of_anothers_instance() {
+    let groups = |first: &str, second: &str| {
+        let second = format!("{{name: {second}, instances: 1, jobs: []}}");
+        plan(&[], &format!("instance_groups: [{{name: {first}, instances: 3, azs: [a, b], jobs: []}}, {second}]"))
+    };
+    let expected = "error: Instance group 'db-2' would have the address of an instance of instance group 'db': \
+                    d-db-2.default.svc.cluster.local\n  hint: rename one of them\n";
+    assert_eq!(groups("db", "db-2").said, expected);
+    for other in ["db-3", "db-02", "db-a", "d-db-0", "db--0"] {
+        assert_eq!(groups("db", other).code, Some(0), "{other}");
+    }
+}

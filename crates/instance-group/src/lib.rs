@@ -1,5 +1,6 @@
 //! Links, properties and identities resolved into instance groups. Pure: no I/O, and all problems at once.
 
+mod addresses;
 mod bind;
 mod consumers;
 mod matching;
@@ -71,6 +72,7 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     problems.retain(|problem| told.insert((problem.message.clone(), problem.place.clone().map(|place| place.path))));
     let links = matching::resolve(deployment, &providers, &consumers, &mut problems);
     let mut provided = providers::by_job(&providers);
+    addresses::check(deployment, &mut problems);
     let mut groups = Vec::new();
     for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
         let mut jobs = Vec::new();
