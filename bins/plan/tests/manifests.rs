@@ -138,3 +138,29 @@ fn no_group_has_the_address_of_anothers_instance() {
         assert_eq!(groups("db", other).code, Some(0), "{other}");
     }
 }
+
+/// Plans a job whose property `k` is this YAML.
+fn property(yaml: &str) -> planned::Planned {
+    let job = format!("{{name: j, release: r, properties: {{k: {yaml}}}}}");
+    plan(&[("j", "properties: {k: {}}")], &format!("instance_groups:\n- name: g\n  instances: 1\n  jobs:\n  - {job}"))
+}
+
+#[test]
+fn what_contains_itself_is_refused() {
+    for value in ["&x [1, *x]", "&x {a: *x}", "&x {a: [{b: *x}]}", "[&x [&y [*y]], *x]", "&x [!!omap [a: *x]]"] {
+        let planned = property(value);
+        let expected =
+            "error: not a YAML document that BOSH reads\n  caused by: an alias inside of what it stands for\n";
+        assert_eq!((planned.code, planned.said.as_str()), (Some(65), expected), "{value}");
+    }
+    assert_eq!(
+        property("[&x [1], *x, &y [*x, *x], *y]").job("g", "j")["k"],
+        yaml("[[1], [1], [[1], [1]], [[1], [1]]]")
+    );
+}
+
+#[test]
+fn ordered_maps_are_maps() {
+    assert_eq!(property("!!omap [b: 1, a: 2]").job("g", "j")["k"], yaml("{a: 2, b: 1}"));
+    assert_eq!(property("[!!omap [b: !!omap [c: d]], e]").job("g", "j")["k"], yaml("[{b: {c: d}}, e]"));
+}
