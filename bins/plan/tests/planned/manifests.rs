@@ -1,17 +1,13 @@
 //! What a manifest may say, and how it is told that it may not.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod planned;
-
-use planned::{plan, yaml};
+use crate::{Planned, plan, plan_whole, yaml};
 
 const GROUP: &str = "
 stemcells: [{alias: s, os: jammy}]
 instance_groups: [{name: g, instances: 1, stemcell: s, jobs: [{name: j, release: r}]}]";
 
 /// A group with the job `j`, and an addon with the job `a`, of which the manifest says this besides.
-fn addon(rest: &str) -> planned::Planned {
+fn addon(rest: &str) -> Planned {
     let specs = [("j", ""), ("a", "properties: {k: {default: d}}")];
     plan(&specs, &format!("{GROUP}\naddons: [{{name: x, jobs: [{{name: a, release: r}}], {rest}}}]"))
 }
@@ -77,7 +73,7 @@ fn one_mistake_is_told_once() {
     assert_eq!(plan(&[], "instance_groups: []\naddons: [{name: x, jobs: [{name: a}]}]").said, missing);
     let manifest = "name: d\nreleases: [{version: 1}, {version: 1}]\ninstance_groups: []\n";
     let missing = "error: Required property 'name' was not specified in an entry of 'releases'\n";
-    assert_eq!(planned::plan_whole(&[], manifest).said, missing.repeat(2));
+    assert_eq!(plan_whole(&[], manifest).said, missing.repeat(2));
 }
 
 #[test]
@@ -100,7 +96,7 @@ fn null_is_no_value() {
 fn numbers_of_any_size_are_versions() {
     let manifest = "name: d\nreleases: [{name: r, version: 20260102030405060708090}]
 instance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}]";
-    let job = planned::plan_whole(&[("j", "")], manifest).job("g", "j");
+    let job = plan_whole(&[("j", "")], manifest).job("g", "j");
     assert_eq!(job["quarks"]["release"]["version"], yaml("'20260102030405060708090'"));
 }
 
@@ -140,7 +136,7 @@ fn no_group_has_the_address_of_anothers_instance() {
 }
 
 /// Plans a job whose property `k` is this YAML.
-fn property(yaml: &str) -> planned::Planned {
+fn property(yaml: &str) -> Planned {
     let job = format!("{{name: j, release: r, properties: {{k: {yaml}}}}}");
     plan(&[("j", "properties: {k: {}}")], &format!("instance_groups:\n- name: g\n  instances: 1\n  jobs:\n  - {job}"))
 }

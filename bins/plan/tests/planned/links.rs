@@ -1,10 +1,6 @@
 //! Links that the manifest says something about.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod planned;
-
-use planned::{plan, yaml};
+use crate::{Planned, plan, yaml};
 
 #[test]
 fn all_links_that_a_job_provides_are_listed_by_the_names_that_find_them() {
@@ -24,7 +20,7 @@ fn all_links_that_a_job_provides_are_listed_by_the_names_that_find_them() {
 }
 
 /// A provider on two networks, and a consumer of which the manifest says this.
-fn consumed(entry: &str) -> planned::Planned {
+fn consumed(entry: &str) -> Planned {
     plan(
         &[("p", "provides: [{name: l, type: t}]"), ("c", "consumes: [{name: l, type: t}]")],
         &format!(

@@ -1,10 +1,18 @@
-//! Plans a deployment of one release `r`.
+//! What `plan` makes of deployments of one release `r`.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod bpm_yml;
+mod links;
+mod manifests;
 
 use std::process::Command;
 
 use serde_yaml::Value;
 use tempfile::TempDir;
 use testkit::files::write;
+
+const HEAD: &str = "name: d\nreleases: [{name: r, version: 1}]\n";
 
 /// What `plan` made of a deployment.
 pub(crate) struct Planned {
@@ -18,12 +26,24 @@ pub(crate) struct Planned {
 /// Plans a manifest, of which `rest` is what follows on name and releases; `specs` are the jobs' names, and what their specs
 /// say besides.
 pub(crate) fn plan(specs: &[(&str, &str)], rest: &str) -> Planned {
-    plan_whole(specs, &format!("name: d\nreleases: [{{name: r, version: 1}}]\n{rest}\n"))
+    plan_templates(specs, &[], rest)
+}
+
+/// As [`plan`]; `templates` are job, name and text.
+pub(crate) fn plan_templates(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], rest: &str) -> Planned {
+    run(specs, templates, &format!("{HEAD}{rest}\n"))
 }
 
 /// As [`plan`], with the whole manifest.
 pub(crate) fn plan_whole(specs: &[(&str, &str)], manifest: &str) -> Planned {
+    run(specs, &[], manifest)
+}
+
+fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str) -> Planned {
     let work = tempfile::tempdir().unwrap();
+    for (job, name, text) in templates {
+        write(&work.path().join("jobs-src/r").join(job).join("templates").join(name), text);
+    }
     for (name, spec) in specs {
         let job = work.path().join("jobs-src/r").join(name);
         write(&job.join("spec"), format!("name: {name}\n{spec}\n"));
