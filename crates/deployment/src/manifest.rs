@@ -387,7 +387,7 @@ pub(crate) fn job(reader: &mut Reader, entry: &Object, owner: &str, addon: bool)
         reader.array(entry, "custom_provider_definitions");
     }
     Job {
-        name: reader.required_name(entry, owner, "a job"),
+        name: reader.required_job_name(entry, owner),
         release: reader.required_string(entry, "release", owner),
         properties,
         consumes: field("consumes").unwrap_or(Value::Nil),

@@ -80,6 +80,16 @@ impl<'a> Reader<'a> {
         String::new()
     }
 
+    /// As [`Reader::required_name`], of a job: among the rendered jobs lies what begins with a dot.
+    pub(crate) fn required_job_name(&mut self, object: &Object, owner: &str) -> String {
+        let name = self.required_name(object, owner, "a job");
+        if !name.starts_with('.') {
+            return name;
+        }
+        self.problem(object.at("name"), format!("'{}' is no name of a job", name.escape_debug()));
+        String::new()
+    }
+
     /// A field that must be a Hash where it is present.
     pub(crate) fn hash<'v>(&mut self, object: &Object<'v>, key: &str) -> Option<Object<'v>> {
         match object.map.get(key) {

@@ -1,6 +1,7 @@
 //! Job specs and templates as `copy-jobs` leaves them: `jobs-src/<release>/<job>/` with `job.MF` (else `spec`), `monit`,
 //! `properties_schema.json` and `templates/`.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -139,18 +140,32 @@ impl JobsSrc {
 /// What is wrong with where templates are to be written, all of it; `file` is the spec.
 fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
     let mut problems = Vec::new();
-    let mut taken: Vec<(String, &str)> = Vec::new();
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    let place = |source: &str| Place::node(file, vec!["templates".into(), source.into()]);
     for (source, destination) in &spec.templates {
-        let place = Place::node(file, vec!["templates".into(), source.as_str().into()]);
         match safe_destination(destination) {
-            Err(found) => problems.extend(found.into_vec().into_iter().map(|problem| problem.at(place.clone()))),
+            Err(found) => problems.extend(found.into_vec().into_iter().map(|problem| problem.at(place(source)))),
             Ok(destination) => {
-                if let Some((_, other)) = taken.iter().find(|(taken, _)| *taken == destination) {
+                if let Some(other) = taken.get(&destination) {
                     let message = format!("templates '{other}' and '{source}' have one destination '{destination}'");
-                    problems.push(Problem::input(message).at(place));
+                    problems.push(Problem::input(message).at(place(source)));
+                } else {
+                    taken.insert(destination, source);
                 }
-                taken.push((destination, source));
             }
+        }
+    }
+    for (destination, source) in &taken {
+        let start = format!("template '{source}' has the destination '{destination}'");
+        let is_of =
+            |path: &str| *destination == path || destination.strip_prefix(path).is_some_and(|d| d.starts_with('/'));
+        if destination == ".bosh" || is_of(".bosh/links.json") {
+            problems.push(Problem::input(format!("{start}, where the list of links lies")).at(place(source)));
+        }
+        let above = destination.match_indices('/').map(|(end, _)| &destination[..end]);
+        for (path, other) in above.filter_map(|path| taken.get_key_value(path)) {
+            let message = format!("{start}, below the file '{path}' that template '{other}' becomes");
+            problems.push(Problem::input(message).at(place(source)));
         }
     }
     Problems::check(problems)

@@ -160,3 +160,30 @@ fn ordered_maps_are_maps() {
     assert_eq!(property("!!omap [b: 1, a: 2]").job("g", "j")["k"], yaml("{a: 2, b: 1}"));
     assert_eq!(property("[!!omap [b: !!omap [c: d]], e]").job("g", "j")["k"], yaml("[{b: {c: d}}, e]"));
 }
+
+#[test]
+fn a_jobs_name_cannot_begin_with_a_dot() {
+    let planned = plan(&[], "instance_groups: [{name: .g, instances: 1, jobs: [{name: .current, release: r}]}]");
+    assert_eq!(planned.said, "error: '.current' is no name of a job\n");
+}
+
+#[test]
+fn templates_that_cannot_both_be_written_are_told() {
+    let said = |templates: &str| {
+        let group = "instance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}]";
+        plan(&[("j", &format!("templates: {templates}"))], group).said
+    };
+    assert_eq!(said("{a: x, b: ./x}"), "error: templates 'a' and 'b' have one destination 'x'\n");
+    let below = "error: template 'b' has the destination 'x/y/z', below the file 'x/y' that template 'a' becomes\n";
+    assert_eq!(said("{a: x/y, b: x/y/z, c: x/yz}"), below);
+    assert_eq!(said("{b: x/y/z, a: x/y}"), below);
+    for destination in [".bosh", ".bosh/links.json", ".bosh/links.json/x"] {
+        let expected =
+            format!("error: template 'a' has the destination '{destination}', where the list of links lies\n");
+        assert_eq!(said(&format!("{{a: {destination}}}")), expected);
+    }
+    let long = "x".repeat(256);
+    let expected = format!("error: template destination 'a/{long}' has a part of more than 255 bytes\n");
+    assert_eq!(said(&format!("{{a: a/{long}}}")), expected);
+    assert_eq!(said("{a: .bosh/other, b: x/y, c: x/z}"), "");
+}
