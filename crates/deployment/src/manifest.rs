@@ -1,7 +1,10 @@
 //! The deployment manifest.
 
+use std::collections::HashSet;
+
 use problem::{Problem, Problems, Step};
 
+use crate::names::canonical;
 use crate::reader::{Object, Reader};
 use crate::value::Value;
 
@@ -217,16 +220,12 @@ fn stemcells(reader: &mut Reader, root: &Object) -> Vec<Stemcell> {
     stemcells
 }
 
-/// BOSH compares group names by their canonical form, in which `_` is `-`.
-fn canonical(name: &str) -> String {
-    name.to_lowercase().replace('_', "-").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
-}
-
 fn instance_groups(reader: &mut Reader, root: &Object, per_az: bool) -> Vec<InstanceGroup> {
-    let mut groups: Vec<InstanceGroup> = Vec::new();
+    let mut groups = Vec::new();
+    let mut taken = HashSet::new();
     for object in reader.hashes(root, "instance_groups") {
         let group = instance_group(reader, &object, per_az);
-        if !group.name.is_empty() && groups.iter().any(|g| canonical(&g.name) == canonical(&group.name)) {
+        if !group.name.is_empty() && !taken.insert(canonical(&group.name)) {
             reader.problem(
                 object.path.clone(),
                 format!("Invalid instance group name '{}', canonical name already taken", group.name),

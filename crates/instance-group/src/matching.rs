@@ -31,10 +31,15 @@ pub(crate) fn resolve(
 ) -> Links {
     let mut links: HashMap<(usize, usize), Vec<Link>> = HashMap::new();
     let mut contents: HashMap<usize, Value> = HashMap::new();
+    let mut by_type: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, provider) in providers.iter().enumerate().filter(|(_, provider)| provider.consumable) {
+        by_type.entry(&provider.link_type).or_default().push(i);
+    }
     let mut report = Vec::new();
     let mut failing: Vec<(&InstanceGroup, &Job)> = Vec::new();
     for consumer in consumers {
-        let content = match choose(deployment, providers, consumer) {
+        let of_type = by_type.get(consumer.link_type.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let content = match choose(deployment, providers, of_type, consumer) {
             Ok(Choice::Nothing) => continue,
             Ok(Choice::Manual(content)) => content,
             // One provider's content is one value, shared by all who consume it.
@@ -80,13 +85,20 @@ enum Choice {
     Manual(Value),
 }
 
-fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) -> Result<Choice, Vec<String>> {
-    let of_type = |p: &Provider| p.consumable && p.link_type == consumer.link_type;
+/// `of_type` are the indexes of the providers that the consumer's type allows.
+fn choose(
+    deployment: &Deployment,
+    providers: &[Provider],
+    of_type: &[usize],
+    consumer: &Consumer,
+) -> Result<Choice, Vec<String>> {
     let (found, network) = match &consumer.wanted {
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
         Wanted::Blocked => (Vec::new(), None),
-        Wanted::Implicit => (indexes(providers, of_type), None),
-        Wanted::From { alias, network } => (indexes(providers, |p| of_type(p) && p.name == *alias), network.as_deref()),
+        Wanted::Implicit => (of_type.to_vec(), None),
+        Wanted::From { alias, network } => {
+            (of_type.iter().copied().filter(|i| providers[*i].name == *alias).collect(), network.as_deref())
+        }
     };
     let implicit = !matches!(consumer.wanted, Wanted::From { .. });
     let describe = |i: usize| describe(deployment, &providers[i]);
@@ -114,10 +126,6 @@ fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) 
             Err(lines)
         }
     }
-}
-
-fn indexes(providers: &[Provider], wanted: impl Fn(&Provider) -> bool) -> Vec<usize> {
-    providers.iter().enumerate().filter(|(_, p)| wanted(p)).map(|(i, _)| i).collect()
 }
 
 fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> bool {
