@@ -51,19 +51,22 @@ impl JobsSrc {
     /// Everything that is wrong with any of them, located.
     pub fn specs(&self, vm: &Vm, jobs: &[JobRef], named_at: impl Fn(&JobRef) -> Option<Place>) -> Result<Vec<JobSpec>> {
         let mut problems = Vec::new();
+        let mut there = Vec::new();
         let mut documents = Vec::new();
         for job in jobs {
             match self.read_spec(job) {
-                Ok(document) => documents.push(document),
+                Ok(document) => {
+                    there.push(job);
+                    documents.push(document);
+                }
                 Err(found) => problems.extend(found.into_vec().into_iter().map(|mut problem| {
                     problem.place = problem.place.or_else(|| named_at(job));
                     problem
                 })),
             }
         }
-        Problems::check(std::mem::take(&mut problems))?;
         let mut specs = Vec::new();
-        for ((job, document), value) in jobs.iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
+        for ((job, document), value) in there.into_iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
             let spec = value.and_then(|value| JobSpec::parse(&value, &job.job, &document.file));
             match spec.and_then(|spec| check_destinations(&spec, &document.file).map(|()| spec)) {
                 Ok(spec) => specs.push(JobSpec { digest: digest(&document.text), ..spec }),

@@ -187,3 +187,17 @@ fn templates_that_cannot_both_be_written_are_told() {
     assert_eq!(said(&format!("{{a: a/{long}}}")), expected);
     assert_eq!(said("{a: .bosh/other, b: x/y, c: x/z}"), "");
 }
+
+#[test]
+fn missing_jobs_and_wrong_specs_are_told_together() {
+    let specs = [("j", "properties: []"), ("k", "provides: ["), ("l", "")];
+    let jobs = ["j", "gone", "k", "l"].map(|name| format!("{{name: {name}, release: r}}")).join(", ");
+    let planned = plan(&specs, &format!("instance_groups: [{{name: g, instances: 1, jobs: [{jobs}]}}]"));
+    let errors: Vec<&str> = planned.said.lines().filter(|line| line.starts_with("error: ")).collect();
+    let expected = [
+        "error: Job 'gone' not found in release 'r'",
+        "error: Job 'j' has invalid properties spec format",
+        "error: not a YAML document that BOSH reads",
+    ];
+    assert_eq!(errors, expected);
+}
