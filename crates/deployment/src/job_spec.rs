@@ -70,7 +70,7 @@ impl JobSpec {
         };
         let root = Object { map, path: vec![] };
         let name = reader.required_string(&root, "name", &format!("the spec of job '{job}'"));
-        if !name.is_empty() && name != job {
+        if matches!(map.get("name"), Some(Value::Str(_) | Value::Int(_) | Value::Float(_))) && name != job {
             reader.problem(
                 root.at("name"),
                 format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{name}')"),

@@ -9,6 +9,8 @@ use crate::reader::{Object, Reader};
 use crate::value::Value;
 
 pub use crate::addon::{Addon, Filter};
+use crate::network;
+pub use crate::network::Network;
 
 /// What boson reads of a deployment manifest.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,15 +97,6 @@ pub struct InstanceGroup {
     pub path: Vec<Step>,
 }
 
-/// An entry of a group's `networks`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Its name.
-    pub name: String,
-    /// What it is the default for: `dns`, `gateway`, `addressable`.
-    pub default: Vec<String>,
-}
-
 /// An entry of a group's `jobs`, or a job of an addon.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
@@ -178,6 +171,11 @@ impl Manifest {
             return;
         }
         for group in &self.instance_groups {
+            if let Some(message) = self.unknown_stemcell(group) {
+                let mut path = group.path.clone();
+                path.push("stemcell".into());
+                reader.problem(path, message);
+            }
             for job in &group.jobs {
                 if !self.releases.iter().any(|r| r.name == job.release) && !job.release.is_empty() {
                     reader.problem(
@@ -190,6 +188,13 @@ impl Manifest {
                 }
             }
         }
+    }
+
+    /// A list of stemcells may be left out: nothing but addons looks at it.
+    fn unknown_stemcell(&self, group: &InstanceGroup) -> Option<String> {
+        let known = self.stemcells.is_empty() || self.stemcells.iter().any(|s| s.alias == group.stemcell);
+        let message = || format!("Instance group '{}' references an unknown stemcell '{}'", group.name, group.stemcell);
+        (!known && !group.stemcell.is_empty()).then(message)
     }
 
     /// The group of this name.
@@ -255,7 +260,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
         lifecycle,
         instances,
         azs,
-        networks: networks(reader, object),
+        networks: network::parse(reader, object, &name),
         stemcell: reader.string(object, "stemcell").unwrap_or_default(),
         persistent_disk: persistent_disk(reader, object, &name),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
@@ -334,15 +339,6 @@ fn azs(reader: &mut Reader, object: &Object, group: &str) -> Vec<String> {
         }
     }
     azs
-}
-
-fn networks(reader: &mut Reader, object: &Object) -> Vec<Network> {
-    let mut networks = Vec::new();
-    for network in reader.hashes(object, "networks") {
-        let name = reader.required_string(&network, "name", "an entry of 'networks'");
-        networks.push(Network { name, default: reader.strings(&network, "default") });
-    }
-    networks
 }
 
 fn jobs(reader: &mut Reader, object: &Object, group: &str) -> Vec<Job> {

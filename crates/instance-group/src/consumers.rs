@@ -137,6 +137,13 @@ impl Entry<'_> {
         if has("instances") || has("properties") || has("address") {
             return self.manual(entry, problems);
         }
+        for key in ["from", "network", "deployment"] {
+            if let Some(value @ (Value::Array(_) | Value::Map(_))) = entry.get(key) {
+                let class = value.class_name();
+                let message = format!("Property '{key}' value (a {class}) did not match the required type 'String'");
+                problems.push(self.problem(message));
+            }
+        }
         let from = entry.get("from").and_then(Value::scalar_to_s).unwrap_or_else(|| self.link.name.clone());
         // `from` may carry more in front; the name is its last part (BOSH).
         let alias = split(&from).last().unwrap_or_default().to_owned();

@@ -112,3 +112,14 @@ fn custom_providers_are_told_of_in_bosh_s_order() {
     ];
     assert_eq!(planned.said, expected.map(|text| format!("error: {text}\n")).concat());
 }
+
+#[test]
+fn what_a_consumer_asks_for_is_a_text() {
+    for key in ["from", "network", "deployment"] {
+        for (given, class) in [("[l]", "Array"), ("{l: l}", "Hash")] {
+            let expected =
+                format!("error: Property '{key}' value (a {class}) did not match the required type 'String'\n");
+            assert_eq!(consumed(&format!("{{{key}: {given}}}")).said, expected);
+        }
+    }
+}

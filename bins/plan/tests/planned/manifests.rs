@@ -202,3 +202,40 @@ fn missing_jobs_and_wrong_specs_are_told_together() {
     ];
     assert_eq!(errors, expected);
 }
+
+#[test]
+fn networks_are_the_default_for_what_there_is_and_one_for_each() {
+    let said = |networks: &str| said_of_group(&format!("jobs: [], networks: {networks}"));
+    for (given, shown) in [("[dns, dsn]", "dsn"), ("['']", ""), ("[5]", "5")] {
+        let expected = format!(
+            "error: Instance group 'g' specified an invalid default network property '{shown}', valid properties are: dns, gateway\n"
+        );
+        assert_eq!(said(&format!("[{{name: a, default: {given}}}]")), expected);
+    }
+    let expected = "error: Instance group 'g' specified more than one network to contain default. \
+                    'dns' has default networks: 'a', 'b'. 'addressable' has default networks: 'b', 'c'.\n";
+    let networks = "[{name: a, default: [dns, gateway]}, {name: b, default: [addressable, dns]}, {name: c, default: [addressable]}]";
+    assert_eq!(said(networks), expected);
+    assert_eq!(said("[{name: a, default: [dns, gateway]}, {name: b, default: [addressable]}, {name: c}]"), "");
+}
+
+#[test]
+fn a_groups_stemcell_is_one_of_the_manifests() {
+    let planned = |stemcells: &str| {
+        plan(&[], &format!("{stemcells}\ninstance_groups: [{{name: g, instances: 1, stemcell: jammy, jobs: []}}]"))
+    };
+    let expected = "error: Instance group 'g' references an unknown stemcell 'jammy'\n";
+    assert_eq!(planned("stemcells: [{alias: s, os: jammy}]").said, expected);
+    assert_eq!(planned("stemcells: [{alias: jammy, os: ubuntu-jammy}]").said, "");
+    // Nothing but addons looks at stemcells: who has no list of them needs none.
+    assert_eq!(planned("").said, "");
+}
+
+#[test]
+fn the_name_in_a_jobs_spec_is_the_jobs() {
+    for (name, got) in [("k", "k"), ("''", ""), ("5", "5")] {
+        let group = "instance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}]";
+        let planned = plan(&[("j", &format!("name: {name}"))], group);
+        assert_eq!(planned.said, format!("error: Inconsistent name for job 'j'(exptected: 'j', got: '{got}')\n"));
+    }
+}
