@@ -100,6 +100,8 @@ j: &j [*i, *i, *i, *i, *i, *i, *i, *i, *i, *i]
 k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
 ",
     )]),
+    Case::plan("manifest-of-first-version", 65).edit(&[("manifest.yml", "instance_groups:\n", "jobs:\n")]),
+    Case::plan("manifest-contains-itself", 65).edit(&[("manifest.yml", "---\n", "--- &all\nall: [*all]\n")]),
     Case::plan("manifest-directory", 65).environment(&[("BOSH_MANIFEST_PATH", "base")]),
     Case::plan("manifest-endless", 65).environment(&[("BOSH_MANIFEST_PATH", "/dev/zero")]),
     Case::plan("names-that-are-paths", 65).edit(&[
@@ -108,6 +110,16 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         ("manifest.yml", "  - name: nats\n    release", "  - name: /etc\n    release"),
         ("manifest.yml", "- name: nats\n  version", "- name: \"..\"\n  version"),
     ]),
+    Case::plan("names-of-one-address", 65).edit(&[(
+        "manifest.yml",
+        "- name: smoke-tests\n  lifecycle",
+        "- name: nats-0\n  lifecycle",
+    )]),
+    Case::plan("spec-templates-missing", 65).edit(&[(
+        SPEC,
+        "  pre-start.erb: bin/pre-start\n",
+        "  pre-start.erb: bin/pre-start\n  post-start.erb: bin/post-start\n",
+    )]),
     Case::plan("spec-templates-elsewhere", 65).edit(&[(
         SPEC,
         "  nats.conf.erb: config/nats.conf\n  pre-start.erb: bin/pre-start\n",

@@ -1,5 +1,7 @@
 //! Rendering `bpm.yml` for every instance.
 
+use std::collections::BTreeSet;
+
 use bpm::{JobConfig, ProcessConfig};
 use deployment::Value;
 use dialect_erb::report::{Entry, report};
@@ -43,13 +45,15 @@ struct BpmTemplate {
 
 fn find_templates(input: &Input, groups: &[Resolved]) -> Result<Vec<BpmTemplate>> {
     let mut problems = Vec::new();
+    let mut missing = BTreeSet::new();
     let mut templates = Vec::new();
     for (g, group) in groups.iter().enumerate() {
         for (j, job) in group.jobs.iter().enumerate() {
             let Some(name) = input.spec(job).and_then(|s| template_for(s, BPM_YML)) else { continue };
             match input.jobs_src.template(&job_ref(job), name) {
                 Ok(source) => templates.push(BpmTemplate { group: g, job: j, source }),
-                Err(found) => problems.extend(found.into_vec()),
+                Err(found) if missing.insert(job_ref(job)) => problems.extend(found.into_vec()),
+                Err(_) => {}
             }
         }
     }
@@ -134,17 +138,23 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
         last = Some(text);
     }
     let Some(first) = parsed.first() else { return Ok(Value::Nil) };
-    let differing: Vec<String> = parsed[1..].iter().flat_map(|other| differences(first, other)).collect();
-    if let Some(field) = differing.first() {
+    let mut differing: Vec<String> = Vec::new();
+    for field in parsed[1..].iter().flat_map(|other| differences(first, other)) {
+        if !differing.contains(&field) {
+            differing.push(field);
+        }
+    }
+    let problems = differing.iter().map(|field| {
         let field = mask(group, job, template).apply(field);
-        return Err(Problem::input(format!(
+        let message = format!(
             "job '{}' of instance group '{}' renders a bpm.yml whose {field} differs between instances",
             job.name, group.name
-        ))
-        .at(Place::file(file))
-        .hint("a pod template cannot differ between its replicas; executable, args and env may, this field may not")
-        .into());
-    }
+        );
+        Problem::input(message)
+            .at(Place::file(file))
+            .hint("a pod template cannot differ between its replicas; executable, args and env may, this field may not")
+    });
+    Problems::check(problems.collect())?;
     // What serde says may quote a value.
     let json = serde_json::to_value(first).map_err(|_| Problem::internal("cannot encode a bpm.yml"))?;
     Ok(from_json(&json))

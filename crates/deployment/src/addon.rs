@@ -41,7 +41,7 @@ pub(crate) fn parse(reader: &mut Reader, root: &Object) -> Vec<Addon> {
     let mut addons = Vec::new();
     for object in reader.hashes(root, "addons") {
         let name = reader.required_string(&object, "name", "an entry of 'addons'");
-        let shared = object.map.get("properties").cloned();
+        let shared = reader.hash(&object, "properties").and_then(|_| object.map.get("properties").cloned());
         let mut jobs = Vec::new();
         for entry in reader.hashes(&object, "jobs") {
             let mut job = job(reader, &entry, &format!("a job of addon '{name}'"), true);
@@ -60,12 +60,15 @@ pub(crate) fn parse(reader: &mut Reader, root: &Object) -> Vec<Addon> {
 }
 
 fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
-    if object.map.get("deployments").is_some() {
-        reader.problem(object.path.clone(), "Deployment filter is not allowed for deployment level addons.");
+    if !reader.array(object, "deployments").is_empty() {
+        reader.problem(object.at("deployments"), "Deployment filter is not allowed for deployment level addons.");
     }
+    // Teams are the director's: for an addon of a deployment they do not count (BOSH).
+    reader.array(object, "teams");
     let mut jobs = Vec::new();
     for entry in reader.hashes(object, "jobs") {
-        match (reader.string(&entry, "name"), reader.string(&entry, "release")) {
+        let mut text = |key: &str| reader.string(&entry, key).filter(|text| !text.is_empty());
+        match (text("name"), text("release")) {
             (Some(name), Some(release)) => jobs.push((name, release)),
             _ => reader.problem(
                 entry.path.clone(),
@@ -75,9 +78,12 @@ fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
     }
     let mut stemcells = Vec::new();
     for entry in reader.hashes(object, "stemcell") {
-        match reader.string(&entry, "os") {
+        match reader.string(&entry, "os").filter(|os| !os.is_empty()) {
             Some(os) => stemcells.push(os),
-            None => reader.problem(entry.path.clone(), "Stemcell must have an os name."),
+            None => reader.problem(
+                entry.path.clone(),
+                format!("Stemcell in deployment config's {section} section must have an os name."),
+            ),
         }
     }
     Filter {
@@ -86,7 +92,7 @@ fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
         instance_groups: reader.strings(object, "instance_groups"),
         azs: reader.strings(object, "azs"),
         networks: reader.strings(object, "networks"),
-        lifecycle: reader.string(object, "lifecycle"),
+        lifecycle: reader.string(object, "lifecycle").filter(|lifecycle| !lifecycle.is_empty()),
     }
 }
 
@@ -140,7 +146,7 @@ impl Manifest {
         let at = |job: &Job| problem::Place::node(&self.file, job.path.clone());
         for addon in &self.addons {
             for job in &addon.jobs {
-                if !self.releases.iter().any(|r| r.name == job.release) {
+                if !job.release.is_empty() && !self.releases.iter().any(|r| r.name == job.release) {
                     let message = format!(
                         "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the deployment releases section.",
                         job.name, job.release, job.release
@@ -156,7 +162,7 @@ impl Manifest {
                     continue;
                 }
                 for job in &addon.jobs {
-                    if group.jobs.iter().any(|j| j.name == job.name) {
+                    if !job.name.is_empty() && group.jobs.iter().any(|j| j.name == job.name) {
                         let message = format!(
                             "Colocated job '{}' is already added to the instance group '{}'",
                             job.name, group.name

@@ -2,7 +2,7 @@
 
 use problem::Problems;
 
-use crate::property::json_round_trip;
+use crate::property::{json_round_trip, split};
 use crate::reader::{Object, Reader};
 use crate::value::Value;
 
@@ -70,7 +70,7 @@ impl JobSpec {
         };
         let root = Object { map, path: vec![] };
         let name = reader.required_string(&root, "name", &format!("the spec of job '{job}'"));
-        if !name.is_empty() && name != job {
+        if matches!(map.get("name"), Some(Value::Str(_) | Value::Int(_) | Value::Float(_))) && name != job {
             reader.problem(
                 root.at("name"),
                 format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{name}')"),
@@ -219,11 +219,26 @@ fn link(item: &Value, section: &str) -> Result<Link, String> {
             "Link '{name}' of type '{link_type}' is a provides link, not allowed to have 'optional' key"
         ));
     }
-    let properties = map.get("properties").and_then(Value::as_array).unwrap_or_default();
-    let properties = properties.iter().filter_map(Value::scalar_to_s).collect();
+    let properties = property_names(map.get("properties"))
+        .ok_or_else(|| format!("Link '{name}' of type '{link_type}' has properties that are no list of names"))?;
     // Any truthy value counts, even the String "false" (BOSH).
     let optional = map.get("optional").is_some_and(Value::is_truthy);
     Ok(Link { provided: ProvidedLink { name, link_type, properties }, optional })
+}
+
+/// The names in a link's list of properties, which may be absent; `None` where it is something else.
+pub fn property_names(list: Option<&Value>) -> Option<Vec<String>> {
+    let name = |item: &Value| match item {
+        Value::Str(_) | Value::Int(_) | Value::Float(_) => {
+            item.scalar_to_s().filter(|name| split(name).next().is_some())
+        }
+        _ => None,
+    };
+    match list {
+        None | Some(Value::Nil) => Some(Vec::new()),
+        Some(Value::Array(items)) => items.iter().map(name).collect(),
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -232,11 +247,23 @@ mod tests {
 
     #[test]
     fn every_mistake_is_reported_at_once() {
+        let link = |properties: Value| {
+            Value::map([("name", Value::str("l")), ("type", Value::str("t")), ("properties", properties)])
+        };
         let spec = Value::map([
             ("name", Value::str("other")),
             ("packages", Value::str("x")),
             ("properties", Value::array([])),
-            ("provides", Value::array([Value::map([("name", Value::str("l"))])])),
+            (
+                "provides",
+                Value::array([
+                    Value::map([("name", Value::str("l"))]),
+                    link(Value::str("a.b")),
+                    link(Value::map([("a", Value::Nil)])),
+                    link(Value::array([Value::str("a"), Value::Nil])),
+                    link(Value::array([Value::str("")])),
+                ]),
+            ),
             ("consumes", Value::str("l")),
         ]);
         let texts: Vec<String> =
@@ -248,6 +275,10 @@ mod tests {
                 "Job 'j' has invalid package spec format",
                 "Job 'j' has invalid properties spec format",
                 "Each provides item in the provides section of the release spec must contain 'name' and 'type'",
+                "Link 'l' of type 't' has properties that are no list of names",
+                "Link 'l' of type 't' has properties that are no list of names",
+                "Link 'l' of type 't' has properties that are no list of names",
+                "Link 'l' of type 't' has properties that are no list of names",
                 "Job 'j' has invalid spec format: 'consumes' must be an array of hashes with name and type",
             ]
         );

@@ -5,6 +5,7 @@ pub mod identity;
 pub mod job_spec;
 pub mod manifest;
 pub mod names;
+mod network;
 pub mod property;
 mod reader;
 pub mod value;

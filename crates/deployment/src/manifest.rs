@@ -1,11 +1,16 @@
 //! The deployment manifest.
 
+use std::collections::HashSet;
+
 use problem::{Problem, Problems, Step};
 
+use crate::names::canonical;
 use crate::reader::{Object, Reader};
 use crate::value::Value;
 
 pub use crate::addon::{Addon, Filter};
+use crate::network;
+pub use crate::network::Network;
 
 /// What boson reads of a deployment manifest.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,15 +97,6 @@ pub struct InstanceGroup {
     pub path: Vec<Step>,
 }
 
-/// An entry of a group's `networks`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Its name.
-    pub name: String,
-    /// What it is the default for: `dns`, `gateway`, `addressable`.
-    pub default: Vec<String>,
-}
-
 /// An entry of a group's `jobs`, or a job of an addon.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
@@ -148,6 +144,9 @@ impl Manifest {
         };
         reader.problems.extend(crate::variables::unresolved(value, file));
         let root = Object { map, path: vec![] };
+        if map.get("jobs").is_some() {
+            reader.problem(root.at("jobs"), "Jobs are no longer supported, please use instance groups instead");
+        }
         let features = reader.hash(&root, "features");
         let instances_per_az = features.and_then(|f| reader.bool(&f, "instances_per_az")).unwrap_or(false);
         let manifest = Manifest {
@@ -172,6 +171,11 @@ impl Manifest {
             return;
         }
         for group in &self.instance_groups {
+            if let Some(message) = self.unknown_stemcell(group) {
+                let mut path = group.path.clone();
+                path.push("stemcell".into());
+                reader.problem(path, message);
+            }
             for job in &group.jobs {
                 if !self.releases.iter().any(|r| r.name == job.release) && !job.release.is_empty() {
                     reader.problem(
@@ -186,6 +190,13 @@ impl Manifest {
         }
     }
 
+    /// A list of stemcells may be left out: nothing but addons looks at it.
+    fn unknown_stemcell(&self, group: &InstanceGroup) -> Option<String> {
+        let known = self.stemcells.is_empty() || self.stemcells.iter().any(|s| s.alias == group.stemcell);
+        let message = || format!("Instance group '{}' references an unknown stemcell '{}'", group.name, group.stemcell);
+        (!known && !group.stemcell.is_empty()).then(message)
+    }
+
     /// The group of this name.
     pub fn group(&self, name: &str) -> Option<&InstanceGroup> {
         self.instance_groups.iter().find(|g| g.name == name)
@@ -197,7 +208,7 @@ fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
     for object in reader.hashes(root, "releases") {
         let name = reader.required_name(&object, "an entry of 'releases'", "a release");
         let version = reader.string(&object, "version").unwrap_or_default();
-        if releases.iter().any(|r| r.name == name) {
+        if !name.is_empty() && releases.iter().any(|r| r.name == name) {
             reader.problem(object.path.clone(), format!("Duplicate release name '{name}'"));
         }
         releases.push(Release { name, version });
@@ -214,16 +225,12 @@ fn stemcells(reader: &mut Reader, root: &Object) -> Vec<Stemcell> {
     stemcells
 }
 
-/// BOSH compares group names by their canonical form, in which `_` is `-`.
-fn canonical(name: &str) -> String {
-    name.to_lowercase().replace('_', "-").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
-}
-
 fn instance_groups(reader: &mut Reader, root: &Object, per_az: bool) -> Vec<InstanceGroup> {
-    let mut groups: Vec<InstanceGroup> = Vec::new();
+    let mut groups = Vec::new();
+    let mut taken = HashSet::new();
     for object in reader.hashes(root, "instance_groups") {
         let group = instance_group(reader, &object, per_az);
-        if !group.name.is_empty() && groups.iter().any(|g| canonical(&g.name) == canonical(&group.name)) {
+        if !group.name.is_empty() && !taken.insert(canonical(&group.name)) {
             reader.problem(
                 object.path.clone(),
                 format!("Invalid instance group name '{}', canonical name already taken", group.name),
@@ -248,13 +255,12 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
         }
     };
     let azs = azs(reader, object, &name);
-    let share = instances(reader, object, &name);
-    let instances = if per_az { share.saturating_mul(azs.len().max(1) as u32) } else { share };
+    let instances = instances(reader, object, &name, if per_az { azs.len().max(1) as i64 } else { 1 });
     InstanceGroup {
         lifecycle,
         instances,
         azs,
-        networks: networks(reader, object),
+        networks: network::parse(reader, object, &name),
         stemcell: reader.string(object, "stemcell").unwrap_or_default(),
         persistent_disk: persistent_disk(reader, object, &name),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
@@ -271,13 +277,14 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
 /// An upper bound that keeps arithmetic and memory sane; no deployment comes near it.
 const MOST_INSTANCES: i64 = 100_000;
 
-fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
+/// The total: so many times what the manifest says.
+fn instances(reader: &mut Reader, object: &Object, group: &str, times: i64) -> u32 {
     let message = match object.map.get("instances") {
         None => {
             reader.missing(object, "instances", &format!("instance group '{group}'"));
             return 0;
         }
-        Some(Value::Int(n @ 0..=MOST_INSTANCES)) => return *n as u32,
+        Some(Value::Int(n)) if (0..=MOST_INSTANCES / times).contains(n) => return (n * times) as u32,
         Some(Value::Int(_) | Value::BigInt(_)) => {
             format!("'instances' of instance group '{group}' must lie between 0 and {MOST_INSTANCES}")
         }
@@ -292,7 +299,7 @@ fn instances(reader: &mut Reader, object: &Object, group: &str) -> u32 {
 /// Its size in MB.
 fn persistent_disk(reader: &mut Reader, object: &Object, group: &str) -> u32 {
     let message = match object.map.get("persistent_disk") {
-        None | Some(Value::Nil) => return 0,
+        None => return 0,
         Some(Value::Int(size)) => match u32::try_from(*size) {
             Ok(size) => return size,
             Err(_) => format!("Instance group '{group}' references an invalid persistent disk size '{size}'"),
@@ -334,15 +341,6 @@ fn azs(reader: &mut Reader, object: &Object, group: &str) -> Vec<String> {
     azs
 }
 
-fn networks(reader: &mut Reader, object: &Object) -> Vec<Network> {
-    let mut networks = Vec::new();
-    for network in reader.hashes(object, "networks") {
-        let name = reader.required_string(&network, "name", "an entry of 'networks'");
-        networks.push(Network { name, default: reader.strings(&network, "default") });
-    }
-    networks
-}
-
 fn jobs(reader: &mut Reader, object: &Object, group: &str) -> Vec<Job> {
     if object.map.get("template").or_else(|| object.map.get("templates")).is_some() {
         reader.problem(
@@ -357,7 +355,7 @@ fn jobs(reader: &mut Reader, object: &Object, group: &str) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for entry in reader.hashes(object, "jobs") {
         let job = job(reader, &entry, &format!("a job of instance group '{group}'"), false);
-        if jobs.iter().any(|j| j.name == job.name) {
+        if !job.name.is_empty() && jobs.iter().any(|j| j.name == job.name) {
             let message = format!("Colocated job '{}' is already added to the instance group '{group}'", job.name);
             reader.problem(entry.path.clone(), message);
         }
@@ -380,8 +378,11 @@ pub(crate) fn job(reader: &mut Reader, entry: &Object, owner: &str, addon: bool)
         // The type is checked; what is in it is read together with the job's spec.
         reader.hash(entry, key);
     }
+    if !addon {
+        reader.array(entry, "custom_provider_definitions");
+    }
     Job {
-        name: reader.required_name(entry, owner, "a job"),
+        name: reader.required_job_name(entry, owner),
         release: reader.required_string(entry, "release", owner),
         properties,
         consumes: field("consumes").unwrap_or(Value::Nil),

@@ -36,6 +36,11 @@ pub fn group_label(deployment: &str, group: &str) -> String {
     dns_label(&format!("{deployment}-{group}"), LABEL - INDEX)
 }
 
+/// BOSH compares group names by their canonical form, in which `_` is `-`.
+pub(crate) fn canonical(name: &str) -> String {
+    name.to_lowercase().replace('_', "-").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

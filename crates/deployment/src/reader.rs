@@ -17,6 +17,9 @@ pub(crate) struct Object<'v> {
     pub(crate) path: Vec<Step>,
 }
 
+/// As long as the name of a file may be.
+const LONGEST_NAME: usize = 255;
+
 impl Object<'_> {
     pub(crate) fn at(&self, step: impl Into<Step>) -> Vec<Step> {
         let mut path = self.path.clone();
@@ -48,7 +51,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn string(&mut self, object: &Object, key: &str) -> Option<String> {
         match object.map.get(key) {
             None => None,
-            Some(value @ (Value::Str(_) | Value::Int(_) | Value::Float(_))) => value.scalar_to_s(),
+            Some(value @ (Value::Str(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_))) => value.scalar_to_s(),
             Some(other) => {
                 self.wrong_type(object, key, other, "String");
                 None
@@ -67,11 +70,23 @@ impl<'a> Reader<'a> {
     pub(crate) fn required_name(&mut self, object: &Object, owner: &str, what: &str) -> String {
         let name = self.required_string(object, "name", owner);
         let given = matches!(object.map.get("name"), Some(Value::Str(_)));
-        let plain = !matches!(name.as_str(), "" | "." | "..") && !name.contains(|c: char| c == '/' || c.is_control());
+        let plain = !matches!(name.as_str(), "" | "." | "..")
+            && name.len() <= LONGEST_NAME
+            && !name.contains(|c: char| c == '/' || c.is_control());
         if plain || !given {
             return name;
         }
         self.problem(object.at("name"), format!("'{}' is no name of {what}", name.escape_debug()));
+        String::new()
+    }
+
+    /// As [`Reader::required_name`], of a job: among the rendered jobs lies what begins with a dot.
+    pub(crate) fn required_job_name(&mut self, object: &Object, owner: &str) -> String {
+        let name = self.required_name(object, owner, "a job");
+        if !name.starts_with('.') {
+            return name;
+        }
+        self.problem(object.at("name"), format!("'{}' is no name of a job", name.escape_debug()));
         String::new()
     }
 
@@ -119,7 +134,9 @@ impl<'a> Reader<'a> {
         let mut strings = Vec::new();
         for (i, item) in self.array(object, key).iter().enumerate() {
             match item {
-                Value::Str(_) | Value::Int(_) | Value::Float(_) => strings.extend(item.scalar_to_s()),
+                Value::Str(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+                    strings.extend(item.scalar_to_s())
+                }
                 other => {
                     let mut path = object.at(key);
                     path.push(i.into());

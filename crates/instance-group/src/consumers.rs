@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use deployment::job_spec::ConsumedLink;
 use deployment::manifest::{InstanceGroup, Job};
-use deployment::property::json_round_trip;
+use deployment::property::{json_round_trip, split};
 use deployment::{Map, Value};
 use problem::Problem;
 
@@ -38,29 +38,29 @@ pub(crate) enum Wanted {
     Manual(Value),
 }
 
-/// Collects the consumers of all groups, in the manifest's order.
+/// Collects the consumers of all jobs, in BOSH's order.
 pub(crate) fn collect(
     deployment: &Deployment,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<String>,
 ) -> Vec<Consumer> {
     let mut consumers = Vec::new();
-    for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
-        for (j, job) in group.jobs.iter().enumerate() {
-            let Some(spec) = deployment.spec(job) else { continue };
-            warnings.extend(unknown_names(job, &spec.consumes));
-            for link in &spec.consumes {
-                let entry = Entry { deployment, group, job, link };
-                if let Some(wanted) = entry.wanted(problems) {
-                    consumers.push(Consumer {
-                        group: g,
-                        job: j,
-                        name: link.name.clone(),
-                        link_type: link.link_type.clone(),
-                        optional: link.optional,
-                        wanted,
-                    });
-                }
+    for (g, j) in deployment.jobs() {
+        let group = &deployment.manifest.instance_groups[g];
+        let job = &group.jobs[j];
+        let Some(spec) = deployment.spec(job) else { continue };
+        warnings.extend(unknown_names(job, &spec.consumes));
+        for link in &spec.consumes {
+            let entry = Entry { deployment, group, job, link };
+            if let Some(wanted) = entry.wanted(problems) {
+                consumers.push(Consumer {
+                    group: g,
+                    job: j,
+                    name: link.name.clone(),
+                    link_type: link.link_type.clone(),
+                    optional: link.optional,
+                    wanted,
+                });
             }
         }
     }
@@ -137,25 +137,32 @@ impl Entry<'_> {
         if has("instances") || has("properties") || has("address") {
             return self.manual(entry, problems);
         }
-        let from = entry.get("from").and_then(Value::scalar_to_s).unwrap_or_else(|| self.link.name.clone());
-        // `from` may carry more in front; the name is what stands behind the last dot (BOSH).
-        let alias = from.rsplit('.').next().unwrap_or(&from).to_owned();
-        let elsewhere =
-            |name: &String| *name != self.deployment.domain.deployment && *name != self.deployment.manifest.name;
-        if let Some(other) = entry.get("deployment").and_then(Value::scalar_to_s).filter(elsewhere) {
-            {
-                let message = format!(
-                    "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
-                    self.job.name, self.group.name
-                );
-                let hint = format!(
-                    "boson sees one deployment at a time: give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
-                    self.link.name
-                );
-                problems.push(self.problem(message).hint(hint));
+        for key in ["from", "network", "deployment"] {
+            if let Some(value @ (Value::Array(_) | Value::Map(_))) = entry.get(key) {
+                let class = value.class_name();
+                let message = format!("Property '{key}' value (a {class}) did not match the required type 'String'");
+                problems.push(self.problem(message));
             }
         }
-        Wanted::From { alias, network: entry.get("network").and_then(Value::scalar_to_s) }
+        let from = entry.get("from").and_then(Value::scalar_to_s).unwrap_or_else(|| self.link.name.clone());
+        // `from` may carry more in front; the name is its last part (BOSH).
+        let alias = split(&from).last().unwrap_or_default().to_owned();
+        let elsewhere =
+            |name: &String| *name != self.deployment.domain.deployment && *name != self.deployment.manifest.name;
+        // BOSH asks whether they are true, not whether they are there.
+        let said = |key: &str| entry.get(key).filter(|v| v.is_truthy()).and_then(Value::scalar_to_s);
+        if let Some(other) = said("deployment").filter(elsewhere) {
+            let message = format!(
+                "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
+                self.job.name, self.group.name
+            );
+            let hint = format!(
+                "boson sees one deployment at a time: give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
+                self.link.name
+            );
+            problems.push(self.problem(message).hint(hint));
+        }
+        Wanted::From { alias, network: said("network") }
     }
 
     fn manual(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {

@@ -1,5 +1,6 @@
 //! Links, properties and identities resolved into instance groups. Pure: no I/O, and all problems at once.
 
+mod addresses;
 mod bind;
 mod consumers;
 mod matching;
@@ -7,12 +8,12 @@ mod providers;
 mod resolved;
 mod spec;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
-use problem::{Place, Problem, Problems};
+use problem::{Place, Problem, Problems, Step};
 pub use resolved::{Instance, Link, Resolved, ResolvedJob};
 
 /// Everything that resolving needs: a manifest with its addons placed, and the spec of each job that it names.
@@ -29,6 +30,19 @@ impl Deployment<'_> {
     /// The spec of a job of the manifest.
     pub(crate) fn spec(&self, job: &Job) -> Option<&JobSpec> {
         self.specs.get(&(job.release.clone(), job.name.clone()))
+    }
+
+    /// Indexes of group and job of every job, in the order in which BOSH parses them: those that addons added come after
+    /// all others, addon by addon and job by job.
+    pub(crate) fn jobs(&self) -> Vec<(usize, usize)> {
+        let groups = &self.manifest.instance_groups;
+        let mut jobs: Vec<_> = (0..groups.len()).flat_map(|g| (0..groups[g].jobs.len()).map(move |j| (g, j))).collect();
+        jobs.sort_by_cached_key(|(g, j)| {
+            let job = &groups[*g].jobs[*j];
+            let indexes = job.path.iter().filter_map(|step| if let Step::Index(i) = step { Some(*i) } else { None });
+            job.addon.then(|| indexes.collect::<Vec<_>>())
+        });
+        jobs
     }
 
     pub(crate) fn place(&self, job: &Job) -> Place {
@@ -53,7 +67,12 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     let mut warnings = Vec::new();
     let providers = providers::collect(deployment, &mut problems, &mut warnings);
     let consumers = consumers::collect(deployment, &mut problems, &mut warnings);
+    // An addon has the same mistakes in all groups.
+    let mut told = HashSet::new();
+    problems.retain(|problem| told.insert((problem.message.clone(), problem.place.clone().map(|place| place.path))));
     let links = matching::resolve(deployment, &providers, &consumers, &mut problems);
+    let mut provided = providers::by_job(&providers);
+    addresses::check(deployment, &mut problems);
     let mut groups = Vec::new();
     for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
         let mut jobs = Vec::new();
@@ -63,7 +82,10 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
                 continue;
             };
             match bind::bind(deployment.manifest, group, job, spec) {
-                Ok(properties) => jobs.push(resolved::job(deployment, (group, job), spec, properties, links.of(g, j))),
+                Ok(properties) => {
+                    let links = (links.of(g, j), provided.remove(&(g, j)).unwrap_or_default());
+                    jobs.push(resolved::job(deployment, (group, job), spec, properties, links));
+                }
                 Err(found) => problems.extend(found),
             }
         }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use deployment::Value;
 use deployment::manifest::{InstanceGroup, Job};
+use deployment::{Map, Value};
 use problem::{Note, Problem};
 
 use crate::Deployment;
@@ -31,20 +31,26 @@ pub(crate) fn resolve(
 ) -> Links {
     let mut links: HashMap<(usize, usize), Vec<Link>> = HashMap::new();
     let mut contents: HashMap<usize, Value> = HashMap::new();
+    let mut by_type: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, provider) in providers.iter().enumerate().filter(|(_, provider)| provider.consumable) {
+        by_type.entry(&provider.link_type).or_default().push(i);
+    }
     let mut report = Vec::new();
     let mut failing: Vec<(&InstanceGroup, &Job)> = Vec::new();
     for consumer in consumers {
-        let content = match choose(deployment, providers, consumer) {
+        let of_type = by_type.get(consumer.link_type.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let content = match choose(deployment, providers, of_type, consumer) {
             Ok(Choice::Nothing) => continue,
             Ok(Choice::Manual(content)) => content,
             // One provider's content is one value, shared by all who consume it.
             Ok(Choice::Provider(i)) => {
-                contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i])).clone()
+                let content = contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i]));
+                on_network(content, consumer)
             }
             Err(lines) => {
                 let group = &deployment.manifest.instance_groups[consumer.group];
                 let job = &group.jobs[consumer.job];
-                if failing.last().is_none_or(|(_, last)| last.path != job.path) {
+                if failing.last().is_none_or(|(of, last)| of.name != group.name || last.path != job.path) {
                     failing.push((group, job));
                 }
                 report.extend(lines);
@@ -79,13 +85,20 @@ enum Choice {
     Manual(Value),
 }
 
-fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) -> Result<Choice, Vec<String>> {
-    let of_type = |p: &Provider| p.consumable && p.link_type == consumer.link_type;
+/// `of_type` are the indexes of the providers that the consumer's type allows.
+fn choose(
+    deployment: &Deployment,
+    providers: &[Provider],
+    of_type: &[usize],
+    consumer: &Consumer,
+) -> Result<Choice, Vec<String>> {
     let (found, network) = match &consumer.wanted {
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
         Wanted::Blocked => (Vec::new(), None),
-        Wanted::Implicit => (indexes(providers, of_type), None),
-        Wanted::From { alias, network } => (indexes(providers, |p| of_type(p) && p.name == *alias), network.as_deref()),
+        Wanted::Implicit => (of_type.to_vec(), None),
+        Wanted::From { alias, network } => {
+            (of_type.iter().copied().filter(|i| providers[*i].name == *alias).collect(), network.as_deref())
+        }
     };
     let implicit = !matches!(consumer.wanted, Wanted::From { .. });
     let describe = |i: usize| describe(deployment, &providers[i]);
@@ -98,9 +111,9 @@ fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) 
             "  - No link providers found".to_owned(),
         ]);
     }
-    let on_network = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
+    let is_there = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
     match found.as_slice() {
-        [one] if on_network(one) => Ok(Choice::Provider(*one)),
+        [one] if is_there(one) => Ok(Choice::Provider(*one)),
         [one] => Err(vec![
             format!("- {} Details below:", headline(deployment, consumer)),
             format!("  - {} does not belong to network '{}'", describe(*one), network.unwrap_or_default()),
@@ -113,10 +126,6 @@ fn choose(deployment: &Deployment, providers: &[Provider], consumer: &Consumer) 
             Err(lines)
         }
     }
-}
-
-fn indexes(providers: &[Provider], wanted: impl Fn(&Provider) -> bool) -> Vec<usize> {
-    providers.iter().enumerate().filter(|(_, p)| wanted(p)).map(|(i, _)| i).collect()
 }
 
 fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> bool {
@@ -147,6 +156,18 @@ fn describe(deployment: &Deployment, provider: &Provider) -> String {
         "Link provider '{}'{alias} from job '{}' in instance group '{}' in deployment '{}'",
         provider.original_name, group.jobs[provider.job].name, group.name, deployment.domain.deployment
     )
+}
+
+/// The content for a consumer that asks for a network: that one is the link's default then (BOSH).
+fn on_network(content: &Value, consumer: &Consumer) -> Value {
+    match (&consumer.wanted, content) {
+        (Wanted::From { network: Some(network), .. }, Value::Map(map)) => {
+            let mut map = Map::clone(map);
+            map.set("default_network", Value::str(network.clone()));
+            Value::Map(Rc::new(map))
+        }
+        _ => content.clone(),
+    }
 }
 
 /// Manual links have no provider to name their group; BOSH names it after the link.

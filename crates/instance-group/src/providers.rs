@@ -1,7 +1,9 @@
 //! Link providers of a deployment (BOSH: link providers parser).
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use deployment::job_spec::property_names;
 use deployment::manifest::{InstanceGroup, Job};
 use deployment::property::{self, Found};
 use deployment::{JobSpec, Map, Value};
@@ -28,42 +30,63 @@ pub(crate) struct Provider {
     pub(crate) properties: Value,
 }
 
-/// Collects the providers of all groups, in the manifest's order; custom definitions before those of the spec.
+impl Provider {
+    /// Its name for others (BOSH: the canonical name of the provider's intent).
+    pub(crate) fn known_as(&self) -> &str {
+        if self.name.is_empty() { &self.original_name } else { &self.name }
+    }
+}
+
+/// Name and type of the links that each job provides, by group and job.
+pub(crate) fn by_job(providers: &[Provider]) -> BTreeMap<(usize, usize), Vec<(String, String)>> {
+    let mut by_job: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for provider in providers {
+        let link = (provider.known_as().to_owned(), provider.link_type.clone());
+        by_job.entry((provider.group, provider.job)).or_default().push(link);
+    }
+    by_job
+}
+
+/// Collects the providers of all jobs, in BOSH's order; custom definitions before those of the spec.
 pub(crate) fn collect(
     deployment: &Deployment,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<String>,
 ) -> Vec<Provider> {
     let mut providers = Vec::new();
-    for (g, group) in deployment.manifest.instance_groups.iter().enumerate() {
-        for (j, job) in group.jobs.iter().enumerate() {
-            let Some(spec) = deployment.spec(job) else { continue };
-            let owner = Owner { deployment, group, job, spec };
-            let mut declared = owner.custom_definitions(problems);
-            declared.extend(spec.provides.iter().map(|p| Declared {
-                name: p.name.clone(),
-                link_type: p.link_type.clone(),
-                properties: p.properties.clone(),
-            }));
-            warnings.extend(owner.unknown_names(&declared));
-            for link in declared {
-                if let Some((name, consumable)) = owner.override_of(&link.name, problems) {
-                    let properties = owner.exposed(&link.properties, problems);
-                    let Declared { name: original_name, link_type, .. } = link;
-                    providers.push(Provider {
-                        group: g,
-                        job: j,
-                        original_name,
-                        name,
-                        link_type,
-                        consumable,
-                        properties,
-                    });
-                }
+    for (g, j) in deployment.jobs() {
+        let group = &deployment.manifest.instance_groups[g];
+        let job = &group.jobs[j];
+        let Some(spec) = deployment.spec(job) else { continue };
+        let owner = Owner { deployment, group, job, spec };
+        let mut declared = owner.custom_definitions(problems);
+        declared.extend(spec.provides.iter().map(|p| Declared {
+            name: p.name.clone(),
+            link_type: p.link_type.clone(),
+            properties: p.properties.clone(),
+        }));
+        warnings.extend(owner.unknown_names(&declared));
+        for link in declared {
+            if let Some((name, consumable)) = owner.override_of(&link.name, problems) {
+                let properties = owner.exposed(&link.properties, problems);
+                let Declared { name: original_name, link_type, .. } = link;
+                providers.push(Provider { group: g, job: j, original_name, name, link_type, consumable, properties });
             }
         }
     }
     providers
+}
+
+/// The names that several definitions have.
+fn several(definitions: &[Value]) -> Vec<&str> {
+    let mut met: Vec<(&str, bool)> = Vec::new();
+    for name in definitions.iter().filter_map(|d| d.get("name").and_then(Value::as_str)).filter(|n| !n.is_empty()) {
+        match met.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, again)) => *again = true,
+            None => met.push((name, false)),
+        }
+    }
+    met.into_iter().filter(|(_, again)| *again).map(|(name, _)| name).collect()
 }
 
 struct Declared {
@@ -88,46 +111,41 @@ impl Owner<'_> {
 
     fn custom_definitions(&self, problems: &mut Vec<Problem>) -> Vec<Declared> {
         const SECTION: &str = "custom_provider_definitions";
-        let definitions = &self.job.custom_provider_definitions;
         let (job, group) = (&self.job.name, &self.group.name);
-        if !definitions.is_nil() && definitions.as_array().is_none() {
-            let class = definitions.class_name();
-            let message = format!("Property '{SECTION}' value (a {class}) did not match the required type 'Array'");
-            problems.push(self.problem(SECTION, message));
-        }
+        let definitions = self.job.custom_provider_definitions.as_array().unwrap_or_default();
         let mut declared: Vec<Declared> = Vec::new();
-        for definition in definitions.as_array().unwrap_or_default() {
+        for definition in definitions {
             let text = |key: &str| definition.get(key).and_then(Value::as_str).filter(|s| !s.is_empty());
-            let mut complete = true;
             for (key, title) in [("name", "Name"), ("type", "Type")] {
                 if text(key).is_none() {
-                    complete = false;
                     problems.push(self.problem(
                         SECTION,
                         format!("{title} for custom link provider definition in manifest in job '{job}' in instance group '{group}' must be a valid non-empty string."),
                     ));
                 }
             }
-            let (true, Some(name), Some(link_type)) = (complete, text("name"), text("type")) else { continue };
+            let Some(name) = text("name") else { continue };
             if self.spec.provides.iter().any(|p| p.name == name) {
                 let release = &self.job.release;
                 let message = format!(
                     "Custom provider '{name}' in job '{job}' in instance group '{group}' is already defined in release '{release}'"
                 );
                 problems.push(self.problem(SECTION, message));
-            } else if declared.iter().any(|d| d.name == name) {
-                let message = format!(
-                    "Custom provider '{name}' in job '{job}' in instance group '{group}' is defined multiple times in manifest."
-                );
-                problems.push(self.problem(SECTION, message));
-            } else {
-                let properties = definition.get("properties").and_then(Value::as_array).unwrap_or_default();
-                declared.push(Declared {
-                    name: name.to_owned(),
-                    link_type: link_type.to_owned(),
-                    properties: properties.iter().filter_map(Value::scalar_to_s).collect(),
+            } else if let Some(link_type) = text("type").filter(|_| declared.iter().all(|d| d.name != name)) {
+                let properties = property_names(definition.get("properties")).unwrap_or_else(|| {
+                    let message =
+                        format!("Link '{name}' of type '{link_type}' has properties that are no list of names");
+                    problems.push(self.problem(SECTION, message));
+                    Vec::new()
                 });
+                declared.push(Declared { name: name.to_owned(), link_type: link_type.to_owned(), properties });
             }
+        }
+        for name in several(definitions) {
+            let message = format!(
+                "Custom provider '{name}' in job '{job}' in instance group '{group}' is defined multiple times in manifest."
+            );
+            problems.push(self.problem(SECTION, message));
         }
         declared
     }

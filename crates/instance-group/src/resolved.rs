@@ -43,7 +43,7 @@ pub struct ResolvedJob {
     pub properties: Value,
     /// The links it consumes, by the names of its spec.
     pub links: Vec<Link>,
-    /// Name and type of the links it provides, by their original names.
+    /// Name and type of the links it provides, custom ones too, by the names by which `from` finds them.
     pub provides: Vec<(String, String)>,
     /// Every instance of the group as this job sees it.
     pub instances: Vec<Instance>,
@@ -144,10 +144,9 @@ pub(crate) fn job(
     (group, job): (&InstanceGroup, &Job),
     spec: &JobSpec,
     properties: Value,
-    links: Vec<Link>,
+    (links, provides): (Vec<Link>, Vec<(String, String)>),
 ) -> ResolvedJob {
     let release = deployment.manifest.releases.iter().find(|r| r.name == job.release).cloned();
-    let provides = spec.provides.iter().map(|p| (p.name.clone(), p.link_type.clone())).collect();
     ResolvedJob {
         name: job.name.clone(),
         release: release.unwrap_or(Release { name: job.release.clone(), version: String::new() }),
@@ -177,7 +176,7 @@ pub(crate) fn link_content(deployment: &Deployment, provider: &Provider) -> Valu
     content.set("default_network", Value::str(default_network(&networks(group))));
     content.set("deployment_name", Value::str(domain.deployment.clone()));
     content.set("domain", Value::str(domain.service_domain.clone()));
-    content.set("group_name", Value::str(format!("{}-{}", provider.original_name, provider.link_type)));
+    content.set("group_name", Value::str(format!("{}-{}", provider.known_as(), provider.link_type)));
     content.set("instance_group", Value::str(group.name.clone()));
     content.set("instances", Value::array(instances(domain, group, &job.name).iter().map(Instance::to_value)));
     content.set("properties", provider.properties.clone());

@@ -54,7 +54,8 @@ impl Resolved {
         let mut networks = Map::default();
         for network in &self.networks {
             let mut default: Vec<&str> = network.default.iter().map(String::as_str).collect();
-            if only && default.is_empty() {
+            // BOSH: the only one is that for these, and for nothing else.
+            if only {
                 default = vec!["dns", "gateway"];
             }
             default.sort_unstable();

@@ -1,6 +1,7 @@
 //! Job specs and templates as `copy-jobs` leaves them: `jobs-src/<release>/<job>/` with `job.MF` (else `spec`), `monit`,
 //! `properties_schema.json` and `templates/`.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -50,19 +51,22 @@ impl JobsSrc {
     /// Everything that is wrong with any of them, located.
     pub fn specs(&self, vm: &Vm, jobs: &[JobRef], named_at: impl Fn(&JobRef) -> Option<Place>) -> Result<Vec<JobSpec>> {
         let mut problems = Vec::new();
+        let mut there = Vec::new();
         let mut documents = Vec::new();
         for job in jobs {
             match self.read_spec(job) {
-                Ok(document) => documents.push(document),
+                Ok(document) => {
+                    there.push(job);
+                    documents.push(document);
+                }
                 Err(found) => problems.extend(found.into_vec().into_iter().map(|mut problem| {
                     problem.place = problem.place.or_else(|| named_at(job));
                     problem
                 })),
             }
         }
-        Problems::check(std::mem::take(&mut problems))?;
         let mut specs = Vec::new();
-        for ((job, document), value) in jobs.iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
+        for ((job, document), value) in there.into_iter().zip(&documents).zip(vm.load_yaml(&documents)?) {
             let spec = value.and_then(|value| JobSpec::parse(&value, &job.job, &document.file));
             match spec.and_then(|spec| check_destinations(&spec, &document.file).map(|()| spec)) {
                 Ok(spec) => specs.push(JobSpec { digest: digest(&document.text), ..spec }),
@@ -117,12 +121,19 @@ impl JobsSrc {
 
     /// Reads a template of a job; `name` is its key in the job's spec.
     pub fn template(&self, job: &JobRef, name: &str) -> Result<Source> {
-        let path = self.job(job).join("templates").join(name);
-        read_source(&path, name)?.ok_or_else(|| {
-            Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
-                .at(Place::file(path.display().to_string()))
-                .into()
-        })
+        let path = self.template_path(job, name);
+        read_source(&path, name)?.ok_or_else(|| missing_template(job, name, &path).into())
+    }
+
+    /// The templates that a job's spec lists and that are not there.
+    pub fn missing_templates(&self, job: &JobRef, spec: &JobSpec) -> Vec<Problem> {
+        let names = spec.templates.iter().map(|(name, _)| name);
+        let paths = names.map(|name| (name, self.template_path(job, name)));
+        paths.filter(|(_, path)| !path.is_file()).map(|(name, path)| missing_template(job, name, &path)).collect()
+    }
+
+    fn template_path(&self, job: &JobRef, name: &str) -> PathBuf {
+        self.job(job).join("templates").join(name)
     }
 
     /// Reads a job's `monit`, `None` where it has none.
@@ -139,21 +150,40 @@ impl JobsSrc {
 /// What is wrong with where templates are to be written, all of it; `file` is the spec.
 fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
     let mut problems = Vec::new();
-    let mut taken: Vec<(String, &str)> = Vec::new();
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    let place = |source: &str| Place::node(file, vec!["templates".into(), source.into()]);
     for (source, destination) in &spec.templates {
-        let place = Place::node(file, vec!["templates".into(), source.as_str().into()]);
         match safe_destination(destination) {
-            Err(found) => problems.extend(found.into_vec().into_iter().map(|problem| problem.at(place.clone()))),
+            Err(found) => problems.extend(found.into_vec().into_iter().map(|problem| problem.at(place(source)))),
             Ok(destination) => {
-                if let Some((_, other)) = taken.iter().find(|(taken, _)| *taken == destination) {
+                if let Some(other) = taken.get(&destination) {
                     let message = format!("templates '{other}' and '{source}' have one destination '{destination}'");
-                    problems.push(Problem::input(message).at(place));
+                    problems.push(Problem::input(message).at(place(source)));
+                } else {
+                    taken.insert(destination, source);
                 }
-                taken.push((destination, source));
             }
         }
     }
+    for (destination, source) in &taken {
+        let start = format!("template '{source}' has the destination '{destination}'");
+        let is_of =
+            |path: &str| *destination == path || destination.strip_prefix(path).is_some_and(|d| d.starts_with('/'));
+        if destination == ".bosh" || is_of(".bosh/links.json") {
+            problems.push(Problem::input(format!("{start}, where the list of links lies")).at(place(source)));
+        }
+        let above = destination.match_indices('/').map(|(end, _)| &destination[..end]);
+        for (path, other) in above.filter_map(|path| taken.get_key_value(path)) {
+            let message = format!("{start}, below the file '{path}' that template '{other}' becomes");
+            problems.push(Problem::input(message).at(place(source)));
+        }
+    }
     Problems::check(problems)
+}
+
+fn missing_template(job: &JobRef, name: &str, path: &Path) -> Problem {
+    Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
+        .at(Place::file(path.display().to_string()))
 }
 
 fn digest(text: &[u8]) -> String {

@@ -3,9 +3,25 @@ module Boson
   module Documents
     module_function
 
+    # A value that contains itself has no end for whoever walks it (in BOSH: SystemStackError).
+    class Endless < StandardError; end
+
     # BOSH: safe load, aliases allowed, no class but Symbol. Other sets of options read other values from the same text.
     def load(text)
-      Boson::Loader.load(text)
+      value = Boson::Loader.load(text)
+      refuse_endless(value, {}.compare_by_identity)
+      value
+    end
+
+    # `known` has what was met: true while its content is looked at.
+    def refuse_endless(value, known)
+      return unless value.is_a?(Array) || value.is_a?(Hash)
+      raise Endless if known[value]
+      return if known.key?(value)
+
+      known[value] = true
+      value.is_a?(Hash) ? value.each { |pair| pair.each { |v| refuse_endless(v, known) } } : value.each { |v| refuse_endless(v, known) }
+      known[value] = false
     end
 
     def dump(value)
@@ -31,18 +47,23 @@ module Boson
       [place.start_line + 1, place.start_column + 1]
     end
 
-    # The place of the first alias whose anchor has not been met.
-    def stray_alias(text)
+    # The place of the first alias whose anchor has not been met, or is that of something around it.
+    def odd_alias(text)
       Boson.feature('psych')
-      anchors = []
-      stray = Psych.parse(text).each.find do |node|
-        next !anchors.include?(node.anchor) if node.is_a?(Psych::Nodes::Alias)
-
-        anchors << node.anchor if node.respond_to?(:anchor) && node.anchor
-        false
-      end
-      stray && [stray.start_line + 1, stray.start_column + 1]
+      odd = odd_alias_in(Psych.parse(text), {})
+      odd && [odd.start_line + 1, odd.start_column + 1]
     rescue Psych::SyntaxError
+      nil
+    end
+
+    # `anchors` has those that were met: true if the content is complete.
+    def odd_alias_in(node, anchors)
+      return anchors[node.anchor] ? nil : node if node.is_a?(Psych::Nodes::Alias)
+
+      anchor = node.anchor if node.respond_to?(:anchor)
+      anchors[anchor] = false if anchor
+      node.children&.each { |child| (odd = odd_alias_in(child, anchors)) && (return odd) }
+      anchors[anchor] = true if anchor
       nil
     end
 
@@ -76,7 +97,7 @@ module Boson
     texts.map do |text|
       [true, Documents.load(text)]
     rescue StandardError, SystemStackError => e
-      line, column = Documents.stray_alias(text) if e.is_a?(Psych::BadAlias)
+      line, column = Documents.odd_alias(text) if e.is_a?(Psych::BadAlias) || e.is_a?(Documents::Endless)
       [false, describe(e).merge({ 'line' => line, 'column' => column }.compact)]
     end
   end

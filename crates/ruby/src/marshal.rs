@@ -142,6 +142,12 @@ impl<'a> Reader<'a> {
                 }
                 self.fill(slot, Value::Map(Rc::new(Map::from_unique(pairs))))
             }
+            // Of a class of its own, which what it holds does not need (Psych's for !!omap).
+            b'C' => {
+                let kind = self.byte()?;
+                self.symbol_of(kind)?;
+                self.value()?
+            }
             b'@' => {
                 let i = self.length()?;
                 self.objects.get(i).cloned().ok_or(Malformed("unknown object link"))?

@@ -134,6 +134,7 @@ fn unreadable(document: &Document, error: &RubyError) -> Problem {
         "Psych::BadAlias" | "Psych::AnchorNotDefined" => problem
             .because("an alias that has no anchor before it")
             .hint("*name stands for what was marked with &name; a value that begins with an asterisk needs quotes"),
+        "Boson::Documents::Endless" => problem.because("an alias inside of what it stands for"),
         "Psych::DisallowedClass" => {
             let hint = match error.message.rsplit(' ').next() {
                 Some("Date" | "Time") => "a bare date or time is no plain value in BOSH: put it in quotes",

@@ -150,11 +150,19 @@ pub fn finish(result: Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(problems) => {
-            eprintln!("{problems}");
-            termination::tell(&problems);
+            let text = without_control(&problems.to_string());
+            eprintln!("{text}");
+            termination::tell(&text);
             ExitCode::from(problems.exit_code())
         }
     }
+}
+
+/// A release's names and texts are in what is printed: no control character of theirs comes to a terminal.
+fn without_control(text: &str) -> String {
+    let shown =
+        |c: char| if c.is_control() && c != '\n' && c != '\t' { c.escape_debug().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
 }
 
 /// What to log: `level` or `target=level`, separated by commas. What is neither counts for nothing: a variable that
@@ -200,6 +208,11 @@ mod tests {
         assert!(several.would_enable("plan::write", &tracing::Level::DEBUG));
         assert!(!several.would_enable("run_process", &tracing::Level::ERROR));
         assert!(!several.would_enable("vcap", &tracing::Level::DEBUG));
+    }
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        assert_eq!(without_control("a\tü\n\u{1b}[31m\r\0\u{9b}x"), "a\tü\n\\u{1b}[31m\\r\\0\\u{9b}x");
     }
 
     #[test]

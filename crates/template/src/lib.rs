@@ -38,6 +38,9 @@ pub struct RenderedFile {
     pub content: Vec<u8>,
 }
 
+/// As long as a file's name may be.
+const LONGEST_PART: usize = 255;
+
 /// The path below a job's directory that a destination names, or what is wrong with it: destinations that leave the
 /// directory are refused.
 pub fn safe_destination(destination: &str) -> problem::Result<String> {
@@ -54,6 +57,7 @@ pub fn safe_destination(destination: &str) -> problem::Result<String> {
         match part {
             ".." => return refuse("leaves the job's directory"),
             "" | "." => {}
+            part if part.len() > LONGEST_PART => return refuse("has a part of more than 255 bytes"),
             part => parts.push(part),
         }
     }

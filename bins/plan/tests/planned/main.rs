@@ -1,0 +1,85 @@
+//! What `plan` makes of deployments of one release `r`.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod bpm_yml;
+mod links;
+mod manifests;
+
+use std::process::Command;
+
+use serde_yaml::Value;
+use tempfile::TempDir;
+use testkit::files::write;
+
+const HEAD: &str = "name: d\nreleases: [{name: r, version: 1}]\n";
+
+/// What `plan` made of a deployment.
+pub(crate) struct Planned {
+    work: TempDir,
+    /// The exit code.
+    pub(crate) code: Option<i32>,
+    /// What it said, without the places.
+    pub(crate) said: String,
+}
+
+/// Plans a manifest, of which `rest` is what follows on name and releases; `specs` are the jobs' names, and what their specs
+/// say besides.
+pub(crate) fn plan(specs: &[(&str, &str)], rest: &str) -> Planned {
+    plan_templates(specs, &[], rest)
+}
+
+/// As [`plan`]; `templates` are job, name and text.
+pub(crate) fn plan_templates(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], rest: &str) -> Planned {
+    run(specs, templates, &format!("{HEAD}{rest}\n"))
+}
+
+/// As [`plan`], with the whole manifest.
+pub(crate) fn plan_whole(specs: &[(&str, &str)], manifest: &str) -> Planned {
+    run(specs, &[], manifest)
+}
+
+fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str) -> Planned {
+    let work = tempfile::tempdir().unwrap();
+    for (job, name, text) in templates {
+        write(&work.path().join("jobs-src/r").join(job).join("templates").join(name), text);
+    }
+    for (name, spec) in specs {
+        let job = work.path().join("jobs-src/r").join(name);
+        write(&job.join("spec"), format!("name: {name}\n{spec}\n"));
+    }
+    write(&work.path().join("manifest.yml"), manifest);
+    let output = Command::new(env!("CARGO_BIN_EXE_plan"))
+        .args(["--bosh-manifest-path", "manifest.yml", "--base-dir", ".", "--output-dir", "out"])
+        .current_dir(work.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let said = said.lines().filter(|line| !line.starts_with("  -->")).map(|line| format!("{line}\n")).collect();
+    let planned = Planned { code: output.status.code(), said, work };
+    assert_eq!(planned.work.path().join("out").exists(), planned.code == Some(0), "{}", planned.said);
+    planned
+}
+
+impl Planned {
+    /// A group of `properties.yaml`.
+    pub(crate) fn group(&self, name: &str) -> Value {
+        assert_eq!(self.code, Some(0), "{}", self.said);
+        let output = std::fs::read(self.work.path().join("out").join(name).join("ig-resolved/output.json")).unwrap();
+        let output: serde_json::Value = serde_json::from_slice(&output).unwrap();
+        let document: Value = serde_yaml::from_str(output["properties.yaml"].as_str().unwrap()).unwrap();
+        document["instance_groups"][0].clone()
+    }
+
+    /// The properties of a group's job.
+    pub(crate) fn job(&self, group: &str, job: &str) -> Value {
+        let group = self.group(group);
+        let jobs = group["jobs"].as_sequence().unwrap();
+        jobs.iter().find(|j| j["name"].as_str() == Some(job)).unwrap()["properties"].clone()
+    }
+}
+
+/// What YAML in one line stands for.
+pub(crate) fn yaml(text: &str) -> Value {
+    serde_yaml::from_str(text).unwrap()
+}
