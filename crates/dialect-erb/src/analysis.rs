@@ -54,12 +54,7 @@ pub struct Facts {
 /// Looks at a template.
 pub fn analyse(template: &[u8]) -> Facts {
     let Ok(text) = std::str::from_utf8(template) else { return unknown(template) };
-    let mut code = String::new();
-    for fragment in scanner::fragments(text) {
-        code.push_str(fragment);
-        code.push('\n');
-    }
-    let Ok(tokens) = lexer::tokens(&code) else { return unknown(template) };
+    let Ok(tokens) = lexer::tokens(&scanner::fragments(text)) else { return unknown(template) };
     let mut reader = Reader {
         tokens: &tokens,
         locals: Locals::of(&tokens),
