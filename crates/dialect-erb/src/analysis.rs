@@ -7,6 +7,7 @@
 
 mod lexer;
 mod locals;
+mod patterns;
 mod words;
 
 use std::collections::HashSet;
@@ -244,12 +245,17 @@ impl Reader<'_> {
         None
     }
 
-    /// `map(&:name)` calls it, and so does `reduce(:name)`.
+    /// `map(&:name)` calls it, and so do `reduce(:name)` and `reduce x, :name`.
     fn symbol(&self, i: usize, name: &str) -> Isolation {
-        match (self.token(i.checked_sub(1)), self.token(Some(i + 1))) {
-            (Some(Token::Sign("&")), _) => known(words::is_pure(name)),
-            (_, Some(Token::Sign(")"))) if words::is_changing(name) => Isolation::Copy,
-            (_, Some(Token::Sign(")"))) => known(!words::is_reaching(name)),
+        let is_last = match self.token(Some(i + 1)) {
+            Some(Token::Sign(")" | "]" | "}") | Token::End) | None => true,
+            Some(Token::Word(word)) => words::is_keyword(word),
+            _ => false,
+        };
+        match self.token(i.checked_sub(1)) {
+            Some(Token::Sign("&")) => known(words::is_pure(name)),
+            _ if is_last && words::is_changing(name) => Isolation::Copy,
+            _ if is_last => known(!words::is_reaching(name)),
             _ => Isolation::Shared,
         }
     }

@@ -63,6 +63,18 @@ fn changing_and_defining_needs_objects_of_its_own() {
         "<% names = Set.new; names.add(p('x')) %>",
         "<% p('x').force_encoding('BINARY') %>",
         "<% p('xs').inject({}, :merge!) %>",
+        "<% p('xs').reduce :merge! %>",
+        "<% p('xs').reduce p('x'), :concat if p('y') %>",
+        "<% x = []; (x, y), z = p('xs'); x << 1 %>",
+        "<% x = []; y = []; y[0], x = p('xs'); x << 1 %>",
+        "<% x = []; x, @y = p('xs'); x << 1 %>",
+        "<% x = []\ny, x = [1, p('xs')]\nx << 1 %>",
+        "<% x = []\nx,\ny = p('xs')\nx << 1 %>",
+        "<% x = []; p('xs') => [x, *]; x << 1 %>",
+        "<% x = []\ncase p('xs')\nin [x]\nx << 1\nend %>",
+        "<% x = ''; ->(y = p('z'), x) { x << 1 }.call(1, p('z')) %>",
+        "<% x = ''; ->(y,\nx) { x << 1 }.call(1, p('z')) %>",
+        "<% p('xs').each { name = ''; name << 'a' }; name << 'b' %>",
         "<% def each_x(&block)\n  p('xs').each(&block)\nend %>",
     ] {
         assert_eq!(isolation(template), Isolation::Copy, "{template}");
@@ -72,6 +84,7 @@ fn changing_and_defining_needs_objects_of_its_own() {
 #[test]
 fn everything_else_gets_a_process_of_its_own() {
     for template in [
+        "<% x = []; x, (y, z) = p('xs'); x << 1 %>",
         "<% $x = 1 %>",
         "<% class String; end %>",
         "<% ::String.class_eval { } %>",
