@@ -7,6 +7,7 @@ const SHORTEST_BASE64: usize = 8;
 /// The text, and what escaping, percent-encoding and Base64 make of it.
 pub(super) fn of(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned(), escaped(text), percent_encoded(text), base64(text.as_bytes())];
+    forms.extend([1, 2].map(|before| base64_behind(before, text.as_bytes())));
     forms.extend(from_base64(text));
     // One capital for one letter is seen through; ß becomes SS.
     let capitals = text.to_uppercase();
@@ -47,6 +48,14 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
+/// What Base64 makes of these bytes where so many others are before them, as in `user:password`. The first digits depend on
+/// those, the last one on what follows.
+fn base64_behind(others: usize, bytes: &[u8]) -> String {
+    let all = base64(&[&vec![0; others], bytes].concat());
+    let end = all.len() - usize::from(!(others + bytes.len()).is_multiple_of(3));
+    all.get(others + 1..end).unwrap_or_default().to_owned()
+}
+
 /// What the text decodes to, where that is a text.
 fn from_base64(text: &str) -> Option<String> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace() && *b != b'=').collect();
@@ -81,6 +90,8 @@ mod tests {
         }
         assert_eq!(from_base64("c3VyZS4/Pg==").as_deref(), Some("sure.?>"));
         assert_eq!(from_base64("c3VyZS4_\nPg==").as_deref(), Some("sure.?>"));
+        assert_eq!([1, 2].map(|n| base64_behind(n, b"abcdef")), ["FiY2RlZ".to_owned(), "hYmNkZW".to_owned()]);
+        assert_eq!([1, 2].map(|n| base64_behind(n, b"")), ["", ""]);
         assert_eq!(from_base64("no base 64"), None);
         assert_eq!(from_base64("YWJj"), None);
     }
