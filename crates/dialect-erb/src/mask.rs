@@ -247,6 +247,12 @@ mod tests {
     fn escapes_do_not_hide_a_value() {
         let said = mask("ab1\nc\"d2\n#{e}", "").apply(&format!("got {:?}", "ab1\nc\"d2\n#{e}"));
         assert_eq!(said, "got \"<redacted>\"");
+        let unicode = mask("aé😀b", "");
+        for said in
+            ["a\\xC3\\xA9\\xF0\\x9F\\x98\\x80b", "a\\u00e9\\ud83d\\ude00b", "a\\u00E9\\u{1F600}b", "aé\\U0001F600b"]
+        {
+            assert_eq!(unicode.apply(said), MASKED, "{said}");
+        }
         assert_eq!(mask("!@#$%^&*()", "").apply("at '!\\@#\\$%^&"), "at '<redacted>");
         assert_eq!(mask("a/b?c&d=e f", "").apply("bad a%2Fb%3Fc%26d%3De+f"), "bad <redacted>");
         assert_eq!(mask("c2VjcmV0LW9mLWRi", "").apply("no 'secret-of-db'"), "no '<redacted>'");

@@ -9,6 +9,9 @@ pub(super) fn of(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned(), escaped(text), percent_encoded(text), base64(text.as_bytes())];
     forms.extend([1, 2].map(|before| base64_behind(before, text.as_bytes())));
     forms.extend(from_base64(text));
+    if !text.is_ascii() {
+        forms.extend(BY_NUMBER.map(|number| by_number(text, number)));
+    }
     // One capital for one letter is seen through; ß becomes SS.
     let capitals = text.to_uppercase();
     if capitals.chars().count() != text.chars().count() {
@@ -21,6 +24,18 @@ pub(super) fn of(text: &str) -> Vec<String> {
 /// With the letters that Ruby's `inspect` and JSON use for white space.
 fn escaped(text: &str) -> String {
     text.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")
+}
+
+/// How `inspect` of bytes, JSON, `dump` and YAML write letters that are no ASCII.
+const BY_NUMBER: [fn(char) -> String; 4] = [
+    |c| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02X}")).collect(),
+    |c| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    |c| if c > '\u{FFFF}' { format!("\\u{{{:X}}}", u32::from(c)) } else { format!("\\u{:04X}", u32::from(c)) },
+    |c| if c > '\u{FFFF}' { format!("\\U{:08X}", u32::from(c)) } else { c.to_string() },
+];
+
+fn by_number(text: &str, number: fn(char) -> String) -> String {
+    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { number(c) }).collect()
 }
 
 /// As in a URL. (What stands for a blank does not matter: it is no letter.)
