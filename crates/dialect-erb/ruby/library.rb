@@ -15,6 +15,9 @@
   'yaml' => %i[YAML], 'psych' => %i[Psych], 'zlib' => %i[Zlib]
 }.each { |feature, constants| constants.each { |name| autoload(name, feature) unless Object.const_defined?(name, false) } }
 
+# In the director it is loaded, and nothing of it is offered here: requiring it changes nothing.
+Boson.provide('rubygems.rb')
+
 # Not `Net` itself: other libraries define that module too.
 module Net
   autoload(:HTTP, 'net/http')

@@ -66,6 +66,7 @@ pub fn analyse(template: &[u8]) -> Facts {
     };
     let isolation = reader.isolation();
     let mut facts = reader.facts;
+    remember_required(&mut facts.features, text);
     facts.isolation = if scanner::has_magic_comment(template) { Isolation::Process } else { isolation };
     facts.same_for_all_instances = facts.isolation != Isolation::Process && reader.constant;
     facts
@@ -78,11 +79,23 @@ fn unknown(template: &[u8]) -> Facts {
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
         remember(&mut features, word);
     }
+    remember_required(&mut features, &text);
     Facts { eager: text.contains('@') || text.contains("instance_variable"), features, ..Facts::default() }
 }
 
 fn remember(features: &mut Vec<&'static str>, word: &str) {
-    if let Some(library) = words::library(word).filter(|library| !features.contains(library)) {
+    words::library(word).into_iter().for_each(|library| add(features, library));
+}
+
+/// Some libraries can be required in parts (`uri/http`) only where the rest is there, as it is in BOSH.
+fn remember_required(features: &mut Vec<&'static str>, text: &str) {
+    if text.contains("require") {
+        words::libraries().filter(|library| text.contains(&format!("{library}/"))).for_each(|l| add(features, l));
+    }
+}
+
+fn add(features: &mut Vec<&'static str>, library: &'static str) {
+    if !features.contains(&library) {
         features.push(library);
     }
 }
@@ -381,17 +394,6 @@ impl Reader<'_> {
             _ => Isolation::Process,
         }
     }
-}
-
-/// Code that leaves a template with a magic comment to ERB's own compiler.
-pub fn delegate(template: &[u8]) -> Vec<u8> {
-    let mut code = b"#coding:UTF-8\n".to_vec();
-    code.extend_from_slice(b"eval(ERB.new(\"");
-    for b in template {
-        code.extend_from_slice(format!("\\x{b:02X}").as_bytes());
-    }
-    code.extend_from_slice(b"\".dup.force_encoding(Encoding::UTF_8), trim_mode: '-').src, binding, __FILE__, 0)");
-    code
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ fn task(unit: &Unit, odd: bool) -> Task {
     let text = &unit.source.text;
     let facts = analysis::analyse(text);
     let eager = odd || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
-    let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
+    let code = if scanner::has_magic_comment(text) { scanner::delegate(text) } else { scanner::compile(text) };
     Task {
         context: unit.context,
         features: facts.features,

@@ -158,6 +158,8 @@ fn instances_differ_only_where_a_template_can_tell() {
 fn libraries_are_known_before_forking() {
     assert_eq!(analyse(b"<%= p('x').to_json %><%= IPAddr.new(p('y')) %>").features, ["json", "ipaddr"]);
     assert_eq!(analyse(b"<% x = <<~E\nE\n %><%= YAML.dump(x) %>").features, ["yaml"]);
+    assert_eq!(analyse(b"<% require 'uri/http' %>").features, ["uri"]);
+    assert_eq!(analyse(b"<% %w(openssl/x509 x).each { |x| require x } %>").features, ["openssl"]);
     assert!(analyse(b"<%= @spec.inspect %>").eager);
 }
 

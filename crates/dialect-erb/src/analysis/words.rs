@@ -206,6 +206,11 @@ pub(super) fn library(word: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(w, _)| *w == word).map(|(_, library)| *library)
 }
 
+/// All libraries that a word may belong to.
+pub(super) fn libraries() -> impl Iterator<Item = &'static str> {
+    LIBRARIES.iter().map(|(_, library)| *library)
+}
+
 pub(super) fn is_requirable(feature: &str) -> bool {
     REQUIRABLE.contains(feature)
 }
