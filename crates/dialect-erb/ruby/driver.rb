@@ -128,7 +128,9 @@ module Boson
       text = message(error)
       facts = { 'class' => error.class.name.to_s, 'message' => utf8(text), 'line' => line(error, file) }
       case error
-      when Bosh::Common::Template::UnknownProperty then facts['properties'] = error.name.map(&:to_s)
+      when Bosh::Common::Template::UnknownProperty
+        facts['properties'] = Array(error.name).map(&:to_s)
+        facts['asked'] = error.instance_variable_get(:@boson_asked)
       when Bosh::Common::Template::UnknownLink then facts['link'] = error.name.to_s
       end
       facts

@@ -79,8 +79,21 @@ pub struct Failure {
     pub line: Option<u32>,
     /// The names that were asked for, where a property is missing.
     pub properties: Vec<String>,
+    /// What was asked for them.
+    pub asked: Asked,
     /// The link that was asked for, where it is missing.
     pub link: Option<String>,
+}
+
+/// What has properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The job itself: `p`.
+    Job,
+    /// A link: `link(..).p`.
+    Link,
+    /// An instance of a link: `link(..).instances[0].p`.
+    Instance,
 }
 
 impl Failure {
@@ -183,6 +196,11 @@ fn failure(facts: &Value, mask: &Mask) -> Failure {
         line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
         // A template may ask for a name that it made of a value.
         properties: names.filter_map(|name| mask.harmless(name)).collect(),
+        asked: match facts.get("asked").and_then(Value::as_str) {
+            Some("link") => Asked::Link,
+            Some("instance") => Asked::Instance,
+            _ => Asked::Job,
+        },
         link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
         class,
     }
