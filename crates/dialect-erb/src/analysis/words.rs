@@ -144,7 +144,7 @@ static REQUIRABLE: Words = words!(
 /// Words that make a template's output depend on more than its job's properties and links.
 static OF_THE_INSTANCE: Words = words!(
     "
-    spec index rand now SecureRandom Time Date object_id
+    spec index rand now SecureRandom Time Date object_id self
     "
 );
 
