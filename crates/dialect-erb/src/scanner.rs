@@ -82,17 +82,6 @@ pub fn has_magic_comment(template: &[u8]) -> bool {
     }
 }
 
-/// Code that leaves a template with a magic comment to ERB's own compiler.
-pub fn delegate(template: &[u8]) -> Vec<u8> {
-    let mut code = b"#coding:UTF-8\n".to_vec();
-    code.extend_from_slice(b"eval(ERB.new(\"");
-    for b in template {
-        code.extend_from_slice(format!("\\x{b:02X}").as_bytes());
-    }
-    code.extend_from_slice(b"\".dup.force_encoding(Encoding::UTF_8), trim_mode: '-').src, binding, __FILE__, 0)");
-    code
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Tag {
     Code,
