@@ -170,9 +170,9 @@ impl Reader<'_> {
                 }
                 Token::Symbol(name) => self.symbol(i, name),
                 Token::Sign("&") => self.block(i),
-                Token::Sign("<<") => self.change(i.checked_sub(1)),
+                Token::Sign("<<" | "<<=") => self.change(i.checked_sub(1)),
                 Token::Sign(
-                    "=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=" | "<<=" | "**=" | "%=" | "^=" | ">>=",
+                    "=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=" | "**=" | "%=" | "^=" | ">>=",
                 ) => self.assignment(i),
                 _ => Isolation::Shared,
             });
