@@ -60,11 +60,14 @@ module Boson
         options.empty? ? __send__(name, *args, &block) : __send__(name, *args, **options, &block)
       end
       stand_in = owner.instance_method(name)
+      # What is called like a constant is a function: no object has it as a method.
+      owner.__send__(:module_function, name) if name.match?(/\A[A-Z]/)
     end
 
     def replace(feature, owner, name, stand_in)
       require feature
-      owner.remove_method(name) if owner.method_defined?(name, false) && owner.instance_method(name) == stand_in
+      there = owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
+      owner.remove_method(name) if there && owner.instance_method(name) == stand_in
     end
   end
 end
