@@ -140,12 +140,17 @@ impl<'a> Lexer<'a> {
     /// Whether the last token ends a value, so that an operator may follow.
     fn after_value(&self) -> bool {
         match self.tokens.last() {
-            Some(Token::Word(word)) => !super::words::is_keyword_before_value(word),
+            Some(Token::Word(word)) => self.is_method() || !super::words::is_keyword_before_value(word),
             Some(Token::Symbol(_)) => self.label != Some(self.tokens.len() - 1),
             Some(Token::Constant(_) | Token::Instance(_) | Token::Literal(_)) => true,
             Some(Token::Sign(sign)) => matches!(*sign, ")" | "]" | "}"),
             Some(Token::End) | None => false,
         }
+    }
+
+    /// Whether the last token is a name behind a dot: `range.begin` is no keyword.
+    fn is_method(&self) -> bool {
+        matches!(self.tokens.iter().nth_back(1), Some(Token::Sign("." | "&." | "::")))
     }
 
     /// `name %(x)`, `name /x/` and `name <<x` may each be an operation, or a call whose argument is a literal.
@@ -345,6 +350,8 @@ mod tests {
         {
             assert_eq!(tokens(&[code]), Err(Unknown), "{code}");
         }
+        assert_eq!(words("x.begin / a; y.begin / b"), ["x", "begin", "a", "y", "begin", "b"]);
+        assert_eq!(words("next/#/ if a"), ["next", "if", "a"]);
         assert_eq!(words("f %w[a]; a % b; a << b; a <<= b"), ["f", "a", "b", "a", "b", "a", "b"]);
     }
 

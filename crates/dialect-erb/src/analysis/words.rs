@@ -23,7 +23,7 @@ static KEYWORDS: Words = words!(
 /// Keywords after which a value begins, so that `/` and `%` open a literal.
 static BEFORE_VALUE: Words = words!(
     "
-    and case do else elsif ensure if in not or rescue return then unless until when while begin
+    and begin break case do else elsif ensure if in next not or rescue return then unless until when while
     "
 );
 
