@@ -239,6 +239,10 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "link('nats').instances.reject",
         "link('gnats').instances.reject",
     )]),
+    Case::render("render-link-property-missing", 66).edit(&[
+        (CONF, "listen = p('nats.listen')", "listen = link('nats').p('nats.listen')"),
+        (PRE_START, "set -eu", "<%= link('nats').instances.first.p('nats.listen') %>\nset -eu"),
+    ]),
     Case::render("render-template-missing", 65).edit(&[(
         SPEC,
         "  pre-start.erb: bin/pre-start\n",

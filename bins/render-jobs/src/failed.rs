@@ -1,8 +1,8 @@
 //! What is said about templates that failed. Only now are job specs read: they know what was meant.
 
 use deployment::JobSpec;
-use dialect_erb::Failure;
 use dialect_erb::report::{Entry, did_you_mean, report};
+use dialect_erb::{Asked, Failure};
 use instance_group::Resolved;
 use jobs_src::JobsSrc;
 use problem::{Note, Problems};
@@ -61,6 +61,17 @@ fn hint(spec: &JobSpec, failure: &Failure) -> Option<String> {
         });
     }
     let name = failure.properties.first()?;
+    match failure.asked {
+        Asked::Link => {
+            return Some(format!(
+                "the link has no '{name}': the spec of the job that provides it lists its properties"
+            ));
+        }
+        Asked::Instance => {
+            return Some("a link's instances have properties only where the manifest gives the link".to_owned());
+        }
+        Asked::Job => {}
+    }
     if spec.property(name).is_some() {
         return Some(format!("'{name}' has no default: set it in the manifest"));
     }

@@ -22,7 +22,7 @@ module Boson
           end
           return args[1] if args.length == 2
 
-          raise Bosh::Common::Template::UnknownProperty.new(names)
+          raise Lookup.missing(self, names)
         end
 
         def if_p(*names)
@@ -36,6 +36,15 @@ module Boson
           Bosh::Common::Template::EvaluationContext::InactiveElseBlock.new
         end
       end
+    end
+
+    # What was asked goes with the exception: hints depend on it.
+    def self.missing(owner, names)
+      asked = case owner
+              when ::Bosh::Common::Template::EvaluationLink then 'link'
+              when ::Bosh::Common::Template::EvaluationLinkInstance then 'instance'
+              end
+      ::Bosh::Common::Template::UnknownProperty.new(names).tap { |e| e.instance_variable_set(:@boson_asked, asked) }
     end
 
     # Read each time: a template may set the variable.

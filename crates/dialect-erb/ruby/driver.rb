@@ -5,8 +5,8 @@ module Boson
     module_function
 
     # `request`: "commons" (Marshal of [properties, links]), "contexts" ([which of them is its, Marshal of the rest of the
-    # spec]), "units" ([index of the context, {"file", "code", "isolation", "eager"}]), "features" (libraries to load
-    # before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
+    # spec]), "units" ([index of the context, {"file", "code", "erb", "isolation", "eager"}]), "features" (libraries to
+    # load before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
     def work(request, output)
       Signal.trap(COLLECT) { GC.enable }
       # With the offset, so that no file is needed to know what it means.
@@ -118,17 +118,30 @@ module Boson
     # One template in the current process.
     def evaluate(spec, unit)
       context = Bosh::Common::Template::EvaluationContext.new(spec, unit['eager'])
-      output = eval(unit['code'], context.get_binding, unit['file'], 0) # rubocop:disable Security/Eval
+      code = unit['erb'] ? compiled(unit) : unit['code']
+      output = eval(code, context.get_binding, unit['file'], 0) # rubocop:disable Security/Eval
       [true, output.to_s.b]
     rescue Exception => e # rubocop:disable Lint/RescueException -- BOSH rescues it too: exit and syntax errors included
       [false, facts(e, unit['file'])]
     end
 
+    def compiled(unit)
+      ERB.new(unit['code'], trim_mode: '-').src
+    rescue ArgumentError => e
+      # About the magic comment.
+      raise e.class, e.message, ["#{unit['file']}:1"]
+    end
+
     def facts(error, file)
       text = message(error)
-      facts = { 'class' => error.class.name.to_s, 'message' => utf8(text), 'line' => line(error, file) }
+      line = line(error, file)
+      facts = { 'class' => error.class.name.to_s, 'message' => utf8(text), 'line' => line }
+      # Of the template itself, and not of what it evaluates.
+      facts.update('syntax' => true, 'line' => text[/:(\d+): /, 1]&.to_i) if line.nil? && error.is_a?(SyntaxError)
       case error
-      when Bosh::Common::Template::UnknownProperty then facts['properties'] = error.name.map(&:to_s)
+      when Bosh::Common::Template::UnknownProperty
+        facts['properties'] = Array(error.name).map(&:to_s)
+        facts['asked'] = error.instance_variable_get(:@boson_asked)
       when Bosh::Common::Template::UnknownLink then facts['link'] = error.name.to_s
       end
       facts
@@ -167,8 +180,6 @@ module Boson
 
     # BOSH: what follows the first colon of the first backtrace line in the template.
     def line(error, file)
-      return error.message[/:(\d+): /, 1]&.to_i if error.is_a?(SyntaxError)
-
       own = error.backtrace&.find { |entry| entry.include?(file) }
       own && own[/:(\d+)/, 1]&.to_i
     end

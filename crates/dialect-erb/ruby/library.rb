@@ -1,7 +1,7 @@
 # The library that templates find without `require`, because BOSH's director has it loaded. Here it loads on first use:
 # a pod should not pay for what its templates never touch.
 {
-  'base64' => %i[Base64], 'benchmark' => %i[Benchmark], 'bigdecimal' => %i[BigDecimal], 'cgi' => %i[CGI],
+  'base64' => %i[Base64], 'benchmark' => %i[Benchmark], 'bigdecimal/util' => %i[BigDecimal], 'cgi' => %i[CGI],
   'csv' => %i[CSV], 'date' => %i[Date DateTime], 'delegate' => %i[Delegator SimpleDelegator],
   'digest' => %i[Digest], 'English' => [], 'erb' => %i[ERB], 'etc' => %i[Etc], 'fileutils' => %i[FileUtils],
   'forwardable' => %i[Forwardable SingleForwardable], 'ipaddr' => %i[IPAddr], 'json' => %i[JSON],
@@ -14,6 +14,9 @@
   'timeout' => %i[Timeout], 'tmpdir' => [], 'tsort' => %i[TSort], 'uri' => %i[URI], 'weakref' => %i[WeakRef],
   'yaml' => %i[YAML], 'psych' => %i[Psych], 'zlib' => %i[Zlib]
 }.each { |feature, constants| constants.each { |name| autoload(name, feature) unless Object.const_defined?(name, false) } }
+
+# In the director it is loaded, and nothing of it is offered here: requiring it changes nothing.
+Boson.provide('rubygems.rb')
 
 # Not `Net` itself: other libraries define that module too.
 module Net
@@ -28,11 +31,14 @@ module Boson
       ['json', Object, %i[to_json]], ['yaml', Object, %i[to_yaml]],
       ['shellwords', String, %i[shellescape shellsplit]], ['shellwords', Array, %i[shelljoin]],
       ['set', Enumerable, %i[to_set]], ['uri', Kernel, %i[URI]], ['pp', Kernel, %i[pretty_inspect]],
-      ['bigdecimal', Kernel, %i[BigDecimal]],
+      ['pathname', Kernel, %i[Pathname]], ['csv', Array, %i[to_csv]], ['csv', String, %i[parse_csv]],
+      ['openssl', Integer, %i[to_bn]],
+      ['securerandom', Random::Formatter, %i[alphanumeric base64 hex random_bytes urlsafe_base64 uuid]],
       ['time', Time, %i[iso8601 xmlschema httpdate rfc2822 rfc822]],
       ['date', Time, %i[to_date to_datetime]], ['tmpdir', Dir.singleton_class, %i[mktmpdir tmpdir]],
       ['time', Time.singleton_class, %i[parse strptime iso8601 xmlschema httpdate rfc2822]],
-      ['bigdecimal/util', String, %i[to_d]], ['bigdecimal/util', Integer, %i[to_d]]
+      ['bigdecimal/util', Kernel, %i[BigDecimal]],
+      *[String, Integer, Float, Rational, NilClass].map { |owner| ['bigdecimal/util', owner, %i[to_d]] }
     ].freeze
 
     module_function
@@ -54,11 +60,14 @@ module Boson
         options.empty? ? __send__(name, *args, &block) : __send__(name, *args, **options, &block)
       end
       stand_in = owner.instance_method(name)
+      # What is called like a constant is a function: no object has it as a method.
+      owner.__send__(:module_function, name) if name.match?(/\A[A-Z]/)
     end
 
     def replace(feature, owner, name, stand_in)
       require feature
-      owner.remove_method(name) if owner.method_defined?(name, false) && owner.instance_method(name) == stand_in
+      there = owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
+      owner.remove_method(name) if there && owner.instance_method(name) == stand_in
     end
   end
 end

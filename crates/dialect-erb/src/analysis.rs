@@ -7,6 +7,7 @@
 
 mod lexer;
 mod locals;
+mod patterns;
 mod words;
 
 use std::collections::HashSet;
@@ -54,12 +55,7 @@ pub struct Facts {
 /// Looks at a template.
 pub fn analyse(template: &[u8]) -> Facts {
     let Ok(text) = std::str::from_utf8(template) else { return unknown(template) };
-    let mut code = String::new();
-    for fragment in scanner::fragments(text) {
-        code.push_str(fragment);
-        code.push('\n');
-    }
-    let Ok(tokens) = lexer::tokens(&code) else { return unknown(template) };
+    let Ok(tokens) = lexer::tokens(&scanner::fragments(text)) else { return unknown(template) };
     let mut reader = Reader {
         tokens: &tokens,
         locals: Locals::of(&tokens),
@@ -70,6 +66,7 @@ pub fn analyse(template: &[u8]) -> Facts {
     };
     let isolation = reader.isolation();
     let mut facts = reader.facts;
+    remember_required(&mut facts.features, text);
     facts.isolation = if scanner::has_magic_comment(template) { Isolation::Process } else { isolation };
     facts.same_for_all_instances = facts.isolation != Isolation::Process && reader.constant;
     facts
@@ -82,11 +79,23 @@ fn unknown(template: &[u8]) -> Facts {
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
         remember(&mut features, word);
     }
+    remember_required(&mut features, &text);
     Facts { eager: text.contains('@') || text.contains("instance_variable"), features, ..Facts::default() }
 }
 
 fn remember(features: &mut Vec<&'static str>, word: &str) {
-    if let Some(library) = words::library(word).filter(|library| !features.contains(library)) {
+    words::library(word).into_iter().for_each(|library| add(features, library));
+}
+
+/// Some libraries can be required in parts (`uri/http`) only where the rest is there, as it is in BOSH.
+fn remember_required(features: &mut Vec<&'static str>, text: &str) {
+    if text.contains("require") {
+        words::libraries().filter(|library| text.contains(&format!("{library}/"))).for_each(|l| add(features, l));
+    }
+}
+
+fn add(features: &mut Vec<&'static str>, library: &'static str) {
+    if !features.contains(&library) {
         features.push(library);
     }
 }
@@ -161,9 +170,9 @@ impl Reader<'_> {
                 }
                 Token::Symbol(name) => self.symbol(i, name),
                 Token::Sign("&") => self.block(i),
-                Token::Sign("<<") => self.change(i.checked_sub(1)),
+                Token::Sign("<<" | "<<=") => self.change(i.checked_sub(1)),
                 Token::Sign(
-                    "=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=" | "<<=" | "**=" | "%=" | "^=" | ">>=",
+                    "=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=" | "**=" | "%=" | "^=" | ">>=",
                 ) => self.assignment(i),
                 _ => Isolation::Shared,
             });
@@ -249,12 +258,17 @@ impl Reader<'_> {
         None
     }
 
-    /// `map(&:name)` calls it, and so does `reduce(:name)`.
+    /// `map(&:name)` calls it, and so do `reduce(:name)` and `reduce x, :name`.
     fn symbol(&self, i: usize, name: &str) -> Isolation {
-        match (self.token(i.checked_sub(1)), self.token(Some(i + 1))) {
-            (Some(Token::Sign("&")), _) => known(words::is_pure(name)),
-            (_, Some(Token::Sign(")"))) if words::is_changing(name) => Isolation::Copy,
-            (_, Some(Token::Sign(")"))) => known(!words::is_reaching(name)),
+        let is_last = match self.token(Some(i + 1)) {
+            Some(Token::Sign(")" | "]" | "}") | Token::End) | None => true,
+            Some(Token::Word(word)) => words::is_keyword(word),
+            _ => false,
+        };
+        match self.token(i.checked_sub(1)) {
+            Some(Token::Sign("&")) => known(words::is_pure(name)),
+            _ if is_last && words::is_changing(name) => Isolation::Copy,
+            _ if is_last => known(!words::is_reaching(name)),
             _ => Isolation::Shared,
         }
     }
@@ -380,17 +394,6 @@ impl Reader<'_> {
             _ => Isolation::Process,
         }
     }
-}
-
-/// Code that leaves a template with a magic comment to ERB's own compiler.
-pub fn delegate(template: &[u8]) -> Vec<u8> {
-    let mut code = b"#coding:UTF-8\n".to_vec();
-    code.extend_from_slice(b"eval(ERB.new(\"");
-    for b in template {
-        code.extend_from_slice(format!("\\x{b:02X}").as_bytes());
-    }
-    code.extend_from_slice(b"\".dup.force_encoding(Encoding::UTF_8), trim_mode: '-').src, binding, __FILE__, 0)");
-    code
 }
 
 #[cfg(test)]

@@ -13,4 +13,4 @@ pub mod report;
 pub mod scanner;
 
 pub use mask::Mask;
-pub use render::{Failure, Renderer, Unit};
+pub use render::{Asked, Failure, Renderer, Unit};

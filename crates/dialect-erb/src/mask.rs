@@ -7,8 +7,8 @@
 //! * a piece of one of [`PIECE`] or more characters, wherever it stands,
 //!
 //! whatever its letter case, and also where punctuation or white space was put in or left out, where it was escaped
-//! with backslashes (`inspect`, `shellescape`, `Regexp.escape`, JSON), percent-encoded, or in Base64 (the value, or
-//! what a value decodes to). Numbers count as the text that they print as.
+//! with backslashes (`inspect`, `shellescape`, `Regexp.escape`, JSON), percent-encoded, or in Base64 (the value, also
+//! together with other text, or what a value decodes to). Numbers count as the text that they print as.
 //!
 //! # What is not
 //!
@@ -90,7 +90,7 @@ impl Secrets {
                 text.lines().for_each(|line| self.add(line));
             }
             Value::Nil | Value::Bool(_) => {}
-            other => other.scalar_to_s().iter().for_each(|text| self.add(text)),
+            other => other.scalar_to_s().iter().flat_map(|text| forms::of(text)).for_each(|form| self.add(&form)),
         }
     }
 
@@ -234,6 +234,9 @@ mod tests {
             ("h u n t e r 2", "<redacted>"),
             ("hunter2\\-and\\-more", "<redacted>"),
             ("got aHVudGVyMi1hbmQtbW9yZQ==", "got <redacted>=="),
+            ("Basic YWRtaW46aHVudGVyMi1hbmQtbW9yZQ==", "Basic YWRtaW46<redacted>=="),
+            ("Basic YWE6aHVudGVyMi1hbmQtbW9yZTp4", "Basic YWE6<redacted>Tp4"),
+            ("Basic YTpodW50ZXIyLWFuZC1tb3Jl", "Basic YTp<redacted>"),
             ("hunt", "hunt"),
         ] {
             assert_eq!(m.apply(said), shown);
@@ -244,6 +247,12 @@ mod tests {
     fn escapes_do_not_hide_a_value() {
         let said = mask("ab1\nc\"d2\n#{e}", "").apply(&format!("got {:?}", "ab1\nc\"d2\n#{e}"));
         assert_eq!(said, "got \"<redacted>\"");
+        let unicode = mask("aé😀b", "");
+        for said in
+            ["a\\xC3\\xA9\\xF0\\x9F\\x98\\x80b", "a\\u00e9\\ud83d\\ude00b", "a\\u00E9\\u{1F600}b", "aé\\U0001F600b"]
+        {
+            assert_eq!(unicode.apply(said), MASKED, "{said}");
+        }
         assert_eq!(mask("!@#$%^&*()", "").apply("at '!\\@#\\$%^&"), "at '<redacted>");
         assert_eq!(mask("a/b?c&d=e f", "").apply("bad a%2Fb%3Fc%26d%3De+f"), "bad <redacted>");
         assert_eq!(mask("c2VjcmV0LW9mLWRi", "").apply("no 'secret-of-db'"), "no '<redacted>'");
@@ -255,6 +264,7 @@ mod tests {
         assert_eq!(m.apply("invalid: \"test\", the latest"), "invalid: \"<redacted>\", the latest");
         let number = Value::map([("properties", Value::map([("port", Value::Int(48151623))]))]);
         assert_eq!(Mask::new(&number, b"").apply("comparison of 48_151_623 failed"), "comparison of <redacted> failed");
+        assert_eq!(Mask::new(&number, b"").apply("got NDgxNTE2MjM="), "got <redacted>=");
     }
 
     #[test]

@@ -79,8 +79,21 @@ pub struct Failure {
     pub line: Option<u32>,
     /// The names that were asked for, where a property is missing.
     pub properties: Vec<String>,
+    /// What was asked for them.
+    pub asked: Asked,
     /// The link that was asked for, where it is missing.
     pub link: Option<String>,
+}
+
+/// What has properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The job itself: `p`.
+    Job,
+    /// A link: `link(..).p`.
+    Link,
+    /// An instance of a link: `link(..).instances[0].p`.
+    Instance,
 }
 
 impl Failure {
@@ -153,7 +166,9 @@ fn task(unit: &Unit, odd: bool) -> Task {
     let text = &unit.source.text;
     let facts = analysis::analyse(text);
     let eager = odd || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
-    let code = if scanner::has_magic_comment(text) { analysis::delegate(text) } else { scanner::compile(text) };
+    // A magic comment is left to ERB's own compiler.
+    let is_erb = scanner::has_magic_comment(text);
+    let code = if is_erb { text.clone() } else { scanner::compile(text) };
     Task {
         context: unit.context,
         features: facts.features,
@@ -161,6 +176,7 @@ fn task(unit: &Unit, odd: bool) -> Task {
         unit: Value::map([
             ("file", Value::str(format!("{}/{}", unit.job, unit.source.name))),
             ("code", utf8(code)),
+            ("erb", Value::Bool(is_erb)),
             ("isolation", Value::str(facts.isolation.as_str())),
             ("eager", Value::Bool(eager)),
         ]),
@@ -177,12 +193,18 @@ fn failure(facts: &Value, mask: &Mask) -> Failure {
     let message = text("message");
     let names = facts.get("properties").and_then(Value::as_array).unwrap_or_default();
     let names = names.iter().filter_map(|n| n.as_str().map(str::to_owned));
-    let message = if class == "SyntaxError" { syntax_error(&message) } else { message };
+    let is_syntax = matches!(facts.get("syntax"), Some(Value::Bool(true)));
+    let message = if is_syntax { syntax_error(&message) } else { message };
     Failure {
         message: mask.apply(&message),
         line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
         // A template may ask for a name that it made of a value.
         properties: names.filter_map(|name| mask.harmless(name)).collect(),
+        asked: match facts.get("asked").and_then(Value::as_str) {
+            Some("link") => Asked::Link,
+            Some("instance") => Asked::Instance,
+            _ => Asked::Job,
+        },
         link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
         class,
     }

@@ -49,14 +49,16 @@ module Boson
       feature(name) unless paths.any? && evaluate(paths - $LOADED_FEATURES)
     end
 
-    # Requires a file of the embedded library: `nil` where it has none of that name.
-    def embedded(name)
-      name = "#{name}.rb" unless name.end_with?('.rb')
+    # Requires a file of the embedded library, by its name or by its place: `nil` where there is none.
+    def embedded(asked)
+      asked = "#{asked}.rb" unless asked.end_with?('.rb')
+      name = asked.delete_prefix(Embedded::LIBRARY)
       found = archived_file(name)
       return unless found
       return false if $LOADED_FEATURES.include?(name)
 
-      provide(name)
+      # An autoload looks for what it asked for.
+      [name, asked].uniq.each { |feature| provide(feature) }
       sequence(found).eval
       true
     end

@@ -6,9 +6,10 @@ require 'rbconfig'
 entry, archiver, work = ARGV
 library = File.join(work, 'lib')
 FILES = {
-  'lib/one.rb' => "require_relative 'one/inner'\nmodule One\n  LOADS = (defined?(LOADS) ? LOADS : 0) + 1\n  PLACE = __FILE__\nend\n",
+  'lib/one.rb' => "require_relative 'one/inner'\nautoload :Beside, \"\#{__dir__}/one/beside\"\nmodule One\n  LOADS = (defined?(LOADS) ? LOADS : 0) + 1\n  PLACE = __FILE__\nend\n",
   'lib/one/inner.rb' => "require_relative '../two'\nrequire 'one/deep/leaf.rb'\nrequire 'one'\n",
   'lib/one/deep/leaf.rb' => "require_relative './../../two'\nLEAF = TWO + 1\n",
+  'lib/one/beside.rb' => "class Beside\nend\n",
   'lib/two.rb' => "# frozen_string_literal: true\nTWO = (defined?(TWO) ? TWO : 0) + 1\nFROZEN = 'x'.frozen?\n",
   'lib/lazy.rb' => "class Lazy\nend\n",
   'disk/a.rb' => "require_relative 'b'\n",
@@ -64,6 +65,7 @@ check('what it requires is loaded once') { [One::LOADS, TWO, LEAF] == [1, 1, 2] 
 check('its name is no path') { One::PLACE == '<boson>/lib/one.rb' }
 check('magic comments hold') { FROZEN }
 check('autoload finds it') { Lazy.is_a?(Class) }
+check('autoload by place finds it') { Beside.is_a?(Class) }
 check('what is not there') { raises(LoadError, 'cannot load such file -- absent') { require 'absent' } }
 check('the machine has a library, too') { raises(LoadError, 'cannot load such file -- csv') { require 'csv' } }
 check('files of the disk are found by path') { require(File.join(work, 'disk/a')) && ON_DISK }

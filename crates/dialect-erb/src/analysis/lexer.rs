@@ -15,7 +15,7 @@ pub(super) enum Token {
     Literal(String),
     /// An operator or a bracket.
     Sign(&'static str),
-    /// The end of a line or of a fragment, or `;`.
+    /// The end of a line or of a tag, or `;`.
     End,
 }
 
@@ -29,17 +29,27 @@ const SIGNS: &[&str] = &[
     "<", ">", "!", "&", "|", "^", "~", "?", ":", ",", ".", "(", ")", "[", "]", "{", "}",
 ];
 
-/// The tokens of a piece of code. Code inside strings (`#{...}`) follows in brackets.
-pub(super) fn tokens(code: &str) -> Result<Vec<Token>, Unknown> {
-    let mut lexer = Lexer { rest: code, tokens: Vec::new() };
+/// The tokens of the code of some tags. Code inside strings (`#{...}`) follows in brackets.
+pub(super) fn tokens(tags: &[&str]) -> Result<Vec<Token>, Unknown> {
+    // Between two tags is text, of which ERB makes a string: one that is open there would end in it.
+    if tags.iter().any(|code| code.contains(BETWEEN_TAGS)) {
+        return Err(Unknown);
+    }
+    let code = tags.join(&format!("\n{BETWEEN_TAGS}"));
+    let mut lexer = Lexer { rest: &code, tokens: Vec::new(), label: None };
     lexer.run(None)?;
     lexer.tokens.push(Token::End);
     Ok(lexer.tokens)
 }
 
+/// Stands between the code of two tags.
+const BETWEEN_TAGS: char = '\0';
+
 struct Lexer<'a> {
     rest: &'a str,
     tokens: Vec<Token>,
+    /// The last token that is a label, `name:`, after which a value begins.
+    label: Option<usize>,
 }
 
 impl<'a> Lexer<'a> {
@@ -56,7 +66,9 @@ impl<'a> Lexer<'a> {
                 '}' => depth -= 1,
                 _ => {}
             }
-            if c == '\n' || c == ';' {
+            if c == BETWEEN_TAGS && closing.is_some() {
+                return Err(Unknown);
+            } else if matches!(c, '\n' | ';' | BETWEEN_TAGS) {
                 self.push(Token::End, 1);
                 if self.rest.starts_with("=begin") {
                     return Err(Unknown);
@@ -102,12 +114,12 @@ impl<'a> Lexer<'a> {
             '\'' => self.single_quoted(),
             '"' => self.double_quoted('"'),
             ':' if !self.rest.starts_with("::") => self.symbol(),
-            '%' if !self.after_value() || self.looks_like_percent_list(blank_before) => self.percent_list(),
+            '%' if !self.after_value() || self.may_be_argument(blank_before) => self.percent_list(),
             '/' if !self.after_value() => self.double_quoted('/'),
             // `name /x` may be a division or a call with a regular expression.
-            '/' if blank_before && !self.rest[1..].starts_with([' ', '=']) => Err(Unknown),
+            '/' if self.may_be_argument(blank_before) => Err(Unknown),
             '<' if self.rest.starts_with("<<~") || self.rest.starts_with("<<-") => Err(Unknown),
-            '<' if self.is_heredoc() => Err(Unknown),
+            '<' if self.is_heredoc(blank_before) => Err(Unknown),
             // A character literal.
             '?' if !self.after_value() => Err(Unknown),
             '?' if blank_before && self.rest[1..].starts_with(|c: char| !c.is_whitespace()) => Err(Unknown),
@@ -128,25 +140,30 @@ impl<'a> Lexer<'a> {
     /// Whether the last token ends a value, so that an operator may follow.
     fn after_value(&self) -> bool {
         match self.tokens.last() {
-            Some(Token::Word(word)) => !super::words::is_keyword_before_value(word),
-            Some(Token::Constant(_) | Token::Instance(_) | Token::Literal(_) | Token::Symbol(_)) => true,
+            Some(Token::Word(word)) => self.is_method() || !super::words::is_keyword_before_value(word),
+            Some(Token::Symbol(_)) => self.label != Some(self.tokens.len() - 1),
+            Some(Token::Constant(_) | Token::Instance(_) | Token::Literal(_)) => true,
             Some(Token::Sign(sign)) => matches!(*sign, ")" | "]" | "}"),
             Some(Token::End) | None => false,
         }
     }
 
-    fn is_heredoc(&self) -> bool {
-        let rest = self.rest.strip_prefix("<<").unwrap_or("");
-        let quoted = rest.starts_with(['"', '\'', '`']);
-        let upper = rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
-        upper || quoted && !self.after_value()
+    /// Whether the last token is a name behind a dot: `range.begin` is no keyword.
+    fn is_method(&self) -> bool {
+        matches!(self.tokens.iter().nth_back(1), Some(Token::Sign("." | "&." | "::")))
     }
 
-    fn looks_like_percent_list(&self, blank_before: bool) -> bool {
-        let mut chars = self.rest.chars().skip(1);
-        blank_before
-            && matches!(chars.next(), Some('w' | 'i' | 'W' | 'I' | 'q' | 'Q' | 'r' | 'x' | 's'))
-            && chars.next().is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace())
+    /// `name %(x)`, `name /x/` and `name <<x` may each be an operation, or a call whose argument is a literal.
+    fn may_be_argument(&self, blank_before: bool) -> bool {
+        let operand = self.rest.trim_start_matches(['%', '/', '<']);
+        blank_before && !operand.starts_with(|c: char| c.is_whitespace() || c == '=')
+    }
+
+    fn is_heredoc(&self, blank_before: bool) -> bool {
+        let rest = self.rest.strip_prefix("<<").unwrap_or("");
+        let upper = rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        let begins = rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '"' | '\'' | '`'));
+        upper || begins && (!self.after_value() || self.may_be_argument(blank_before))
     }
 
     fn percent_list(&mut self) -> Result<(), Unknown> {
@@ -160,6 +177,9 @@ impl<'a> Lexer<'a> {
         };
         let end = body.find(closing).ok_or(Unknown)?;
         let text = body[1..end].to_owned();
+        if text.contains(BETWEEN_TAGS) {
+            return Err(Unknown);
+        }
         self.push(Token::Literal(text), rest.len() - body.len() + end + 1);
         Ok(())
     }
@@ -171,7 +191,7 @@ impl<'a> Lexer<'a> {
         let label = after.starts_with(':') && !after.starts_with("::") && !self.in_ternary();
         if label {
             let name = self.skip(n).to_owned();
-            self.push(Token::Symbol(name), 1);
+            self.push_label(name, 1);
             return;
         }
         if after.starts_with(['?', '!']) && !after[1..].starts_with('=') || after.starts_with("!==") {
@@ -217,6 +237,7 @@ impl<'a> Lexer<'a> {
                     self.string_or_label(text, i + 1);
                     return Ok(());
                 }
+                BETWEEN_TAGS => return Err(Unknown),
                 '\\' => text.extend(chars.next().map(|(_, c)| c)),
                 c => text.push(c),
             }
@@ -227,10 +248,15 @@ impl<'a> Lexer<'a> {
     fn string_or_label(&mut self, text: String, n: usize) {
         let after = &self.rest[n..];
         if after.starts_with(':') && !after.starts_with("::") && !self.in_ternary() {
-            self.push(Token::Symbol(text), n + 1);
+            self.push_label(text, n + 1);
         } else {
             self.push(Token::Literal(text), n);
         }
+    }
+
+    fn push_label(&mut self, name: String, n: usize) {
+        self.label = Some(self.tokens.len());
+        self.push(Token::Symbol(name), n);
     }
 
     /// A string or regular expression with escapes and interpolated code.
@@ -238,7 +264,7 @@ impl<'a> Lexer<'a> {
         let mut text = String::new();
         self.skip(1);
         loop {
-            let c = self.rest.chars().next().ok_or(Unknown)?;
+            let c = self.rest.chars().next().filter(|c| *c != BETWEEN_TAGS).ok_or(Unknown)?;
             if c == quote {
                 if quote == '/' {
                     let n = 1 + self.rest[1..].find(|c: char| !c.is_ascii_lowercase()).unwrap_or(self.rest.len() - 1);
@@ -287,7 +313,7 @@ mod tests {
     use super::*;
 
     fn words(code: &str) -> Vec<String> {
-        tokens(code)
+        tokens(&[code])
             .unwrap()
             .into_iter()
             .filter_map(|t| match t {
@@ -306,13 +332,41 @@ mod tests {
         assert_eq!(words("f(a: 1, 'b': 2)"), ["f"]);
         assert_eq!(words("%w[a b].each"), ["each"]);
         assert_eq!(words("a % b"), ["a", "b"]);
-        assert_eq!(tokens("a\n  # b\n  .c"), tokens("a.c"));
+        assert_eq!(words("{a: %w[b], 'c': /d#/, e: f}"), ["f"]);
+        assert_eq!(tokens(&["a\n  # b\n  .c"]), tokens(&["a.c"]));
     }
 
     #[test]
     fn what_is_not_understood_is_unknown() {
         for code in ["<<~X\nX", "x = <<EOF\nEOF", "$stdout", "@@x", "`ls`", "%x(ls)", "f /x/", "?a", "\"open", "%(x)"] {
-            assert_eq!(tokens(code), Err(Unknown), "{code}");
+            assert_eq!(tokens(&[code]), Err(Unknown), "{code}");
         }
+    }
+
+    #[test]
+    fn a_literal_may_follow_a_name() {
+        for code in
+            ["f %(# )", "next %[#]", "f a: %(# )", "f(a:%{#})", "f <<\"X\"\n#\nX", "f <<x\n#\nx", "{a: <<'x'}\n#\nx"]
+        {
+            assert_eq!(tokens(&[code]), Err(Unknown), "{code}");
+        }
+        assert_eq!(words("x.begin / a; y.begin / b"), ["x", "begin", "a", "y", "begin", "b"]);
+        assert_eq!(words("next/#/ if a"), ["next", "if", "a"]);
+        assert_eq!(words("f %w[a]; a % b; a << b; a <<= b"), ["f", "a", "b", "a", "b", "a", "b"]);
+    }
+
+    #[test]
+    fn what_is_open_at_the_end_of_a_tag_is_unknown() {
+        for tags in [
+            ["x = '", "'"],
+            ["x = \"", "\""],
+            ["x = \"#{a", "}\""],
+            ["x = /a", "b/"],
+            ["x = %w[a", "b]"],
+            ["x = 'a\0'", ""],
+        ] {
+            assert_eq!(tokens(&tags), Err(Unknown), "{tags:?}");
+        }
+        assert_eq!(tokens(&["f {", "}"]), tokens(&["f {\n;}"]));
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use super::lexer::Token;
+use super::patterns;
+use super::words::is_function;
 
 /// The local variables of a template: what is assigned to, parameters of blocks and methods, variables of loops and
 /// rescues. A variable is the template's own if every value it gets is an object that the template makes on the spot.
@@ -10,7 +12,12 @@ pub(super) struct Locals {
     own: HashSet<String>,
     foreign: HashSet<String>,
     blocks: HashSet<String>,
+    /// Names in patterns are variables, too: of which value is not looked at.
+    matches_patterns: bool,
 }
+
+/// The variable that collects a template's output.
+const BUFFER: &str = "_erbout";
 
 impl Locals {
     /// Whether there is a variable of this name.
@@ -18,9 +25,10 @@ impl Locals {
         self.own.contains(name) || self.foreign.contains(name)
     }
 
-    /// Whether it holds only the template's own objects.
+    /// Whether it holds only the template's own objects. Outside of a variable's block its name is the context's again.
     pub(super) fn is_own(&self, name: &str) -> bool {
-        self.own.contains(name) && !self.foreign.contains(name)
+        let only_a_variable = name == BUFFER || !is_function(name);
+        self.own.contains(name) && !self.foreign.contains(name) && !self.matches_patterns && only_a_variable
     }
 
     /// Whether it is a parameter that holds a block: `&name`.
@@ -30,8 +38,9 @@ impl Locals {
 
     /// The variables of a piece of code.
     pub(super) fn of(tokens: &[Token]) -> Locals {
-        let own = HashSet::from(["_erbout".to_owned()]);
-        let mut locals = Locals { own, foreign: HashSet::new(), blocks: HashSet::new() };
+        let own = HashSet::from([BUFFER.to_owned()]);
+        let matches_patterns = patterns::are_in(tokens);
+        let mut locals = Locals { own, foreign: HashSet::new(), blocks: HashSet::new(), matches_patterns };
         locals.collect(tokens);
         locals
     }
@@ -59,7 +68,15 @@ impl Locals {
     /// Names between brackets, or up to the end of the line.
     fn parameters<'a>(&mut self, tokens: impl Iterator<Item = &'a Token>) {
         let mut before = None;
-        for token in tokens.take_while(|t| !matches!(t, Token::Sign(")" | "{") | Token::End)) {
+        let mut depth = 0usize;
+        for token in tokens {
+            match token {
+                Token::Sign("(") => depth += 1,
+                Token::Sign(")") if depth > 1 => depth -= 1,
+                Token::Sign(")") => break,
+                Token::Sign("{") | Token::End if depth == 0 => break,
+                _ => {}
+            }
             if let Token::Word(name) | Token::Symbol(name) = token {
                 self.parameter(name, before);
             }
@@ -82,14 +99,15 @@ impl Locals {
             Some(Token::Sign("=>")) => is_rescued(&tokens[..i - 1]),
             _ => false,
         };
+        let one_of_several = matches!(before, Some(Token::Sign("," | "*")));
         let assigned = match from_here.get(1) {
             _ if dotted => false,
-            Some(Token::Sign("=")) if is_made_here(&from_here[2..]) => {
+            Some(Token::Sign("=")) if !one_of_several && is_made_here(&from_here[2..]) => {
                 self.own.insert(name.to_owned());
                 false
             }
             Some(Token::Sign("=" | "||=" | "&&=" | "+=" | "-=" | "*=" | "/=" | "|=" | "&=")) => true,
-            Some(Token::Sign(",")) => assigns_several(from_here),
+            Some(Token::Sign("," | ")")) => assigns_several(from_here),
             _ => bound,
         };
         if assigned {
@@ -107,8 +125,8 @@ fn opens_block(before: &[Token]) -> bool {
     }
 }
 
-/// Whether `=>` after this gives a name to what was rescued: `rescue A, B => e`. Elsewhere a value follows.
-fn is_rescued(before: &[Token]) -> bool {
+/// Whether `=>` after this gives a name to what was rescued: `rescue A, B => e`.
+pub(super) fn is_rescued(before: &[Token]) -> bool {
     let exceptions = |token: &&Token| matches!(token, Token::Constant(_) | Token::Sign("," | "::"));
     matches!(before.iter().rev().find(|token| !exceptions(token)), Some(Token::Word(word)) if word == "rescue")
 }
@@ -118,10 +136,18 @@ fn ends_name(token: &Token) -> bool {
     matches!(token, Token::Sign("(") | Token::End)
 }
 
-/// `a, b = ...`: names and commas up to an assignment.
+/// `a, b = ...` and `(a, b), c[0] = ...`: the statement goes on to an assignment.
 fn assigns_several(tokens: &[Token]) -> bool {
-    let mut rest = tokens.iter().skip_while(|t| matches!(t, Token::Word(_) | Token::Sign("," | "*")));
-    matches!(rest.next(), Some(Token::Sign("=")))
+    let mut before = None;
+    for token in tokens {
+        match token {
+            Token::Sign("=") => return true,
+            Token::Sign("{" | "->") => return false,
+            Token::End if !matches!(before, Some(&Token::Sign("," | "("))) => return false,
+            _ => before = Some(token),
+        }
+    }
+    false
 }
 
 /// Whether the value that begins here is a new object and nothing else: a literal that ends the statement or is only

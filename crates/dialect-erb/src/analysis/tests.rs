@@ -13,6 +13,7 @@ fn reading_and_writing_text_is_harmless() {
         "<% link('db').instances.each do |i| %><%= i.address %>:<%= link('db').p('port') %>\n<% end %>",
         "<%= JSON.pretty_generate(p('h').merge('a' => 1)) %>",
         "<% require 'json' %><%= p('x').to_json %>",
+        "<% x = 'a'\nx <<= p('y') %>",
         "<% lines = []\np('xs').each { |x| lines << \"a #{x['n']}\" }\n%><%= lines.join(\"\\n\") %>",
         "<% h = {}; h['a'] = p('b'); h.delete('c') %><%= h.to_yaml %>",
         "<%= properties.nats.user %><%= spec.networks.default.ip %>",
@@ -63,6 +64,21 @@ fn changing_and_defining_needs_objects_of_its_own() {
         "<% names = Set.new; names.add(p('x')) %>",
         "<% p('x').force_encoding('BINARY') %>",
         "<% p('xs').inject({}, :merge!) %>",
+        "<% x = p('x'); x <<= 1 %>",
+        "<% @x = p('x'); @x <<= 1 %>",
+        "<% p('h')['x'] <<= 1 %>",
+        "<% p('xs').reduce :merge! %>",
+        "<% p('xs').reduce p('x'), :concat if p('y') %>",
+        "<% x = []; (x, y), z = p('xs'); x << 1 %>",
+        "<% x = []; y = []; y[0], x = p('xs'); x << 1 %>",
+        "<% x = []; x, @y = p('xs'); x << 1 %>",
+        "<% x = []\ny, x = [1, p('xs')]\nx << 1 %>",
+        "<% x = []\nx,\ny = p('xs')\nx << 1 %>",
+        "<% x = []; p('xs') => [x, *]; x << 1 %>",
+        "<% x = []\ncase p('xs')\nin [x]\nx << 1\nend %>",
+        "<% x = ''; ->(y = p('z'), x) { x << 1 }.call(1, p('z')) %>",
+        "<% x = ''; ->(y,\nx) { x << 1 }.call(1, p('z')) %>",
+        "<% p('xs').each { name = ''; name << 'a' }; name << 'b' %>",
         "<% def each_x(&block)\n  p('xs').each(&block)\nend %>",
     ] {
         assert_eq!(isolation(template), Isolation::Copy, "{template}");
@@ -72,6 +88,7 @@ fn changing_and_defining_needs_objects_of_its_own() {
 #[test]
 fn everything_else_gets_a_process_of_its_own() {
     for template in [
+        "<% x = []; x, (y, z) = p('xs'); x << 1 %>",
         "<% $x = 1 %>",
         "<% class String; end %>",
         "<% ::String.class_eval { } %>",
@@ -133,6 +150,9 @@ fn instances_differ_only_where_a_template_can_tell() {
         "<%= spec.id %>",
         "<%= index %>",
         "<%= @index %>",
+        "<%= self.index %>",
+        "<%= self.spec.id %>",
+        "<%= [self].map(&:index) %>",
         "<%= Time.now %>",
         "<% fork %>",
         "<% x.each { |index| } %><%= index %>",
@@ -145,6 +165,8 @@ fn instances_differ_only_where_a_template_can_tell() {
 fn libraries_are_known_before_forking() {
     assert_eq!(analyse(b"<%= p('x').to_json %><%= IPAddr.new(p('y')) %>").features, ["json", "ipaddr"]);
     assert_eq!(analyse(b"<% x = <<~E\nE\n %><%= YAML.dump(x) %>").features, ["yaml"]);
+    assert_eq!(analyse(b"<% require 'uri/http' %>").features, ["uri"]);
+    assert_eq!(analyse(b"<% %w(openssl/x509 x).each { |x| require x } %>").features, ["openssl"]);
     assert!(analyse(b"<%= @spec.inspect %>").eager);
 }
 

@@ -23,7 +23,7 @@ static KEYWORDS: Words = words!(
 /// Keywords after which a value begins, so that `/` and `%` open a literal.
 static BEFORE_VALUE: Words = words!(
     "
-    and case do else elsif ensure if in not or rescue return then unless until when while begin
+    and begin break case do else elsif ensure if in next not or rescue return then unless until when while
     "
 );
 
@@ -144,7 +144,7 @@ static REQUIRABLE: Words = words!(
 /// Words that make a template's output depend on more than its job's properties and links.
 static OF_THE_INSTANCE: Words = words!(
     "
-    spec index rand now SecureRandom Time Date object_id
+    spec index rand now SecureRandom Time Date object_id self
     "
 );
 
@@ -204,6 +204,11 @@ pub(super) fn is_of_file_names(word: &str) -> bool {
 
 pub(super) fn library(word: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(w, _)| *w == word).map(|(_, library)| *library)
+}
+
+/// All libraries that a word may belong to.
+pub(super) fn libraries() -> impl Iterator<Item = &'static str> {
+    LIBRARIES.iter().map(|(_, library)| *library)
 }
 
 pub(super) fn is_requirable(feature: &str) -> bool {

@@ -7,7 +7,11 @@ const SHORTEST_BASE64: usize = 8;
 /// The text, and what escaping, percent-encoding and Base64 make of it.
 pub(super) fn of(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned(), escaped(text), percent_encoded(text), base64(text.as_bytes())];
+    forms.extend([1, 2].map(|before| base64_behind(before, text.as_bytes())));
     forms.extend(from_base64(text));
+    if !text.is_ascii() {
+        forms.extend(BY_NUMBER.map(|number| by_number(text, number)));
+    }
     // One capital for one letter is seen through; ß becomes SS.
     let capitals = text.to_uppercase();
     if capitals.chars().count() != text.chars().count() {
@@ -20,6 +24,18 @@ pub(super) fn of(text: &str) -> Vec<String> {
 /// With the letters that Ruby's `inspect` and JSON use for white space.
 fn escaped(text: &str) -> String {
     text.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")
+}
+
+/// How `inspect` of bytes, JSON, `dump` and YAML write letters that are no ASCII.
+const BY_NUMBER: [fn(char) -> String; 4] = [
+    |c| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02X}")).collect(),
+    |c| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    |c| if c > '\u{FFFF}' { format!("\\u{{{:X}}}", u32::from(c)) } else { format!("\\u{:04X}", u32::from(c)) },
+    |c| if c > '\u{FFFF}' { format!("\\U{:08X}", u32::from(c)) } else { c.to_string() },
+];
+
+fn by_number(text: &str, number: fn(char) -> String) -> String {
+    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { number(c) }).collect()
 }
 
 /// As in a URL. (What stands for a blank does not matter: it is no letter.)
@@ -45,6 +61,14 @@ fn base64(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// What Base64 makes of these bytes where so many others are before them, as in `user:password`. The first digits depend on
+/// those, the last one on what follows.
+fn base64_behind(others: usize, bytes: &[u8]) -> String {
+    let all = base64(&[&vec![0; others], bytes].concat());
+    let end = all.len() - usize::from(!(others + bytes.len()).is_multiple_of(3));
+    all.get(others + 1..end).unwrap_or_default().to_owned()
 }
 
 /// What the text decodes to, where that is a text.
@@ -81,6 +105,8 @@ mod tests {
         }
         assert_eq!(from_base64("c3VyZS4/Pg==").as_deref(), Some("sure.?>"));
         assert_eq!(from_base64("c3VyZS4_\nPg==").as_deref(), Some("sure.?>"));
+        assert_eq!([1, 2].map(|n| base64_behind(n, b"abcdef")), ["FiY2RlZ".to_owned(), "hYmNkZW".to_owned()]);
+        assert_eq!([1, 2].map(|n| base64_behind(n, b"")), ["", ""]);
         assert_eq!(from_base64("no base 64"), None);
         assert_eq!(from_base64("YWJj"), None);
     }
