@@ -115,11 +115,6 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "- name: smoke-tests\n  lifecycle",
         "- name: nats-0\n  lifecycle",
     )]),
-    Case::plan("spec-templates-missing", 65).edit(&[(
-        SPEC,
-        "  pre-start.erb: bin/pre-start\n",
-        "  pre-start.erb: bin/pre-start\n  post-start.erb: bin/post-start\n",
-    )]),
     Case::plan("spec-templates-elsewhere", 65).edit(&[(
         SPEC,
         "  nats.conf.erb: config/nats.conf\n  pre-start.erb: bin/pre-start\n",

@@ -121,19 +121,12 @@ impl JobsSrc {
 
     /// Reads a template of a job; `name` is its key in the job's spec.
     pub fn template(&self, job: &JobRef, name: &str) -> Result<Source> {
-        let path = self.template_path(job, name);
-        read_source(&path, name)?.ok_or_else(|| missing_template(job, name, &path).into())
-    }
-
-    /// The templates that a job's spec lists and that are not there.
-    pub fn missing_templates(&self, job: &JobRef, spec: &JobSpec) -> Vec<Problem> {
-        let names = spec.templates.iter().map(|(name, _)| name);
-        let paths = names.map(|name| (name, self.template_path(job, name)));
-        paths.filter(|(_, path)| !path.is_file()).map(|(name, path)| missing_template(job, name, &path)).collect()
-    }
-
-    fn template_path(&self, job: &JobRef, name: &str) -> PathBuf {
-        self.job(job).join("templates").join(name)
+        let path = self.job(job).join("templates").join(name);
+        read_source(&path, name)?.ok_or_else(|| {
+            Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
+                .at(Place::file(path.display().to_string()))
+                .into()
+        })
     }
 
     /// Reads a job's `monit`, `None` where it has none.
@@ -179,11 +172,6 @@ fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
         }
     }
     Problems::check(problems)
-}
-
-fn missing_template(job: &JobRef, name: &str, path: &Path) -> Problem {
-    Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
-        .at(Place::file(path.display().to_string()))
 }
 
 fn digest(text: &[u8]) -> String {
