@@ -93,6 +93,8 @@ pub struct InstanceGroup {
     pub jobs: Vec<Job>,
     /// Properties of the group, `Nil` where there are none.
     pub properties: Value,
+    /// `property_mappings`: names that the properties of the group's jobs have besides, and whose values they have.
+    pub property_mappings: Vec<(String, String)>,
     /// Where it stands in the manifest.
     pub path: Vec<Step>,
 }
@@ -269,9 +271,16 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
             .hash(object, "properties")
             .and_then(|_| object.map.get("properties").cloned())
             .unwrap_or(Value::Nil),
+        property_mappings: property_mappings(reader, object),
         path: object.path.clone(),
         name,
     }
+}
+
+fn property_mappings(reader: &mut Reader, object: &Object) -> Vec<(String, String)> {
+    let Some(section) = reader.hash(object, "property_mappings") else { return Vec::new() };
+    let names = section.map.iter().filter_map(|(to, _)| to.as_str());
+    names.filter_map(|to| Some((to.to_owned(), reader.string(&section, to)?))).collect()
 }
 
 /// An upper bound that keeps arithmetic and memory sane; no deployment comes near it.

@@ -16,13 +16,47 @@ pub(crate) fn given(manifest: &Manifest, group: &InstanceGroup, job: &Job) -> Va
     match (&job.properties, job.addon) {
         (Some(own), _) => own.clone(),
         (None, true) => Value::map([]),
-        (None, false) => match (&manifest.properties, &group.properties) {
-            (Value::Nil, Value::Nil) => Value::map([]),
-            (global, Value::Nil) => global.clone(),
-            (Value::Nil, of_group) => of_group.clone(),
-            (global, of_group) => property::merge(global, of_group),
-        },
+        (None, false) => of_group(manifest, group).0,
     }
+}
+
+/// The properties of a group's jobs that have none of their own, and the mappings that nothing satisfies, as
+/// [`InstanceGroup::property_mappings`] has them.
+fn of_group<'g>(manifest: &Manifest, group: &'g InstanceGroup) -> (Value, Vec<&'g (String, String)>) {
+    let merged = match (&manifest.properties, &group.properties) {
+        (Value::Nil, Value::Nil) => Value::map([]),
+        (global, Value::Nil) => global.clone(),
+        (Value::Nil, of_group) => of_group.clone(),
+        (global, of_group) => property::merge(global, of_group),
+    };
+    let mut unsatisfied = Vec::new();
+    let mapped = group.property_mappings.iter().fold(merged, |properties, mapping| {
+        let (to, from) = mapping;
+        let value = match property::lookup(&properties, from) {
+            Found::Value(value) if !value.is_nil() => value.clone(),
+            _ => {
+                unsatisfied.push(mapping);
+                return properties;
+            }
+        };
+        // BOSH: a key, dots and all, and one that later mappings find.
+        let mut map = properties.as_map().cloned().unwrap_or_default();
+        map.set(to, value);
+        Value::Map(Rc::new(map))
+    });
+    (mapped, unsatisfied)
+}
+
+/// What is wrong with a group's mappings of properties.
+pub(crate) fn unsatisfied_mappings(manifest: &Manifest, group: &InstanceGroup) -> Vec<Problem> {
+    let problem = |(to, from): &(String, String)| {
+        let mut path = group.path.clone();
+        path.extend(["property_mappings".into(), to.as_str().into()]);
+        let message =
+            format!("Cannot satisfy property mapping '{to}: {from}', as '{from}' is not in deployment properties");
+        Problem::input(message).at(Place::node(&manifest.file, path))
+    };
+    of_group(manifest, group).1.into_iter().map(problem).collect()
 }
 
 /// What the job's templates see: every declared property in the order of declaration, its Hashes sorted; nothing else.

@@ -63,7 +63,9 @@ pub struct Outcome {
 /// # Errors
 /// All problems of all groups: links in BOSH's words, properties that lie where a Hash is expected.
 pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
-    let mut problems = Vec::new();
+    let manifest = deployment.manifest;
+    let mut problems: Vec<_> =
+        manifest.instance_groups.iter().flat_map(|group| bind::unsatisfied_mappings(manifest, group)).collect();
     let mut warnings = Vec::new();
     let providers = providers::collect(deployment, &mut problems, &mut warnings);
     let consumers = consumers::collect(deployment, &mut problems, &mut warnings);

@@ -238,3 +238,29 @@ fn the_name_in_a_jobs_spec_is_the_jobs() {
         assert_eq!(planned.said, format!("error: Inconsistent name for job 'j'(exptected: 'j', got: '{got}')\n"));
     }
 }
+
+#[test]
+fn properties_have_further_names_that_the_manifest_gives_them() {
+    let specs = [("j", "properties: {to: {}, again: {}, a.b: {}, nested.n: {}}"), ("own", "properties: {to: {}}")];
+    let manifest = |mappings: &str| {
+        format!(
+            "properties: {{global: {{g: 1}}, nothing: ~}}\ninstance_groups: [{{name: g, instances: 1, \
+             properties: {{here: {{n: 2}}}}, property_mappings: {mappings}, \
+             jobs: [{{name: j, release: r}}, {{name: own, release: r, properties: {{to: own}}}}]}}]"
+        )
+    };
+    let planned = plan(&specs, &manifest("{to: global.g, again: to, a.b: here.n, nested: here}"));
+    assert_eq!(planned.job("g", "j")["to"], yaml("1"));
+    assert_eq!(planned.job("g", "j")["again"], yaml("1"));
+    assert_eq!(planned.job("g", "j")["a"], yaml("{b: ~}"), "a mapping's name is a key, not a path");
+    assert_eq!(planned.job("g", "j")["nested"], yaml("{n: 2}"));
+    assert_eq!(planned.job("g", "own")["to"], yaml("own"));
+    let said = plan(&specs, &manifest("{a: absent.x, b: nothing, c: global.g.x, d: [e]}")).said;
+    assert!(said.contains("Property 'd' value (a Array) did not match the required type 'String'"), "{said}");
+    let said = plan(&specs, &manifest("{a: absent.x, b: nothing, c: global.g.x}")).said;
+    for (to, from) in [("a", "absent.x"), ("b", "nothing"), ("c", "global.g.x")] {
+        let line =
+            format!("Cannot satisfy property mapping '{to}: {from}', as '{from}' is not in deployment properties");
+        assert!(said.contains(&line), "{said}");
+    }
+}
