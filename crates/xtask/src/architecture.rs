@@ -1,6 +1,6 @@
 //! Reads `docs/architecture.md`: the tables in it are what the workspace is held to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The document.
 pub const DOCUMENT: &str = "docs/architecture.md";
@@ -8,8 +8,8 @@ pub const DOCUMENT: &str = "docs/architecture.md";
 /// The tables of the document.
 #[derive(Debug, Default)]
 pub struct Architecture {
-    /// By name, what the document says of each crate.
-    pub crates: BTreeMap<String, Crate>,
+    /// The crates, in the document's order.
+    pub crates: Vec<Crate>,
     /// Who never depends on what, not even indirectly.
     pub dependency_rules: Vec<Rule>,
     /// Whose sources never contain what.
@@ -34,11 +34,22 @@ pub struct Executable {
 /// A crate's line.
 #[derive(Debug)]
 pub struct Crate {
-    /// The heading that it stands under, in lower case and the singular: `verb`, `pure crate`...
-    pub kind: String,
-    /// What it is linked with directly.
-    pub depends_on: BTreeSet<String>,
+    /// Its name.
+    pub name: String,
+    /// The heading of its table: `Verbs`, `Pure crates`...
+    pub heading: String,
 }
+
+impl Crate {
+    /// The heading in lower case and the singular, as rules name it: `verb`, `pure crate`...
+    fn kind(&self) -> String {
+        let heading = self.heading.to_lowercase();
+        heading.strip_suffix('s').unwrap_or(&heading).to_owned()
+    }
+}
+
+/// The section that lists the crates, one table for each kind.
+const CRATES: &str = "crates";
 
 /// A line of a rule table.
 #[derive(Debug)]
@@ -68,14 +79,17 @@ impl Architecture {
 
     fn parse(text: &str) -> Result<Architecture, String> {
         let mut architecture = Architecture::default();
-        let mut heading = String::new();
+        let (mut section, mut title) = (String::new(), "");
         for (number, line) in (1..).zip(text.lines()) {
-            if let Some(title) = line.strip_prefix('#') {
-                heading = title.trim_start_matches('#').trim().to_lowercase();
+            if line.starts_with('#') {
+                title = line.trim_start_matches('#').trim();
+            }
+            if line.starts_with("## ") {
+                section = title.to_lowercase();
             }
             let Some(cells) = cells(line) else { continue };
             let wrong = |what: &str| format!("{DOCUMENT}:{number}: {what}");
-            match (heading.as_str(), cells.as_slice()) {
+            match (title.to_lowercase().as_str(), cells.as_slice()) {
                 ("who never depends on what", [who, never, ..]) => {
                     architecture.dependency_rules.push(Rule { who: Names::parse(who), never: Names::parse(never) });
                 }
@@ -86,17 +100,17 @@ impl Architecture {
                     let digits: String = at_most.chars().filter(char::is_ascii_digit).collect();
                     architecture.executables.push(Executable {
                         name: ticked(name).into_iter().collect(),
-                        at_most: digits.parse().map_err(|_| wrong("no number of bytes"))?,
+                        at_most: digits.parse().map_err(|_| wrong("not a number of bytes"))?,
                         contains: ticked(contains),
                         never_contains: ticked(never_contains),
                     });
                 }
-                (kind, [name, _, depends_on]) if ticked(name).len() == 1 => {
-                    let name = ticked(name).into_iter().next().unwrap_or_default();
-                    let line = Crate { kind: singular(kind), depends_on: ticked(depends_on) };
-                    if architecture.crates.insert(name, line).is_some() {
-                        return Err(wrong("a crate has one line"));
+                (_, [name, _]) if section == CRATES => {
+                    let name: String = ticked(name).into_iter().collect();
+                    if architecture.crates.iter().any(|known| known.name == name) {
+                        return Err(wrong("this crate has a line already"));
                     }
+                    architecture.crates.push(Crate { name, heading: title.to_owned() });
                 }
                 _ => {}
             }
@@ -108,7 +122,8 @@ impl Architecture {
     pub fn means(&self, names: &Names, name: &str) -> bool {
         match names {
             Names::Every(kind, more) => {
-                more.contains(name) || self.crates.get(name).is_some_and(|c| *kind == "crate" || c.kind == *kind)
+                let is_one = |known: &Crate| known.name == name && (kind == "crate" || known.kind() == *kind);
+                more.contains(name) || self.crates.iter().any(is_one)
             }
             Names::AllBut(names) => !names.contains(name),
             Names::These(names) => names.contains(name),
@@ -145,28 +160,6 @@ fn ticked(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-fn singular(heading: &str) -> String {
-    heading.strip_suffix('s').unwrap_or(heading).to_owned()
-}
-
-/// The document's text with the third column of every crate's line replaced by what `direct` gives for its name.
-pub fn with_dependencies(text: &str, direct: &BTreeMap<String, BTreeSet<String>>) -> String {
-    let mut out = String::new();
-    for line in text.lines() {
-        let replaced = cells(line).and_then(|cells| match cells.as_slice() {
-            [name, what, _] => {
-                let dependencies = direct.get(name.strip_prefix('`')?.strip_suffix('`')?)?;
-                let list: Vec<String> = dependencies.iter().map(|d| format!("`{d}`")).collect();
-                Some(format!("| {name} | {what} | {} |", list.join(" ")))
-            }
-            _ => None,
-        });
-        out.push_str(replaced.as_deref().unwrap_or(line));
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,11 +169,13 @@ mod tests {
 |---|---|---|
 | plan | `this` | `that` |
 
+## Crates
 ### Verbs
-| verb | what | is linked with |
-|---|---|---|
-| `plan` | plans | `problem` `clap` |
+| crate | what it is |
+|---|---|
+| `plan` | plans with `clap` |
 
+## Rules
 ### Who never depends on what
 | who | never |
 |---|---|
@@ -196,8 +191,8 @@ mod tests {
     #[test]
     fn tables_are_read() {
         let a = Architecture::parse(TEXT).unwrap();
-        assert_eq!(a.crates["plan"].kind, "verb");
-        assert_eq!(a.crates["plan"].depends_on, ["clap", "problem"].map(String::from).into());
+        let [plan] = a.crates.as_slice() else { panic!("{:?}", a.crates) };
+        assert_eq!((plan.name.as_str(), plan.kind().as_str()), ("plan", "verb"));
         assert_eq!(a.dependency_rules.len(), 2);
         let [first, second] = a.dependency_rules.as_slice() else { panic!() };
         assert!(a.means(&first.who, "plan") && a.means(&first.who, "x") && !a.means(&first.who, "y"));
@@ -209,9 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn the_dependency_column_is_replaced() {
-        let direct = BTreeMap::from([("plan".to_owned(), BTreeSet::from(["a".to_owned(), "b".to_owned()]))]);
-        let expected = TEXT.replace("`problem` `clap`", "`a` `b`");
-        assert_eq!(with_dependencies(TEXT, &direct), expected);
+    fn a_crate_has_one_line() {
+        let twice = TEXT.replace("| `plan` | plans with `clap` |", "| `plan` | a |\n| `plan` | b |");
+        assert!(Architecture::parse(&twice).unwrap_err().ends_with("this crate has a line already"));
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod architecture;
 pub mod deny;
+pub mod dependencies;
 pub mod graph;
 pub mod markdown;
 pub mod notices;
