@@ -1,12 +1,12 @@
 //! What runs in a group: the document `bpm.yaml`.
 
-use deployment::Value;
 use deployment::identity::slots;
 use handoff::bpm_info::{
     Bpm, BpmInfo, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Process, Run,
 };
 use instance_group::{Resolved, ResolvedJob};
 use problem::{Problem, Result};
+use value::Value;
 
 use crate::bpm_yml::BPM_YML;
 use crate::input::{Input, job_ref, template_for};

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use bpm::{JobConfig, ProcessConfig};
-use deployment::Value;
 use dialect_erb::report::{Entry, report};
 use dialect_erb::{Mask, Renderer, Unit};
 use instance_group::{Resolved, ResolvedJob};
 use problem::{Class, Note, Place, Problem, Problems, Result};
 use template::Source;
+use value::Value;
 
 use crate::input::{Input, job_ref, template_for};
 

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deployment::Value;
 use instance_group::Resolved;
 use problem::{Note, Place, Problem, Problems, Result, Step};
 use properties_schema::{Facts, Schema, Unusable, Violation, report};
 use ruby::Vm;
 use template::Source;
+use value::Value;
 
 use crate::input::{Input, job_ref};
 

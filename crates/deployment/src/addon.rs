@@ -1,10 +1,10 @@
 //! Addons: jobs that a deployment adds to groups by rules (BOSH: runtime and deployment level addons).
 
 use problem::Problem;
+use value::Value;
 
 use crate::manifest::{InstanceGroup, Job, Manifest, job};
 use crate::reader::{Object, Reader};
-use crate::value::Value;
 
 /// An entry of `addons`.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! A job's `spec` (in a compiled release: `job.MF`).
 
 use problem::Problems;
+use value::Value;
 
 use crate::property::{json_round_trip, split};
 use crate::reader::{Object, Reader};
-use crate::value::Value;
 
 /// What a release says about one of its jobs.
 #[derive(Debug, Clone, PartialEq)]

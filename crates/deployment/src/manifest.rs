@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use problem::{Problem, Problems, Step};
+use value::Value;
 
 use crate::names::canonical;
 use crate::reader::{Object, Reader};
-use crate::value::Value;
 
 pub use crate::addon::{Addon, Filter};
 use crate::network;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use crate::value::{Encoding, Map, Text, Value, float_to_s};
+use value::{Encoding, Map, Text, Value, float_to_s};
 
 /// What lies at a dotted name.
 #[derive(Debug, Clone, PartialEq)]

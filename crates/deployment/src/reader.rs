@@ -1,8 +1,7 @@
 //! Reading typed fields out of a [`Value`], collecting BOSH's texts for what is missing or of the wrong type.
 
 use problem::{Place, Problem, Step};
-
-use crate::value::{Map, Value};
+use value::{Map, Value};
 
 /// Where in which document a value was read, and the problems met so far.
 pub(crate) struct Reader<'a> {

@@ -1,8 +1,7 @@
 //! Unresolved `((variables))`: boson renders manifests whose variables were interpolated before.
 
 use problem::{Note, Place, Problem, Step};
-
-use crate::value::Value;
+use value::Value;
 
 /// How many of the places are shown.
 const SHOWN: usize = 50;

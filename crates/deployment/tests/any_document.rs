@@ -1,10 +1,11 @@
 //! No document, however wrong, stops the readers: they give a result or problems.
 
+use deployment::JobSpec;
 use deployment::manifest::Manifest;
 use deployment::property::{self, Found};
-use deployment::{JobSpec, Map, Value};
 use testkit::random::Random;
 use testkit::values::{same, value};
+use value::{Map, Value};
 
 const ROUNDS: usize = 20_000;
 

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use deployment::value::{Encoding, Text};
-use deployment::{Map, Value};
+use value::{Encoding, Text};
+use value::{Map, Value};
 
 /// The keys of a context whose values several contexts share.
 const COMMON: [&str; 2] = ["properties", "links"];

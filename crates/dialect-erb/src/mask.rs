@@ -24,7 +24,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use deployment::Value;
+use value::Value;
 use words::WORDS;
 
 /// The shortest value that is taken for one: shorter ones are in every text.

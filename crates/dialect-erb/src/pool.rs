@@ -7,7 +7,6 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use deployment::Value;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -15,6 +14,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use problem::{Problem, Result};
 use ruby::{Forked, Vm};
+use value::Value;
 
 use crate::contexts::Contexts;
 use crate::render::Settings;

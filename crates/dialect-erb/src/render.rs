@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use deployment::Value;
-use deployment::value::{Encoding, Text};
 use problem::Problem;
 use ruby::Vm;
 use template::Source;
+use value::Value;
+use value::{Encoding, Text};
 
 use crate::analysis::Isolation;
 use crate::contexts::Contexts;

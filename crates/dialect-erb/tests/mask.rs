@@ -1,8 +1,8 @@
 //! Random values in random messages: what [`Mask`] promises.
 
-use deployment::Value;
 use dialect_erb::Mask;
 use testkit::random::Random;
+use value::Value;
 
 const ALPHABET: &[char] = &[
     'a', 'B', 'c', 'D', 'x', 'Y', 'q', 'Z', '0', '1', '7', '9', '-', '_', '.', '/', '+', '=', ' ', '\n', '\t', '"',

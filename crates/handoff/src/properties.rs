@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use deployment::identity::Domain;
 use deployment::manifest::{Network, Release};
-use deployment::{Map, Value};
 use instance_group::{Instance, Link, Resolved, ResolvedJob};
 use problem::{Place, Problem, Step};
+use value::{Map, Value};
 
 /// The key of a job's properties under which boson's own facts lie.
 pub const QUARKS: &str = "quarks";

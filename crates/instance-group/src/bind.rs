@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use deployment::JobSpec;
 use deployment::manifest::{InstanceGroup, Job, Manifest};
 use deployment::property::{self, Found};
-use deployment::{JobSpec, Map, Value};
 use problem::{Place, Problem};
+use value::{Map, Value};
 
 /// The key of a resolved job's properties that is not the job's own.
 const RESERVED: &str = "quarks";

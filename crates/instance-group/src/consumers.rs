@@ -5,8 +5,8 @@ use std::rc::Rc;
 use deployment::job_spec::ConsumedLink;
 use deployment::manifest::{InstanceGroup, Job};
 use deployment::property::{json_round_trip, split};
-use deployment::{Map, Value};
 use problem::Problem;
+use value::{Map, Value};
 
 use crate::Deployment;
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use deployment::manifest::{InstanceGroup, Job};
-use deployment::{Map, Value};
 use problem::{Note, Problem};
+use value::{Map, Value};
 
 use crate::Deployment;
 use crate::consumers::{Consumer, Wanted};

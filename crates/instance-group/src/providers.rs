@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use deployment::JobSpec;
 use deployment::job_spec::property_names;
 use deployment::manifest::{InstanceGroup, Job};
 use deployment::property::{self, Found};
-use deployment::{JobSpec, Map, Value};
 use problem::Problem;
+use value::{Map, Value};
 
 use crate::Deployment;
 use crate::bind::given;

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use deployment::JobSpec;
 use deployment::identity::{self, Domain};
 use deployment::manifest::{InstanceGroup, Job, Network, Release};
-use deployment::{JobSpec, Map, Value};
+use value::{Map, Value};
 
 use crate::Deployment;
 use crate::providers::Provider;

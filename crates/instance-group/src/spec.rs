@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use deployment::{Map, Value};
+use value::{Map, Value};
 
 use crate::resolved::{Instance, Resolved, ResolvedJob};
 

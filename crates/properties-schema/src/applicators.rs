@@ -1,7 +1,7 @@
 //! Keywords that hold a value, or parts of it, to schemas below them.
 
-use deployment::Value;
 use serde_json::Value as Json;
+use value::Value;
 
 use crate::Unusable;
 use crate::outcome::{Evaluated, Outcome, Place, Verdict, entries, find};

@@ -1,8 +1,8 @@
 //! Keywords that look at a value themselves.
 
-use deployment::Value;
-use deployment::value::Encoding;
 use serde_json::Value as Json;
+use value::Encoding;
+use value::Value;
 
 use crate::number::{compare, is_multiple};
 use crate::outcome::{Place, Verdict, entries, find};

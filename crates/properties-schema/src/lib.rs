@@ -16,9 +16,9 @@ mod schema;
 mod shape;
 mod words;
 
-use deployment::Value;
 use problem::Step;
 pub use schema::Schema;
+use value::Value;
 
 /// The only dialect that BOSH takes.
 pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";

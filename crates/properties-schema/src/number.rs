@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use deployment::Value;
 use serde_json::Value as Json;
+use value::Value;
 
 /// `<=>` of a number and a number of the schema.
 pub(crate) fn compare(instance: &Value, limit: &Json) -> Option<Ordering> {

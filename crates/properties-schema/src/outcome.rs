@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use deployment::Value;
 use problem::Step;
+use value::Value;
 
 use crate::Violation;
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use deployment::Value;
 use serde_json::Value as Json;
+use value::Value;
 
 use crate::schema::Node;
 use crate::{Facts, Unusable, shape};

@@ -1,8 +1,8 @@
 //! What Ruby says of a schema's values: `to_s`, `inspect`, `==`, `eql?`.
 
-use deployment::Value;
-use deployment::value::float_to_s;
 use serde_json::Value as Json;
+use value::Value;
+use value::float_to_s;
 
 use crate::number::compare;
 

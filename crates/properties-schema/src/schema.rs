@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use deployment::Value;
 use serde_json::{Map, Value as Json};
+use value::Value;
 
 use crate::outcome::{Outcome, Place, Verdict};
 use crate::reference::Resources;

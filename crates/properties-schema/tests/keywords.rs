@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use deployment::{Map, Value};
 use properties_schema::{DRAFT, Facts, Schema, Unusable, report};
 use serde_json::{Value as Json, json};
+use value::{Map, Value};
 
 /// Stands in for Ruby: a pattern is the beginning that a text must have.
 struct Beginnings;

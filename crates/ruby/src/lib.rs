@@ -22,7 +22,7 @@ pub use yaml::Document;
 #[cfg(fuzzing)]
 pub mod fuzzing {
     /// Reads a dump as a reply of the VM is read.
-    pub fn read_dump(bytes: &[u8]) -> Option<deployment::Value> {
+    pub fn read_dump(bytes: &[u8]) -> Option<value::Value> {
         crate::marshal::load(bytes).ok()
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use deployment::value::{BigInt, Encoding, Map, Text, Value};
+use value::{BigInt, Encoding, Map, Text, Value};
 
 /// Bytes that are no Marshal dump, or hold an object that no document can produce.
 #[derive(Debug, Clone, PartialEq, Eq)]

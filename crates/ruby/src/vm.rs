@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use deployment::Value;
 use problem::{Problem, Problems};
+use value::Value;
 
 use crate::interpreter::{Forked, Interpreter};
 use crate::marshal;

@@ -7,9 +7,9 @@ mod writer;
 
 use std::rc::Rc;
 
-use deployment::Value;
-use deployment::value::{Encoding, Text};
 use problem::{Place, Problem, Problems, Step};
+use value::Value;
+use value::{Encoding, Text};
 
 use crate::vm::{RubyError, Vm};
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use deployment::Value;
-use deployment::value::{BigInt, Encoding, Map, Text};
+use value::Value;
+use value::{BigInt, Encoding, Map, Text};
 
 use crate::random::Random;
 

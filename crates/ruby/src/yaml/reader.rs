@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use deployment::Value;
-use deployment::value::Map;
+use value::Map;
+use value::Value;
 
 use super::libyaml::{Kind, Malformed, Parser};
 use super::scalar::{Plain, plain, text_value};

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use deployment::Value;
+use value::Value;
 
 /// What a plain scalar stands for.
 #[derive(Debug, PartialEq)]
@@ -88,5 +88,5 @@ fn number(text: &str) -> Plain {
 
 /// A String's text in an object of its own.
 pub(crate) fn text_value(bytes: &[u8]) -> Value {
-    Value::Str(Rc::new(deployment::value::Text { bytes: bytes.to_vec(), encoding: deployment::value::Encoding::Utf8 }))
+    Value::Str(Rc::new(value::Text { bytes: bytes.to_vec(), encoding: value::Encoding::Utf8 }))
 }

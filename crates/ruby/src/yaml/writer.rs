@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::rc::Rc;
 
-use deployment::Value;
-use deployment::value::{Encoding, Text, float_to_s};
+use value::Value;
+use value::{Encoding, Text, float_to_s};
 
 use super::libyaml::{Emitter, Implicit, Malformed, Style};
 use super::scalar::{Plain, plain};
