@@ -6,6 +6,7 @@ pub mod deny;
 pub mod dependencies;
 pub mod graph;
 pub mod markdown;
+pub mod modules;
 pub mod notices;
 pub mod sizes;
 pub mod sources;
