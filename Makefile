@@ -5,8 +5,11 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help deps build static images e2e demo test bench lint fuzz repeat fmt
 
-# Where rustup puts cargo, for shells that have not been told. Once: with another PATH all that depends on Ruby is built again.
-export PATH := $(if $(filter $(HOME)/.cargo/bin,$(subst :, ,$(PATH))),$(PATH),$(PATH):$(HOME)/.cargo/bin)
+export PATH := $(shell . .ci/rust && echo "$$PATH")
+rustup_toolchain := $(shell . .ci/rust && echo "$${RUSTUP_TOOLCHAIN:-}")
+ifneq ($(rustup_toolchain),)
+export RUSTUP_TOOLCHAIN := $(rustup_toolchain)
+endif
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do printf 'make %-8s %s\n' "$$name" "$$what"; done
@@ -15,7 +18,7 @@ deps: ## Install the Debian packages that are missing (root), or say how
 	@.ci/deps
 
 build: deps ## Build the executables (target/release/boson, target/release/boson-pod)
-	@cargo build --release --locked -p boson -p boson-pod
+	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-pod
 
 static: ## Build the executables that ship, fully static (target/static)
 	@.ci/deps static

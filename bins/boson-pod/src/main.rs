@@ -90,7 +90,7 @@ fn links() -> impl Iterator<Item = &'static str> {
 fn grammar() -> clap::Command {
     clap::Command::new(NAME)
         .about(ABOUT)
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(startup::version())
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(startup::HELP_WIDTH)

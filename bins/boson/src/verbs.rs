@@ -96,11 +96,11 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// With the libraries: who hears of a hole in one of them must be able to see whether it is in here.
-static VERSION: LazyLock<String> = LazyLock::new(|| format!("{}\n{}", env!("CARGO_PKG_VERSION"), ruby::linked()));
+static VERSION: LazyLock<String> = LazyLock::new(|| format!("{}\n{}", startup::version(), ruby::linked()));
 
 fn grammar() -> Command {
     Command::new("boson")
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(startup::version())
         .long_version(VERSION.as_str())
         .about("Runs BOSH jobs: on this machine without a cluster, or stage by stage in a pod")
         .after_help(

@@ -7,6 +7,7 @@ mod name;
 mod secret;
 mod steps;
 pub mod termination;
+mod version;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use steps::Steps;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+pub use version::version;
 
 /// The flags that every executable has.
 #[derive(Debug, Clone, Args)]
@@ -103,7 +105,7 @@ pub fn command<A: Args>(name: &'static str, about: &'static str) -> clap::Comman
         .bin_name(name)
         .about(about)
         .long_about(long_about)
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(version())
         .max_term_width(HELP_WIDTH)
         .mut_args(without_empty_variable)
 }

@@ -1,4 +1,4 @@
-//! Dependencies against `deny.toml`: licences, banned crates, sources.
+//! Dependencies against `deny.toml`: licences, banned crates, sources. Advisories need a network and are left to cargo-deny.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,9 +58,21 @@ fn join(texts: &BTreeSet<&str>) -> String {
 #[serde(deny_unknown_fields)]
 struct Config {
     graph: Targets,
+    #[serde(rename = "advisories")]
+    _advisories: Advisories,
     licenses: Licenses,
     bans: Bans,
     sources: Sources,
+}
+
+/// Read, so that a mistake in it is found, and not enforced: the database of advisories is on the network.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Advisories {
+    #[serde(rename = "yanked")]
+    _yanked: Level,
+    #[serde(rename = "ignore")]
+    _ignore: Vec<String>,
 }
 
 #[derive(Deserialize)]

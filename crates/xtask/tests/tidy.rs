@@ -71,3 +71,11 @@ fn text_files_end_with_one_newline_and_no_trailing_blanks() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn the_pinned_rust_is_the_oldest_one_that_is_promised() {
+    let toml = |path: &str| -> toml::Table { toml::from_str(&xtask::read(path).unwrap()).unwrap() };
+    let pinned = toml("rust-toolchain.toml")["toolchain"]["channel"].as_str().unwrap().to_owned();
+    let oldest = toml("Cargo.toml")["workspace"]["package"]["rust-version"].as_str().unwrap().to_owned();
+    assert_eq!(pinned, format!("{oldest}.0"), "then every build of CI is one with the oldest Rust");
+}
