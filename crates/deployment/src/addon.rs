@@ -1,9 +1,8 @@
 //! Addons: jobs that a deployment adds to groups by rules (BOSH: runtime and deployment level addons).
 
-use problem::Problem;
 use value::Value;
 
-use crate::manifest::{InstanceGroup, Job, Manifest, job};
+use crate::instance_group::{InstanceGroup, Job, job};
 use crate::reader::{Object, Reader};
 
 /// An entry of `addons`.
@@ -128,110 +127,10 @@ impl Filter {
     }
 
     /// An include that says nothing means everywhere; an exclude that says nothing, nowhere.
-    fn matches(&self, group: &InstanceGroup, os: &str, when_empty: bool) -> bool {
+    pub(crate) fn matches(&self, group: &InstanceGroup, os: &str, when_empty: bool) -> bool {
         match (self.surroundings(group, os), self.members(group)) {
             (None, None) => when_empty,
             (a, b) => a.unwrap_or(true) && b.unwrap_or(true),
         }
-    }
-}
-
-impl Manifest {
-    /// Adds the addons' jobs to the groups they are for; a later addon sees the jobs that earlier ones added.
-    ///
-    /// # Errors
-    /// Addons of unknown releases, jobs that a group already has.
-    pub fn place_addons(&mut self) -> problem::Result<()> {
-        let mut problems = Vec::new();
-        let at = |job: &Job| problem::Place::node(&self.file, job.path.clone());
-        for addon in &self.addons {
-            for job in &addon.jobs {
-                if !job.release.is_empty() && !self.releases.iter().any(|r| r.name == job.release) {
-                    let message = format!(
-                        "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the deployment releases section.",
-                        job.name, job.release, job.release
-                    );
-                    problems.push(Problem::input(message).at(at(job)));
-                }
-            }
-            for group in &mut self.instance_groups {
-                let os = self.stemcells.iter().find(|s| s.alias == group.stemcell).map_or("", |s| &s.os);
-                let included = addon.include.as_ref().is_none_or(|f| f.matches(group, os, true));
-                let excluded = addon.exclude.as_ref().is_some_and(|f| f.matches(group, os, false));
-                if !included || excluded {
-                    continue;
-                }
-                for job in &addon.jobs {
-                    if !job.name.is_empty() && group.jobs.iter().any(|j| j.name == job.name) {
-                        let message = format!(
-                            "Colocated job '{}' is already added to the instance group '{}'",
-                            job.name, group.name
-                        );
-                        problems.push(Problem::input(message).at(at(job)));
-                    } else {
-                        group.jobs.push(job.clone());
-                    }
-                }
-            }
-        }
-        problem::Problems::check(problems)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn manifest(addon: Value) -> problem::Result<Manifest> {
-        let job = |name: &str| Value::map([("name", Value::str(name)), ("release", Value::str("r"))]);
-        let group = |name: &str, az: &str, lifecycle: &str| {
-            Value::map([
-                ("name", Value::str(name)),
-                ("instances", Value::Int(1)),
-                ("lifecycle", Value::str(lifecycle)),
-                ("azs", Value::array([Value::str(az)])),
-                ("jobs", Value::array([job(&format!("{name}-job"))])),
-            ])
-        };
-        let value = Value::map([
-            ("name", Value::str("d")),
-            ("releases", Value::array([Value::map([("name", Value::str("r"))])])),
-            ("instance_groups", Value::array([group("a", "z1", "service"), group("b", "z2", "errand")])),
-            ("addons", Value::array([addon])),
-        ]);
-        let mut manifest = Manifest::parse(&value, "m.yml")?;
-        manifest.place_addons()?;
-        Ok(manifest)
-    }
-
-    fn placed(include: Option<Value>, exclude: Option<Value>) -> Vec<usize> {
-        let jobs = Value::array([Value::map([("name", Value::str("x")), ("release", Value::str("r"))])]);
-        let mut pairs = vec![("name", Value::str("addon")), ("jobs", jobs)];
-        pairs.extend(include.map(|v| ("include", v)));
-        pairs.extend(exclude.map(|v| ("exclude", v)));
-        manifest(Value::map(pairs)).unwrap().instance_groups.iter().map(|g| g.jobs.len() - 1).collect()
-    }
-
-    #[test]
-    fn placement_follows_include_and_exclude() {
-        let names = |key: &'static str, name: &str| Value::map([(key, Value::array([Value::str(name)]))]);
-        assert_eq!(placed(None, None), [1, 1]);
-        assert_eq!(placed(Some(names("azs", "z1")), None), [1, 0]);
-        assert_eq!(placed(None, Some(names("instance_groups", "a"))), [0, 1]);
-        assert_eq!(placed(Some(Value::map([])), Some(Value::map([]))), [1, 1]);
-        assert_eq!(placed(Some(Value::map([("lifecycle", Value::str("errand"))])), None), [0, 1]);
-        let by_job = Value::map([(
-            "jobs",
-            Value::array([Value::map([("name", Value::str("b-job")), ("release", Value::str("r"))])]),
-        )]);
-        assert_eq!(placed(Some(by_job), None), [0, 1]);
-        assert_eq!(placed(Some(names("azs", "z1")), Some(names("azs", "z1"))), [0, 0]);
-    }
-
-    #[test]
-    fn an_addon_of_an_unknown_release_is_an_error() {
-        let jobs = Value::array([Value::map([("name", Value::str("x")), ("release", Value::str("q"))])]);
-        let error = manifest(Value::map([("name", Value::str("a")), ("jobs", jobs)])).unwrap_err();
-        assert!(error.to_string().contains("which is defined in 'q', but 'q' is not listed"));
     }
 }

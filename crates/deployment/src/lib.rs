@@ -2,10 +2,12 @@
 
 mod addon;
 pub mod identity;
+mod instance_group;
 pub mod job_spec;
 pub mod manifest;
 pub mod names;
 mod network;
+mod placement;
 pub mod property;
 mod reader;
 mod variables;
