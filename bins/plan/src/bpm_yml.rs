@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use bpm::{JobConfig, ProcessConfig};
-use dialect_erb::report::{Entry, report};
 use dialect_erb::{Mask, Renderer, Unit};
+use instance_group::report::{Entry, report};
 use instance_group::{Resolved, ResolvedJob};
 use problem::{Class, Note, Place, Problem, Problems, Result};
 use template::Source;

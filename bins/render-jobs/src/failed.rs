@@ -1,11 +1,11 @@
 //! What is said about templates that failed. Only now are job specs read: they know what was meant.
 
 use deployment::JobSpec;
-use dialect_erb::report::{Entry, did_you_mean, report};
 use dialect_erb::{Asked, Failure};
 use instance_group::Resolved;
+use instance_group::report::{Entry, report};
 use jobs_src::JobsSrc;
-use problem::{Note, Problems};
+use problem::{Note, Problems, did_you_mean};
 use ruby::Vm;
 
 use crate::sources::{Template, job_ref};

@@ -9,7 +9,6 @@ mod eager;
 mod mask;
 mod pool;
 pub mod render;
-pub mod report;
 pub mod scanner;
 
 pub use mask::Mask;

@@ -5,6 +5,7 @@ mod bind;
 mod consumers;
 mod matching;
 mod providers;
+pub mod report;
 mod resolved;
 mod spec;
 

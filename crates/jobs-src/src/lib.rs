@@ -6,8 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use deployment::JobSpec;
-use dialect_erb::report::did_you_mean;
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, did_you_mean};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};
 use template::{Source, safe_destination};

@@ -3,7 +3,11 @@
 //! A stage collects all problems of a run and returns them together as [`Problems`]; the executable prints them once.
 //! The texts name files, places and properties, never a property's value.
 
+mod similar;
+
 use std::fmt;
+
+pub use similar::did_you_mean;
 
 /// What kind of mistake a problem is; decides the exit code (the outside contract: `docs/exit-codes.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

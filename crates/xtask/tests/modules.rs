@@ -36,7 +36,6 @@ const STILL_TANGLED: &[(&str, &[&str])] = &[
         ],
     ),
     ("bpm", &["crate::config", "crate::validate"]),
-    ("deployment", &["crate::addon", "crate::manifest"]),
     ("dialect-erb", &["crate::analysis::locals", "crate::analysis::patterns"]),
     ("dialect-erb", &["crate::pool", "crate::render"]),
     (
