@@ -254,6 +254,7 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         .edit(&[(CONF, "listen = p('nats.listen')", "listen = sleep")])
         .environment(&[("TEMPLATE_TIMEOUT", "1")]),
     Case::render("render-timeout-no-number", 2).environment(&[("TEMPLATE_TIMEOUT", "soon")]),
+    Case::render("render-isolation-unknown", 2).environment(&[("TEMPLATE_ISOLATION", "none")]),
     Case::render("render-output-unwritable", 70).environment(&[("OUTPUT_DIR", "manifest.yml/jobs")]),
 ];
 

@@ -12,8 +12,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
 
 fn main() {
-    let mut trials = of_kind("render", rendered);
-    trials.extend(of_kind("fail", failed));
+    let mut trials = Vec::new();
+    for isolation in ["auto", "process"] {
+        trials.extend(of_kind("render", isolation, rendered));
+        trials.extend(of_kind("fail", isolation, failed));
+    }
     trials.extend(features("refuse").into_iter().map(|feature| {
         let name = format!("refuse/{}", feature.name);
         Trial::test(name, move || compare(&feature, "errors", refused(&feature).as_bytes()))
@@ -30,14 +33,14 @@ fn features(kind: &str) -> Vec<Feature> {
 /// What came of a feature: file by file, or why nothing did.
 type Came = Result<Vec<(String, Vec<u8>)>, String>;
 
-/// One trial for each feature of a kind, all of them from one run.
-fn of_kind(kind: &'static str, run: fn(&[Feature]) -> Vec<Came>) -> Vec<Trial> {
+/// One trial for each feature of a kind, all of them from one run with this isolation mode.
+fn of_kind(kind: &'static str, isolation: &str, run: fn(&[Feature], &str) -> Vec<Came>) -> Vec<Trial> {
     let features = features(kind);
     // Listing the tests runs nothing.
     let listing = Arguments::from_args().list;
-    let came = if listing { features.iter().map(|_| Ok(Vec::new())).collect() } else { run(&features) };
+    let came = if listing { features.iter().map(|_| Ok(Vec::new())).collect() } else { run(&features, isolation) };
     let trials = features.into_iter().zip(came).map(|(feature, came)| {
-        Trial::test(format!("{kind}/{}", feature.name), move || {
+        Trial::test(format!("{kind}/{}/{isolation}", feature.name), move || {
             for (file, bytes) in came? {
                 compare(&feature, &file, &bytes)?;
             }
@@ -48,15 +51,20 @@ fn of_kind(kind: &'static str, run: fn(&[Feature]) -> Vec<Came>) -> Vec<Trial> {
 }
 
 /// Plans the group of the features.
-fn planned(group: &str, features: &[Feature]) -> (TempDir, Outcome) {
+fn planned(group: &str, features: &[Feature], isolation: &str) -> (TempDir, Outcome) {
     let work = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
     corpus::write(work.path(), group, features).unwrap_or_else(|e| panic!("{e}"));
-    let environment = [("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "."), ("KUBE_NAMESPACE", "ns")];
+    let environment = [
+        ("BOSH_MANIFEST_PATH", "manifest.yml"),
+        ("BASE_DIR", "."),
+        ("KUBE_NAMESPACE", "ns"),
+        ("TEMPLATE_ISOLATION", isolation),
+    ];
     let outcome = run(&["plan", "--output-dir", "output"], &environment, work.path());
     (work, outcome)
 }
 
-fn render(work: &Path, group: &str) -> Outcome {
+fn render(work: &Path, group: &str, isolation: &str) -> Outcome {
     let output = fs::read(work.join("output").join(group).join("ig-resolved/output.json")).unwrap_or_default();
     let output: serde_json::Value = serde_json::from_slice(&output).unwrap_or_default();
     let properties = output["properties.yaml"].as_str().unwrap_or_default();
@@ -69,14 +77,15 @@ fn render(work: &Path, group: &str) -> Outcome {
         ("AZ_INDEX", "2"),
         ("POD_ORDINAL", "0"),
         ("POD_IP", "10.0.0.7"),
+        ("TEMPLATE_ISOLATION", isolation),
     ];
     run(&["render-jobs"], &environment, work)
 }
 
-fn rendered(features: &[Feature]) -> Vec<Came> {
-    let (work, plan) = planned("render", features);
+fn rendered(features: &[Feature], isolation: &str) -> Vec<Came> {
+    let (work, plan) = planned("render", features, isolation);
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
-    let outcome = render(work.path(), "render");
+    let outcome = render(work.path(), "render", isolation);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     features
         .iter()
@@ -93,10 +102,10 @@ fn rendered(features: &[Feature]) -> Vec<Came> {
         .collect()
 }
 
-fn failed(features: &[Feature]) -> Vec<Came> {
-    let (work, plan) = planned("fail", features);
+fn failed(features: &[Feature], isolation: &str) -> Vec<Came> {
+    let (work, plan) = planned("fail", features, isolation);
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
-    let outcome = render(work.path(), "fail");
+    let outcome = render(work.path(), "fail", isolation);
     assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
     assert!(!work.path().join("jobs").exists(), "something was written");
     let head = "error: Unable to render instance groups for deployment. Errors are:\n  - Unable to render jobs for instance group 'fail'. Errors are:\n";
@@ -119,7 +128,7 @@ fn failed(features: &[Feature]) -> Vec<Came> {
 
 /// What `plan` says, but for the places: they lie in a manifest that is made for the test.
 fn refused(feature: &Feature) -> String {
-    let (work, outcome) = planned("refuse", std::slice::from_ref(feature));
+    let (work, outcome) = planned("refuse", std::slice::from_ref(feature), "auto");
     assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
     assert!(!work.path().join("output").exists(), "something was written");
     let lines = outcome.stderr.lines().filter(|line| !line.trim_start().starts_with("-->"));

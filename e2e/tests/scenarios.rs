@@ -32,9 +32,14 @@ fn main() {
         .filter(|p| p.is_dir())
         .collect();
     directories.sort();
-    let trials = directories.into_iter().map(|directory| {
-        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Trial::test(name, move || scenario(&directory).map_err(Failed::from))
+    // A scenario that changes is written once, and then compared with itself in the other isolation mode.
+    let modes: &[&str] = if std::env::var_os(UPDATE).is_some() { &["auto"] } else { &["auto", "process"] };
+    let trials = directories.into_iter().flat_map(|directory| {
+        modes.iter().map(move |isolation| {
+            let directory = directory.clone();
+            let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Trial::test(format!("{name}/{isolation}"), move || scenario(&directory, isolation).map_err(Failed::from))
+        })
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
@@ -42,12 +47,13 @@ fn main() {
 /// What came out: the file's path in the scenario, and its content.
 type Files = BTreeMap<String, String>;
 
-fn scenario(directory: &Path) -> Result<(), String> {
+/// Runs the stages in an isolation mode of templates.
+fn scenario(directory: &Path, isolation: &str) -> Result<(), String> {
     let work = tempfile::tempdir().map_err(|e| e.to_string())?;
     let work = work.path();
     let base = work.join("all-releases");
     copy_jobs(&directory.join("2-releases"), &base)?;
-    plan(&directory.join("1-manifest.yml"), &base, &work.join("output"))?;
+    plan(&directory.join("1-manifest.yml"), &base, &work.join("output"), isolation)?;
 
     let mut files = Files::new();
     let mut processes = String::new();
@@ -59,7 +65,7 @@ fn scenario(directory: &Path) -> Result<(), String> {
         fs::write(work.join("properties.yaml"), &resolved).map_err(|e| e.to_string())?;
         for instance in &info.group().properties.quarks.instances {
             let jobs = work.join("jobs").join(format!("{name}-{}", instance.index));
-            render_jobs(work, &base, &jobs, &info, instance)?;
+            render_jobs(work, &base, &jobs, &info, instance, isolation)?;
             rendered(&jobs, &info, &format!("4-rendered/{name}-{}", instance.index), &mut files)?;
             list_processes(&jobs, &info, instance, &mut processes)?;
         }
@@ -80,12 +86,20 @@ fn copy_jobs(releases: &Path, base: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn plan(manifest: &Path, base: &Path, output: &Path) -> Result<(), String> {
+fn plan(manifest: &Path, base: &Path, output: &Path, isolation: &str) -> Result<(), String> {
     let (manifest, base, output) = (text(manifest), text(base), text(output));
-    succeed(&["plan", "--output-dir", &output], &[("BOSH_MANIFEST_PATH", &manifest), ("BASE_DIR", &base)])
+    let environment = [("BOSH_MANIFEST_PATH", &*manifest), ("BASE_DIR", &base), ("TEMPLATE_ISOLATION", isolation)];
+    succeed(&["plan", "--output-dir", &output], &environment)
 }
 
-fn render_jobs(work: &Path, base: &Path, jobs: &Path, info: &BpmInfo, instance: &Instance) -> Result<(), String> {
+fn render_jobs(
+    work: &Path,
+    base: &Path,
+    jobs: &Path,
+    info: &BpmInfo,
+    instance: &Instance,
+    isolation: &str,
+) -> Result<(), String> {
     let group = info.group();
     let environment = [
         ("BOSH_MANIFEST_PATH", text(&work.join("properties.yaml"))),
@@ -96,6 +110,7 @@ fn render_jobs(work: &Path, base: &Path, jobs: &Path, info: &BpmInfo, instance: 
         ("REPLICAS", group.properties.quarks.replicas.to_string()),
         ("POD_ORDINAL", instance.ordinal.to_string()),
         ("POD_IP", format!("10.0.{}.{}", instance.az_index, 10 + instance.ordinal)),
+        ("TEMPLATE_ISOLATION", isolation.to_owned()),
     ];
     let environment: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     fs::create_dir_all(jobs).map_err(|e| e.to_string())?;

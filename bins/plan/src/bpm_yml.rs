@@ -73,7 +73,7 @@ fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate
     for template in templates {
         let group = &groups[template.group];
         let job = &group.jobs[template.job];
-        let same = dialect_erb::analysis::analyse(&template.source.text).same_for_all_instances;
+        let same = renderer.is_same_for_all_instances(&template.source);
         for instance in job.instances.iter().take(if same { 1 } else { usize::MAX }) {
             units.push(Unit { context: contexts.len(), job: &job.name, source: &template.source });
             contexts.push(group.spec(job, instance, Some(STAND_IN_IP)));
@@ -85,7 +85,7 @@ fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate
     for (t, template) in templates.iter().enumerate() {
         let group = &groups[template.group];
         let job = &group.jobs[template.job];
-        let same = dialect_erb::analysis::analyse(&template.source.text).same_for_all_instances;
+        let same = renderer.is_same_for_all_instances(&template.source);
         let mut texts = Vec::new();
         for _ in job.instances.iter().take(if same { 1 } else { usize::MAX }) {
             match results.next() {

@@ -46,6 +46,9 @@ pub struct Options {
     /// Seconds that one template may take [default: 60]
     #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "SECONDS", allow_hyphen_values = true)]
     pub template_timeout: Option<String>,
+    /// Which templates get a process of their own: `process` (all), `auto` (those not proven harmless) [default: auto]
+    #[arg(long = "isolation", env = "TEMPLATE_ISOLATION", value_name = "MODE")]
+    pub template_isolation: Option<String>,
     /// The file to write, with KIND [default: /mnt/quarks/output.json]
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "output_dir")]
     pub output: Option<PathBuf>,
@@ -103,10 +106,11 @@ impl Options {
                     .hint("`plan ig-resolved -g GROUP` writes one document, `plan --output-dir DIR` all of them"),
             );
         }
-        let rendering = Settings::with_timeout(self.template_timeout.as_deref()).unwrap_or_else(|found| {
-            problems.extend(found.into_vec());
-            Settings::default()
-        });
+        let rendering = Settings::from_options(self.template_timeout.as_deref(), self.template_isolation.as_deref())
+            .unwrap_or_else(|found| {
+                problems.extend(found.into_vec());
+                Settings::default()
+            });
         Problems::check(problems)?;
         let output = match (self.kind, output_dir) {
             (Some(kind), _) => Output::File(kind, common.path(path(self.output).as_deref(), "/mnt/quarks/output.json")),

@@ -48,6 +48,9 @@ pub struct Options {
     /// Seconds that one template may take [default: 60]
     #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "SECONDS", allow_hyphen_values = true)]
     pub template_timeout: Option<String>,
+    /// Which templates get a process of their own: `process` (all), `auto` (those not proven harmless) [default: auto]
+    #[arg(long = "isolation", env = "TEMPLATE_ISOLATION", value_name = "MODE")]
+    pub template_isolation: Option<String>,
 }
 
 /// The options, checked and completed.
@@ -90,10 +93,11 @@ impl Options {
                     .hint("give --instance-group-name or INSTANCE_GROUP_NAME"),
             );
         }
-        let rendering = Settings::with_timeout(self.template_timeout.as_deref()).unwrap_or_else(|found| {
-            problems.extend(found.into_vec());
-            Settings::default()
-        });
+        let rendering = Settings::from_options(self.template_timeout.as_deref(), self.template_isolation.as_deref())
+            .unwrap_or_else(|found| {
+                problems.extend(found.into_vec());
+                Settings::default()
+            });
         Problems::check(problems)?;
         let group = group.unwrap_or_default();
         let path = |path: Option<PathBuf>| path.filter(|p| !p.as_os_str().is_empty());

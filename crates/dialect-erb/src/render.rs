@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use problem::Problem;
+use problem::{Problem, Problems};
 use ruby::Vm;
 use template::Source;
 use value::Value;
@@ -31,28 +31,65 @@ pub struct Settings {
     pub workers: usize,
     /// Seconds that one template may take.
     pub timeout: u32,
+    /// Which templates share a process.
+    pub isolation: IsolationMode,
+}
+
+/// How it is decided which templates share a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IsolationMode {
+    /// Templates share a process where the analysis of their code proves that none of them can notice it.
+    #[default]
+    Auto,
+    /// Every template gets a process of its own, and nothing is concluded from its code.
+    Process,
+}
+
+impl IsolationMode {
+    /// Reads the value of `TEMPLATE_ISOLATION`.
+    ///
+    /// # Errors
+    /// A text that is neither `auto` nor `process`.
+    pub fn parse(text: &str) -> problem::Result<IsolationMode> {
+        match text {
+            "auto" => Ok(IsolationMode::Auto),
+            "process" => Ok(IsolationMode::Process),
+            _ => Err(Problem::usage(format!("TEMPLATE_ISOLATION must be 'auto' or 'process', not '{text}'")).into()),
+        }
+    }
 }
 
 impl Default for Settings {
     /// One worker per core, a minute for each template.
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        Settings { workers, timeout: 60 }
+        Settings { workers, timeout: 60, isolation: IsolationMode::default() }
     }
 }
 
 impl Settings {
-    /// The default, but for what `TEMPLATE_TIMEOUT` says; empty counts as absent.
+    /// The default with the values of `TEMPLATE_TIMEOUT` and `TEMPLATE_ISOLATION`; an empty one counts as absent.
     ///
     /// # Errors
-    /// A text that is no number of seconds.
-    pub fn with_timeout(seconds: Option<&str>) -> problem::Result<Settings> {
+    /// A timeout that is not a number of seconds, an unknown isolation mode.
+    pub fn from_options(timeout: Option<&str>, isolation: Option<&str>) -> problem::Result<Settings> {
         let mut settings = Settings::default();
-        if let Some(text) = seconds.filter(|text| !text.is_empty()) {
-            settings.timeout = text.parse().ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
-                Problem::usage(format!("TEMPLATE_TIMEOUT must be a number of seconds from 1 on, not '{text}'"))
-            })?;
+        let mut problems = Vec::new();
+        if let Some(text) = timeout.filter(|text| !text.is_empty()) {
+            match text.parse().ok().filter(|seconds| *seconds > 0) {
+                Some(seconds) => settings.timeout = seconds,
+                None => problems.push(Problem::usage(format!(
+                    "TEMPLATE_TIMEOUT must be a number of seconds from 1 on, not '{text}'"
+                ))),
+            }
         }
+        if let Some(text) = isolation.filter(|text| !text.is_empty()) {
+            match IsolationMode::parse(text) {
+                Ok(mode) => settings.isolation = mode,
+                Err(found) => problems.extend(found.into_vec()),
+            }
+        }
+        Problems::check(problems)?;
         Ok(settings)
     }
 }
@@ -114,6 +151,12 @@ impl<'vm> Renderer<'vm> {
         Renderer { vm, settings, ended: RefCell::default() }
     }
 
+    /// Whether a template is proven to render the same for every instance of a group. Always `false` where nothing may be
+    /// concluded from its code.
+    pub fn is_same_for_all_instances(&self, source: &Source) -> bool {
+        self.settings.isolation == IsolationMode::Auto && analysis::analyse(&source.text).same_for_all_instances
+    }
+
     /// Renders every unit; `contexts` are the specs that templates see.
     ///
     /// # Errors
@@ -123,7 +166,7 @@ impl<'vm> Renderer<'vm> {
         let parts = Contexts::new(contexts);
         let has_code = |unit: &Unit| parts.has_odd_keys(unit.context) || scanner::has_tags(&unit.source.text);
         let coded: Vec<&Unit> = units.iter().filter(|unit| has_code(unit)).collect();
-        let tasks = tasks(&coded, &parts);
+        let tasks = tasks(&coded, &parts, self.settings.isolation);
         let mut ended = self.ended.borrow_mut();
         let mut outcomes = pool::evaluate(self.vm, &self.settings, &parts, &tasks, &mut ended)?.into_iter();
         let mut secrets = HashMap::new();
@@ -146,7 +189,7 @@ impl<'vm> Renderer<'vm> {
 }
 
 /// Units as the driver wants them. A template that is rendered for many instances is looked at once.
-fn tasks(units: &[&Unit], contexts: &Contexts) -> Vec<Task> {
+fn tasks(units: &[&Unit], contexts: &Contexts, mode: IsolationMode) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::with_capacity(units.len());
     let mut last: Option<(&Unit, bool)> = None;
     for unit in units {
@@ -155,17 +198,21 @@ fn tasks(units: &[&Unit], contexts: &Contexts) -> Vec<Task> {
             .is_some_and(|(last, was)| was == odd && last.job == unit.job && std::ptr::eq(last.source, unit.source));
         tasks.push(match tasks.last() {
             Some(task) if again => Task { context: unit.context, ..task.clone() },
-            _ => task(unit, odd),
+            _ => task(unit, odd, mode),
         });
         last = Some((unit, odd));
     }
     tasks
 }
 
-fn task(unit: &Unit, odd: bool) -> Task {
+fn task(unit: &Unit, odd: bool, mode: IsolationMode) -> Task {
     let text = &unit.source.text;
-    let facts = analysis::analyse(text);
-    let eager = odd || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
+    let mut facts = analysis::analyse(text);
+    let mut eager = odd || facts.eager || needs_whole_structs(text, facts.isolation == Isolation::Shared);
+    if mode == IsolationMode::Process {
+        facts.isolation = Isolation::Process;
+        eager = true;
+    }
     // A magic comment is left to ERB's own compiler.
     let is_erb = scanner::has_magic_comment(text);
     let code = if is_erb { text.clone() } else { scanner::compile(text) };

@@ -26,7 +26,7 @@ use crate::verbs;
 /// BOSH's agent runs a job's scripts with this path; boson's own verbs come first.
 pub(super) const PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What the user's environment says of templates, and a sandbox would not know.
-const TEMPLATE_TIMEOUT: &str = "TEMPLATE_TIMEOUT";
+const OF_TEMPLATES: [&str; 2] = ["TEMPLATE_ISOLATION", "TEMPLATE_TIMEOUT"];
 /// Verbs that run the jobs' scripts of that name.
 const SCRIPTS: [&str; 3] = ["pre-start", "post-start", "post-deploy"];
 /// So often a post-start script may fail: it is run again after a second, and then after two.
@@ -301,7 +301,7 @@ fn specification(engine: &Engine, group: &Group, member: &Member, dir: &Instance
 
 /// What a pod's containers have in their environment.
 fn environment(group: &Group, member: &Member, properties: String) -> Vec<(String, String)> {
-    let timeout = std::env::var(TEMPLATE_TIMEOUT).ok().map(|seconds| (TEMPLATE_TIMEOUT.to_owned(), seconds));
+    let of_templates = OF_TEMPLATES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
     let of_pod = [
         ("PATH", PATH.to_owned()),
         ("INSTANCE_GROUP_NAME", group.name().to_owned()),
@@ -313,7 +313,7 @@ fn environment(group: &Group, member: &Member, properties: String) -> Vec<(Strin
         ("BOSON_GRACE", format!("{}s", GRACE.as_secs())),
     ]
     .map(|(name, value)| (name.to_owned(), value));
-    of_pod.into_iter().chain(timeout).collect()
+    of_pod.into_iter().chain(of_templates).collect()
 }
 
 fn create(path: &Path) -> Outcome<File> {

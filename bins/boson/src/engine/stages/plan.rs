@@ -28,8 +28,14 @@ const RELEASES: &str = "/var/vcap/all-releases";
 const OUTPUT: &str = "/mnt/output";
 
 /// Variables of `plan` that the user may set for `boson up`.
-const PASSED_ON: [&str; 5] =
-    ["BOSON_LOG", "BOSON_LOG_FORMAT", "KUBE_NAMESPACE", "KUBE_SERVICE_DOMAIN", "TEMPLATE_TIMEOUT"];
+const PASSED_ON: [&str; 6] = [
+    "BOSON_LOG",
+    "BOSON_LOG_FORMAT",
+    "KUBE_NAMESPACE",
+    "KUBE_SERVICE_DOMAIN",
+    "TEMPLATE_ISOLATION",
+    "TEMPLATE_TIMEOUT",
+];
 
 /// The directory of `plan`: new, for this user alone, in memory where possible, because it holds secrets.
 pub(in crate::engine) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
