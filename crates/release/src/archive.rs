@@ -18,14 +18,14 @@ use std::path::{Component, Path, PathBuf};
 use problem::{Class, IoContext, Place, Problem, Problems, Result};
 
 use crate::blobs::Blobs;
-use crate::cache::{Cache, flush, remove_tree};
+use crate::cache::{Cache, Stop};
 use crate::checksum::{self, Fault};
 use crate::job::Job;
 use crate::package::{Content, PACKAGING, Package};
 use crate::release::{Release, is_name};
 use crate::spec::{self, Manifest, Part};
+use crate::tree::{flush, remove_tree};
 use file::ArchiveFile;
-pub use file::Stop;
 
 const MANIFEST: &str = "release.MF";
 /// The directories of an archive, which are those of the unpacked release too.

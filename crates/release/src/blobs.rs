@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_yaml::Value;
 
 use crate::checksum::{self, Fault};
-use crate::package::PackageFile;
+use crate::package_file::PackageFile;
 use crate::spec;
 
 /// What a source directory's blobs are.

@@ -21,14 +21,17 @@ use std::time::Duration;
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result};
 use sha2::{Digest, Sha256};
-use walkdir::WalkDir;
 
-use crate::archive::Stop;
-use crate::compile::Runner;
+use crate::runner::Runner;
+use crate::tree::flush;
 
 /// How often a lock that somebody else has is tried: the kernel's own waiting ends for nobody's Ctrl-C.
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Polled while an archive is read or a lock is waited for: whether to give up.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// A cache directory.
 pub(crate) struct Cache {
     dir: PathBuf,
 }
@@ -183,37 +186,4 @@ impl Drop for Work<'_> {
         // Best effort: the next run clears it.
         let _ = self.runner.remove(&self.dir);
     }
-}
-
-/// Removes a directory, and what others made read-only in it: build tools do (Go's module cache), and archives hold it.
-pub(crate) fn remove_tree(dir: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-            for entry in WalkDir::new(dir).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
-                let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
-            }
-            fs::remove_dir_all(dir)
-        }
-        other => other,
-    }
-}
-
-/// Flushes all files to the disk: a cache that lost power must not hold half a package.
-pub(crate) fn flush(dir: &Path) -> io::Result<()> {
-    // What its own script made unreadable stays as it is.
-    let is_denied = |e: &io::Error| e.kind() == io::ErrorKind::PermissionDenied;
-    for entry in WalkDir::new(dir) {
-        let entry = match entry.map_err(io::Error::from) {
-            Err(e) if is_denied(&e) => continue,
-            entry => entry?,
-        };
-        if entry.file_type().is_file() || entry.file_type().is_dir() {
-            match File::open(entry.path()) {
-                Ok(file) => file.sync_all()?,
-                Err(e) if is_denied(&e) => {}
-                Err(e) => return Err(e),
-            }
-        }
-    }
-    Ok(())
 }

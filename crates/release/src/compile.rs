@@ -12,9 +12,10 @@ use crate::cache::Cache;
 use crate::digests::digests;
 use crate::fingerprint::fingerprint;
 use crate::order;
-use crate::package::{Content, FileKind, Package, PackageFile};
+use crate::package::{Content, Package};
+use crate::package_file::{FileKind, PackageFile};
 use crate::release::Release;
-pub use step::{CompileStep, Runner, compile_targets};
+use crate::runner::Runner;
 
 /// Compiles packages into a cache directory; many may use one at the same time.
 pub struct Compiler<'a> {

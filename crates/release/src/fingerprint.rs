@@ -8,7 +8,8 @@ use problem::Result;
 use sha2::{Digest, Sha256};
 
 use crate::digests::FileDigest;
-use crate::package::{Content, FileKind, PACKAGING, PRE_PACKAGING, Package, PackageFile};
+use crate::package::{Content, PACKAGING, PRE_PACKAGING, Package};
+use crate::package_file::{FileKind, PackageFile};
 
 /// Changed with the way packages are compiled, so that what older versions left is not taken for ours.
 const FORMAT: &[u8] = b"boson package 1";

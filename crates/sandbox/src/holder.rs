@@ -6,8 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
-use crate::process::{context, spawn_inside};
-use crate::spec::{Setup, Step, Subnet, ToHolder};
+use crate::error::context;
+use crate::message::{Setup, Step, ToHolder};
+use crate::spawn::spawn_inside;
+use crate::spec::Subnet;
 use crate::sys::channel::Channel;
 use crate::sys::netlink::Netlink;
 

@@ -16,9 +16,12 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use crate::instance::Exit;
-use crate::process::context;
-use crate::spec::{FromInit, InstanceSpec, ToInit};
+use crate::error::context;
+use crate::exit::Exit;
+use crate::ids::Ids;
+use crate::message::{FromInit, ToInit};
+use crate::root;
+use crate::spec::InstanceSpec;
 use crate::sys::channel::Channel;
 
 /// Capabilities that reach beyond the sandbox where it was made by root; a pod's root does not have them either.
@@ -64,9 +67,9 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     }
 }
 
-fn set_up(spec: &InstanceSpec, ids: crate::Ids) -> io::Result<()> {
+fn set_up(spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     nix::unistd::sethostname(&spec.hostname).map_err(|e| context("set the host name", e))?;
-    crate::root::enter(spec, ids)?;
+    root::enter(spec, ids)?;
     // This process gives them up too: root inside may trace whoever can do no more than itself.
     crate::sys::privileges::give_up(&TOO_POWERFUL).map_err(|e| context("give up capabilities", e))
 }

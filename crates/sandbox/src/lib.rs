@@ -17,33 +17,36 @@
 //! Linux only, without any external program except `newuidmap` and `newgidmap` where they are installed.
 
 mod beneath;
+mod error;
+mod exit;
 mod forward;
 mod holder;
 mod hosts;
 mod ids;
 mod init;
 mod instance;
+mod message;
 mod network;
 mod once;
 mod proc;
 mod process;
 mod remove;
 mod root;
+mod spawn;
 mod spec;
 mod sys;
 
 pub use beneath::{names_beneath, open_beneath};
+pub use exit::Exit;
 pub use hosts::hosts_file;
 pub use ids::Ids;
-pub use instance::{Command, Exit, Instance, Process, Stdio, in_memory};
+pub use instance::{Command, Instance, Process, Stdio, in_memory};
 pub use network::Network;
 pub use once::{Once, once};
 pub use proc::{ProcessId, pid_of};
 pub use process::run_if_sandbox_process;
 pub use remove::remove_tree;
+pub use root::EXECUTABLE;
 pub use spec::{Bind, InstanceSpec, Subnet};
 pub use sys::channel::{Channel, Listener};
 pub use sys::streams_only;
-
-/// Where the executable is bound inside every sandbox; its other names lie beside it.
-pub const EXECUTABLE: &str = "/run/boson/bin/boson";

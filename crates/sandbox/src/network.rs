@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::ids::{self, Ids};
 use crate::instance::Instance;
+use crate::message::{Setup, Step, ToHolder};
 use crate::proc::ProcessId;
-use crate::process::spawn;
-use crate::spec::{InstanceSpec, Setup, Step, Subnet, ToHolder};
+use crate::spawn::{done, start_shim};
+use crate::spec::{InstanceSpec, Subnet};
 use crate::sys::channel::Channel;
 
 /// A network of sandboxes; ends, with all of them, when it is dropped or the program dies.
@@ -95,32 +96,4 @@ impl Drop for Network {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Starts a shim and maps its user ids if it makes a user namespace.
-pub(crate) fn start_shim(setup: &Setup, log: Option<&File>) -> io::Result<(Child, Channel, Ids)> {
-    let (channel, end) = Channel::pair()?;
-    let shim = spawn("shim", end, log)?;
-    channel.send(setup, &[])?;
-    let wants_ids = match setup {
-        Setup::Network { user_namespace, .. } | Setup::Once { user_namespace } => *user_namespace,
-        Setup::Remove { .. } => true,
-        Setup::Instance { .. } | Setup::Forward { .. } => false,
-    };
-    if !wants_ids {
-        return Ok((shim, channel, Ids::Host));
-    }
-    match channel.expect::<Step>()?.0 {
-        Step::WantsIds => {}
-        Step::Failed { message } => return Err(io::Error::other(message)),
-        other => return Err(io::Error::other(format!("unexpected step {other:?}"))),
-    }
-    let ids = ids::map(shim.id())?;
-    channel.send(&Step::Done, &[])?;
-    Ok((shim, channel, ids))
-}
-
-/// Waits until the other side has done what it was asked for.
-pub(crate) fn done(channel: &Channel) -> io::Result<()> {
-    channel.expect::<Step>()?.0.done()
 }

@@ -3,10 +3,12 @@
 use std::io;
 use std::process::Child;
 
+use crate::exit::Exit;
 use crate::ids;
-use crate::instance::{Command, Exit, Instance};
-use crate::network::{done, start_shim};
-use crate::spec::{InstanceSpec, Setup};
+use crate::instance::{Command, Instance};
+use crate::message::Setup;
+use crate::spawn::{done, start_shim};
+use crate::spec::InstanceSpec;
 
 /// A sandbox without a network, which ends when this is dropped.
 #[derive(Debug)]

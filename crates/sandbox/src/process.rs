@@ -1,23 +1,21 @@
-//! The processes of a sandbox: this executable started again, under a name that no user types.
+//! What each process of a sandbox does, once this executable is started as one.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode};
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::Signal;
 
-use crate::spec::{Setup, Step};
+use crate::error::context;
+use crate::message::{Setup, Step};
+use crate::spawn::{MARK, spawn_inside};
 use crate::sys::channel::Channel;
 use crate::sys::netlink::Netlink;
 use crate::sys::privileges::leave_keyring;
-use crate::sys::{nothing_blocked, streams_only};
-
-/// The hidden first argument.
-const MARK: &str = "sandbox-process";
+use crate::{forward, holder, init, remove, root};
 
 /// Runs this process' part in a sandbox, if it was started for one; called first in `main`, before any thread exists.
 pub fn run_if_sandbox_process(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
@@ -28,35 +26,11 @@ pub fn run_if_sandbox_process(args: impl IntoIterator<Item = OsString>) -> Optio
     let role = args.next().and_then(|role| role.into_string().ok()).unwrap_or_default();
     let end = match role.as_str() {
         "shim" => shim(),
-        "holder" => own_end().and_then(|channel| crate::holder::run(&channel)),
-        "init" => own_end().and_then(|channel| crate::init::run(&channel)),
+        "holder" => own_end().and_then(|channel| holder::run(&channel)),
+        "init" => own_end().and_then(|channel| init::run(&channel)),
         _ => Err(io::Error::other("not a process of a sandbox")),
     };
     Some(if end.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Starts this executable again as `role`, with its end of a connection.
-pub(crate) fn spawn(role: &str, end: OwnedFd, log: Option<&File>) -> io::Result<Child> {
-    let log = match log {
-        Some(file) => Stdio::from(file.try_clone()?),
-        None => Stdio::null(),
-    };
-    // Nothing of the program's own gets in: neither its environment, which root inside could read, nor its descriptors,
-    // nor what it blocks.
-    let mut command = Command::new("/proc/self/exe");
-    nothing_blocked(streams_only(&mut command))
-        .args([MARK, role])
-        .env_clear()
-        .stdin(Stdio::from(end))
-        .stdout(Stdio::null())
-        .stderr(log)
-        .current_dir("/")
-        .spawn()
-}
-
-/// As [`spawn`], for a parent in the same tree, whose standard error is the log already.
-pub(crate) fn spawn_inside(role: &str, end: OwnedFd) -> io::Result<Child> {
-    Command::new("/proc/self/exe").args([MARK, role]).stdin(Stdio::from(end)).stdout(Stdio::null()).spawn()
 }
 
 /// Binds this process' life to its parent's and takes its end of the connection.
@@ -74,7 +48,7 @@ fn shim() -> io::Result<()> {
     let (setup, fds): (Setup, Vec<OwnedFd>) = channel.expect()?;
     let result = match setup {
         Setup::Network { user_namespace, subnet } => {
-            let entered = enter(user_namespace, &channel).and_then(|()| crate::holder::bring_up(subnet));
+            let entered = enter(user_namespace, &channel).and_then(|()| holder::bring_up(subnet));
             entered.and_then(|()| become_parent("holder", &channel))
         }
         Setup::Once { user_namespace } => {
@@ -85,10 +59,10 @@ fn shim() -> io::Result<()> {
         }
         Setup::Instance { address } => instance(&channel, address, fds),
         Setup::Remove { path } => user_namespace(&channel).and_then(|()| {
-            crate::remove::remove(&path)?;
+            remove::remove(&path)?;
             channel.send(&Step::Done, &[])
         }),
-        Setup::Forward { to, port } => crate::forward::run(fds, (to, port)),
+        Setup::Forward { to, port } => forward::run(fds, (to, port)),
     };
     if let Err(e) = &result {
         // Nobody to tell means that the program has gone.
@@ -148,7 +122,7 @@ fn unshare_all() -> io::Result<()> {
         | CloneFlags::CLONE_NEWUTS
         | CloneFlags::CLONE_NEWIPC;
     unshare(all).map_err(|e| context("make namespaces", e))?;
-    crate::root::make_private()
+    root::make_private()
 }
 
 fn bring_up_loopback() -> io::Result<()> {
@@ -163,10 +137,4 @@ fn become_parent(role: &str, channel: &Channel) -> io::Result<()> {
 
 fn wait(mut child: Child) -> io::Result<()> {
     child.wait().map(drop)
-}
-
-/// Says what could not be done.
-pub(crate) fn context(doing: &str, error: impl Into<io::Error>) -> io::Error {
-    let error = error.into();
-    io::Error::new(error.kind(), format!("cannot {doing}: {error}"))
 }

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use crate::network::start_shim;
-use crate::spec::{Setup, Step};
+use crate::message::{Setup, Step};
+use crate::spawn::start_shim;
 
 /// Removes a directory and everything below it, if it is there; also what belongs to ids that only a sandbox has.
 pub fn remove_tree(path: &Path) -> io::Result<()> {

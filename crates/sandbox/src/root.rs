@@ -10,10 +10,14 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::MsFlags;
 
+use crate::hosts::hosts_file;
 use crate::ids::Ids;
 use crate::spec::InstanceSpec;
 pub(crate) use mounts::make_private;
 use mounts::{Access, bind, file_system, tmpfs};
+
+/// Where the executable is bound inside every sandbox; its other names lie beside it.
+pub const EXECUTABLE: &str = "/run/boson/bin/boson";
 
 /// The host's directories that hold programs and libraries. Where the host has a symbolic link, so has the sandbox.
 const PROGRAMS: [&str; 10] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "nix", "gnu"];
@@ -111,7 +115,7 @@ fn settings(root: &Path, spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     fs::write(etc.join("hostname"), format!("{}\n", spec.hostname))?;
     match &spec.hosts {
         Some(hosts) => bind(hosts, &etc.join("hosts"), Access::ReadOnly),
-        None => fs::write(etc.join("hosts"), crate::hosts_file([])),
+        None => fs::write(etc.join("hosts"), hosts_file([])),
     }
 }
 
@@ -180,7 +184,7 @@ fn vcap(root: &Path, spec: &InstanceSpec) -> io::Result<()> {
 
 /// This executable under all its names.
 fn executable(root: &Path, spec: &InstanceSpec) -> io::Result<()> {
-    let target = inside(root, crate::EXECUTABLE);
+    let target = inside(root, EXECUTABLE);
     let running = Path::new("/proc/self/exe");
     // By its path: what `/proc/self/exe` itself leads to is mounted in the namespace in which the program was started.
     let path = fs::read_link(running)?;

@@ -1,11 +1,9 @@
-//! What a sandbox is asked to be, and the messages that ask for it.
+//! What the caller requests of a network and of a sandbox.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-
-use crate::ids::Ids;
 
 /// The addresses of one network; they exist only inside it, so any private range will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,84 +69,6 @@ pub struct InstanceSpec {
     pub binds: Vec<Bind>,
     /// Further names of the executable beside [`crate::EXECUTABLE`].
     pub executable_names: Vec<String>,
-}
-
-/// What a shim is told first.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Setup {
-    /// Make the outer namespaces and the bridge, then hold them.
-    Network { user_namespace: bool, subnet: Subnet },
-    /// Make the namespaces of an instance in the holder's network; the program's connection comes along.
-    Instance { address: Option<(Ipv4Addr, u8)> },
-    /// Make the namespaces of an instance without a network, by itself.
-    Once { user_namespace: bool },
-    /// Make a user namespace and remove a tree whose owners exist only there.
-    Remove { path: PathBuf },
-    /// Forward the connections of the listener that comes along.
-    Forward { to: Ipv4Addr, port: u16 },
-}
-
-/// How the making of a sandbox proceeds, in either direction.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Step {
-    /// The user namespace is there and wants its ids mapped.
-    WantsIds,
-    /// The namespaces are there; a network interface can be put into them.
-    Unshared,
-    /// Go on.
-    Done,
-    /// It cannot be made.
-    Failed { message: String },
-}
-
-impl Step {
-    /// An error unless it is done.
-    pub(crate) fn done(self) -> std::io::Result<()> {
-        match self {
-            Step::Done => Ok(()),
-            Step::Failed { message } => Err(std::io::Error::other(message)),
-            other => Err(std::io::Error::other(format!("unexpected step {other:?}"))),
-        }
-    }
-}
-
-/// What the program asks a network's holder for.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum ToHolder {
-    /// A new instance; its connection comes along.
-    Create { port: u32, address: Option<(Ipv4Addr, u8)> },
-    /// A forwarder; the listener comes along.
-    Forward { to: Ipv4Addr, port: u16 },
-}
-
-/// What the program asks an instance's init for.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum ToInit {
-    /// Make the root file system; the first message.
-    Start { spec: Box<InstanceSpec>, ids: Ids },
-    /// Run a command; its standard streams come along.
-    Run { id: u64, argv: Vec<String>, env: Vec<(String, String)>, directory: PathBuf },
-    /// Signal a command, or its whole process group.
-    Signal { id: u64, signal: i32, group: bool },
-    /// Write a file; its content comes along as a descriptor.
-    Write { id: u64, path: PathBuf, mode: u32 },
-}
-
-/// What an instance's init tells.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum FromInit {
-    /// The root file system is there.
-    Ready,
-    /// It cannot be made.
-    Failed { message: String },
-    /// The command runs, with this process id inside.
-    Started { id: u64, pid: i32 },
-    /// The command could not be started, or the file not be written.
-    NotDone { id: u64, message: String },
-    /// The command has ended.
-    Exited { id: u64, exit: crate::instance::Exit },
-    /// The file is written.
-    Written { id: u64 },
 }
 
 #[cfg(test)]

@@ -50,23 +50,6 @@ const STILL_TANGLED: &[(&str, &[&str])] = &[
             "crate::words",
         ],
     ),
-    ("release", &["crate::blobs", "crate::order", "crate::package", "crate::release"]),
-    ("release", &["crate::cache", "crate::compile", "crate::compile::step"]),
-    (
-        "sandbox",
-        &[
-            "crate",
-            "crate::holder",
-            "crate::init",
-            "crate::network",
-            "crate::once",
-            "crate::process",
-            "crate::remove",
-            "crate::root",
-            "crate::root::mounts",
-        ],
-    ),
-    ("sandbox", &["crate::instance", "crate::spec"]),
 ];
 
 #[test]

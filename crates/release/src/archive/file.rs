@@ -5,8 +5,7 @@ use std::io::{self, Read, Seek};
 
 use flate2::read::MultiGzDecoder;
 
-/// Asked again and again while an archive is read: whether to give up.
-pub type Stop<'a> = &'a dyn Fn() -> bool;
+use crate::cache::Stop;
 
 /// Where a tar archive says that it is one, and how.
 const MARK: (usize, &[u8]) = (257, b"ustar");

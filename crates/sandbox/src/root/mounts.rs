@@ -7,7 +7,7 @@ use std::path::Path;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statvfs::FsFlags;
 
-use crate::process::context;
+use crate::error::context;
 use crate::sys;
 
 /// What may be done with a mount's files.
