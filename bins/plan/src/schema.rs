@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use instance_group::Resolved;
 use problem::{Note, Place, Problem, Problems, Result, Step};
-use properties_schema::{Facts, Schema, Unusable, Violation, report};
+use properties_schema::{Facts, Schema, SchemaError, Violation, report};
 use ruby::Vm;
 use template::Source;
 use value::Value;
@@ -73,7 +73,7 @@ fn read(input: &Input, groups: &[Resolved], problems: &mut Vec<Problem>) -> Resu
     Ok(schemas)
 }
 
-fn unusable(job: &str, source: &Source, why: &Unusable) -> Problem {
+fn unusable(job: &str, source: &Source, why: &SchemaError) -> Problem {
     let message = format!("{} of job '{job}' cannot be used", source.name);
     Problem::input(message).at(Place::file(&source.file)).because(&why.0)
 }

@@ -3,11 +3,12 @@
 use serde_json::Value as Json;
 use value::Value;
 
-use crate::Unusable;
+use crate::error::SchemaError;
+use crate::node::Here;
 use crate::outcome::{Evaluated, Outcome, Place, Verdict, entries, find};
-use crate::schema::{Here, Walk};
+use crate::walk::Walk;
 
-type Result<T> = std::result::Result<T, Unusable>;
+type Result<T> = std::result::Result<T, SchemaError>;
 
 impl<'s> Walk<'s, '_> {
     /// The verdict of an applicator; `None` where it has none, or is no applicator.
@@ -164,7 +165,7 @@ impl<'s> Walk<'s, '_> {
             } else {
                 let mut matching = Vec::new();
                 for (key, value) in members {
-                    if self.facts.matches(name, &Value::str(key.clone())).map_err(Unusable)? {
+                    if self.facts.matches(name, &Value::str(key.clone())).map_err(SchemaError)? {
                         matching.push((key.as_str(), *value));
                     }
                 }

@@ -1,17 +1,18 @@
 //! Keywords that look at a value themselves.
 
 use serde_json::Value as Json;
-use value::Encoding;
-use value::Value;
+use value::{Encoding, Value};
 
+use crate::error::SchemaError;
+use crate::message::dependent_message;
+use crate::node::Here;
 use crate::number::{compare, is_multiple};
-use crate::outcome::{Place, Verdict, entries, find};
+use crate::outcome::{Place, Verdict, entries, find, names};
 use crate::ruby_text::{equal, same};
-use crate::schema::{Here, Walk};
-use crate::words::dependent_text;
-use crate::{Unusable, Violation};
+use crate::violation::Violation;
+use crate::walk::Walk;
 
-type Result<T> = std::result::Result<T, Unusable>;
+type Result<T> = std::result::Result<T, SchemaError>;
 
 impl<'s> Walk<'s, '_> {
     /// The verdict of an assertion; `None` where it has nothing to say about such a value.
@@ -36,9 +37,9 @@ impl<'s> Walk<'s, '_> {
             }
             "pattern" | "format" => match (here.instance, value.as_str()) {
                 (Value::Str(_), Some(pattern)) if keyword == "pattern" => {
-                    self.facts.matches(pattern, here.instance).map_err(Unusable)?
+                    self.facts.matches(pattern, here.instance).map_err(SchemaError)?
                 }
-                (Value::Str(_), Some(format)) => self.facts.has_format(format, here.instance).map_err(Unusable)?,
+                (Value::Str(_), Some(format)) => self.facts.has_format(format, here.instance).map_err(SchemaError)?,
                 _ => return Ok(None),
             },
             "uniqueItems" => match here.instance.as_array() {
@@ -82,22 +83,12 @@ impl<'s> Walk<'s, '_> {
             ("object", value) => matches!(value, Value::Map(_)),
             // An empty text counts as a certificate (BOSH).
             ("certificate", Value::Str(text)) => {
-                text.bytes.is_empty() || self.facts.is_certificate(instance).map_err(Unusable)?
+                text.bytes.is_empty() || self.facts.is_certificate(instance).map_err(SchemaError)?
             }
             ("certificate", _) => false,
             _ => true,
         })
     }
-}
-
-fn names(value: &Json) -> impl Iterator<Item = &str> {
-    value.as_array().into_iter().flatten().filter_map(Json::as_str)
-}
-
-/// The names that `required` asks for in vain.
-pub(crate) fn missing<'s>(value: &'s Json, instance: &Value) -> Vec<&'s str> {
-    let members = entries(instance).unwrap_or_default();
-    names(value).filter(|name| find(&members, name).is_none()).collect()
 }
 
 fn number(instance: &Value, keyword: &str, limit: &Json) -> Option<bool> {
@@ -149,7 +140,7 @@ fn dependent_required(here: &Here, value: &Json) -> Option<Verdict> {
         }
         let place = Place::Key(&here.place, key);
         verdict.valid = false;
-        verdict.below.push(Violation { path: place.steps(), text: dependent_text(here, place) });
+        verdict.below.push(Violation { path: place.steps(), text: dependent_message(here, place) });
     }
     Some(verdict)
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use problem::Step;
+use serde_json::Value as Json;
 use value::Value;
 
-use crate::Violation;
+use crate::violation::Violation;
 
 /// A place in the properties, as a chain to the root.
 #[derive(Clone, Copy)]
@@ -108,4 +109,15 @@ pub(crate) fn entries(value: &Value) -> Option<Vec<(String, &Value)>> {
 /// The value of a key.
 pub(crate) fn find<'v>(entries: &[(String, &'v Value)], key: &str) -> Option<&'v Value> {
     entries.iter().rev().find(|(k, _)| k == key).map(|(_, value)| *value)
+}
+
+/// The names in a list of names.
+pub(crate) fn names(value: &Json) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Json::as_str)
+}
+
+/// The names in a list that are not keys of the value.
+pub(crate) fn missing<'s>(list: &'s Json, instance: &Value) -> Vec<&'s str> {
+    let members = entries(instance).unwrap_or_default();
+    names(list).filter(|name| find(&members, name).is_none()).collect()
 }

@@ -6,8 +6,10 @@ use std::rc::Rc;
 use serde_json::Value as Json;
 use value::Value;
 
-use crate::schema::Node;
-use crate::{Facts, Unusable, shape};
+use crate::error::SchemaError;
+use crate::facts::Facts;
+use crate::node::Node;
+use crate::shape;
 
 /// The address of a schema that gives itself none.
 const DEFAULT_BASE: &str = "json-schemer://schema";
@@ -23,7 +25,7 @@ pub(crate) struct Resources<'s> {
 
 impl<'s> Resources<'s> {
     /// Collects them, and tries every pattern on the way.
-    pub(crate) fn of(schema: &'s Json, facts: &dyn Facts) -> Result<Resources<'s>, Unusable> {
+    pub(crate) fn of(schema: &'s Json, facts: &dyn Facts) -> Result<Resources<'s>, SchemaError> {
         let root = Node { json: schema, base: DEFAULT_BASE.into() };
         let mut resources = Resources { named: HashMap::new(), dynamic: HashMap::new(), root };
         resources.named.insert(DEFAULT_BASE.to_owned(), resources.root.clone());
@@ -35,7 +37,7 @@ impl<'s> Resources<'s> {
         self.root.clone()
     }
 
-    fn collect(&mut self, node: &Node<'s>, facts: &dyn Facts) -> Result<(), Unusable> {
+    fn collect(&mut self, node: &Node<'s>, facts: &dyn Facts) -> Result<(), SchemaError> {
         let Json::Object(object) = node.json else { return Ok(()) };
         let base = self.base_of(node);
         if object.contains_key("$id") {
@@ -53,7 +55,7 @@ impl<'s> Resources<'s> {
         let own = object.get("pattern").and_then(Json::as_str).into_iter();
         let of_keys = object.get("patternProperties").and_then(Json::as_object).into_iter().flatten();
         for pattern in own.chain(of_keys.map(|(pattern, _)| pattern.as_str())) {
-            facts.matches(pattern, &Value::str("")).map_err(Unusable)?;
+            facts.matches(pattern, &Value::str("")).map_err(SchemaError)?;
         }
         for (_, json) in shape::below(node.json) {
             self.collect(&Node { json, base: base.clone() }, facts)?;
@@ -70,9 +72,9 @@ impl<'s> Resources<'s> {
     }
 
     /// Follows a `$ref`.
-    pub(crate) fn resolve(&self, base: &str, reference: &str) -> Result<Node<'s>, Unusable> {
+    pub(crate) fn resolve(&self, base: &str, reference: &str) -> Result<Node<'s>, SchemaError> {
         let address = join(base, reference);
-        let unknown = || Unusable(format!("the reference {reference} leads nowhere (nothing is fetched)"));
+        let unknown = || SchemaError(format!("the reference {reference} leads nowhere (nothing is fetched)"));
         let (resource, fragment) = address.split_once('#').unwrap_or((&address, ""));
         if !fragment.is_empty() && !fragment.starts_with('/') {
             return self.named.get(&address).cloned().ok_or_else(unknown);
@@ -87,7 +89,7 @@ impl<'s> Resources<'s> {
             node = Node { json: next.ok_or_else(unknown)?, base: self.base_of(&node) };
         }
         if !node.json.is_object() && !node.json.is_boolean() {
-            return Err(Unusable(format!("the reference {reference} leads to something that is no schema")));
+            return Err(SchemaError(format!("the reference {reference} leads to something that is no schema")));
         }
         Ok(node)
     }
@@ -98,7 +100,7 @@ impl<'s> Resources<'s> {
         base: &str,
         reference: &str,
         scope: &[Rc<str>],
-    ) -> Result<Node<'s>, Unusable> {
+    ) -> Result<Node<'s>, SchemaError> {
         let target = self.resolve(base, reference)?;
         let fragment = reference.split_once('#').map_or("", |(_, fragment)| fragment);
         if target.json.get("$dynamicAnchor").and_then(Json::as_str) != Some(fragment) {

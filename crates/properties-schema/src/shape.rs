@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::Unusable;
+use crate::error::SchemaError;
 
 /// Kinds of values.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,21 +68,21 @@ pub(crate) fn below(schema: &Json) -> Vec<(String, &Json)> {
 }
 
 /// Checks the kind of every keyword's value, of this schema and those below.
-pub(crate) fn check(schema: &Json) -> Result<(), Unusable> {
+pub(crate) fn check(schema: &Json) -> Result<(), SchemaError> {
     check_at(schema, "")
 }
 
-fn check_at(schema: &Json, place: &str) -> Result<(), Unusable> {
+fn check_at(schema: &Json, place: &str) -> Result<(), SchemaError> {
     let shown = if place.is_empty() { "the schema".to_owned() } else { format!("the schema at {place}") };
     if schema.is_boolean() {
         return Ok(());
     }
     let Json::Object(object) = schema else {
-        return Err(Unusable(format!("{shown} is neither an object nor a boolean")));
+        return Err(SchemaError(format!("{shown} is neither an object nor a boolean")));
     };
     for (keyword, value) in object {
         if let Some(expected) = shape(keyword).and_then(|shape| violated(shape, value)) {
-            return Err(Unusable(format!("{shown} has a `{keyword}` that is not {expected}")));
+            return Err(SchemaError(format!("{shown} has a `{keyword}` that is not {expected}")));
         }
     }
     below(schema).into_iter().try_for_each(|(steps, schema)| check_at(schema, &format!("{place}/{steps}")))

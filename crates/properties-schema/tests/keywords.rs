@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use properties_schema::{DRAFT, Facts, Schema, Unusable, report};
+use properties_schema::{DRAFT, Facts, Schema, SchemaError, report};
 use serde_json::{Value as Json, json};
 use value::{Map, Value};
 
@@ -35,7 +35,7 @@ fn value(json: &Json) -> Value {
     }
 }
 
-fn schema(mut rules: Json) -> Result<Schema, Unusable> {
+fn schema(mut rules: Json) -> Result<Schema, SchemaError> {
     rules["$schema"] = DRAFT.into();
     Schema::new(rules)
 }
@@ -335,10 +335,10 @@ fn references() {
         ("https://example.com/far", "the reference https://example.com/far leads nowhere (nothing is fetched)"),
         ("#/properties/x/$ref", "the reference #/properties/x/$ref leads to something that is no schema"),
     ] {
-        assert_eq!(schema(of(reference)).unwrap().validate(&bad, &Beginnings), Err(Unusable(why.into())));
+        assert_eq!(schema(of(reference)).unwrap().validate(&bad, &Beginnings), Err(SchemaError(why.into())));
     }
     let endless = schema(json!({"$ref": "#"})).unwrap().validate(&bad, &Beginnings);
-    assert_eq!(endless, Err(Unusable("the schema refers to itself without end".into())));
+    assert_eq!(endless, Err(SchemaError("the schema refers to itself without end".into())));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn only_2020_12_is_taken() {
         (json!({"$schema": "https://json-schema.org/draft/2019-09/schema"}), other),
         (json!([]), "the schema must be a JSON object"),
     ] {
-        assert_eq!(Schema::new(document).unwrap_err(), Unusable(text.into()));
+        assert_eq!(Schema::new(document).unwrap_err(), SchemaError(text.into()));
     }
 }
 
@@ -394,8 +394,8 @@ fn a_schema_that_is_none_is_told_with_its_place() {
         ),
         (json!({"allOf": [1]}), "the schema at /allOf/0 is neither an object nor a boolean"),
     ] {
-        assert_eq!(schema(rules).unwrap_err(), Unusable(text.into()));
+        assert_eq!(schema(rules).unwrap_err(), SchemaError(text.into()));
     }
     let broken = schema(json!({"properties": {"a": {"pattern": "("}}})).unwrap();
-    assert_eq!(broken.validate(&Value::map([]), &Beginnings), Err(Unusable("no pattern: (".into())));
+    assert_eq!(broken.validate(&Value::map([]), &Beginnings), Err(SchemaError("no pattern: (".into())));
 }

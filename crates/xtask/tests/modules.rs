@@ -38,18 +38,6 @@ const STILL_TANGLED: &[(&str, &[&str])] = &[
     ("bpm", &["crate::config", "crate::validate"]),
     ("dialect-erb", &["crate::analysis::locals", "crate::analysis::patterns"]),
     ("dialect-erb", &["crate::pool", "crate::render"]),
-    (
-        "properties-schema",
-        &[
-            "crate",
-            "crate::assertions",
-            "crate::outcome",
-            "crate::reference",
-            "crate::schema",
-            "crate::shape",
-            "crate::words",
-        ],
-    ),
 ];
 
 #[test]

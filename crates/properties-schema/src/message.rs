@@ -1,28 +1,27 @@
-//! json_schemer's texts.
+//! json_schemer's messages.
 
 use serde_json::Value as Json;
 
-use crate::assertions::missing;
-use crate::outcome::Place;
+use crate::node::Here;
+use crate::outcome::{Place, missing};
 use crate::ruby_text::to_s;
-use crate::schema::Here;
 
-/// What stands where the author's own text asks for the value.
+/// Replaces the value where the author's own message wants to show it.
 const MASKED: &str = "<redacted>";
 
-/// What a keyword says of a value that is not as it asks.
-pub(crate) fn text(here: &Here, keyword: &str, value: &Json) -> String {
-    own_text(here, keyword, here.place).unwrap_or_else(|| standard(here, keyword, value))
+/// The message of a keyword that a value violates.
+pub(crate) fn message(here: &Here, keyword: &str, value: &Json) -> String {
+    own_message(here, keyword, here.place).unwrap_or_else(|| standard(here, keyword, value))
 }
 
-/// What `dependentRequired` says at a key that asks for others.
-pub(crate) fn dependent_text(here: &Here, place: Place) -> String {
-    own_text(here, "dependentRequired", place)
+/// The message of `dependentRequired` about a key whose required keys are missing.
+pub(crate) fn dependent_message(here: &Here, place: Place) -> String {
+    own_message(here, "dependentRequired", place)
         .unwrap_or_else(|| format!("object at {} is missing required `dependentRequired` properties", place.shown()))
 }
 
-/// The text that the author gives under `x-error`: for all keywords of the schema, or by keyword.
-fn own_text(here: &Here, keyword: &str, place: Place) -> Option<String> {
+/// The message that the author gives under `x-error`: for all keywords of the schema, or by keyword.
+fn own_message(here: &Here, keyword: &str, place: Place) -> Option<String> {
     let text = match here.object.get("x-error")? {
         Json::Object(by_keyword) => by_keyword.get(keyword).or_else(|| by_keyword.get("*"))?.as_str()?,
         other => other.as_str()?,
