@@ -9,8 +9,8 @@ use sandbox::{Channel, ProcessId};
 use startup::Common;
 
 use crate::control::{Reply, Request};
-use crate::engine::STOP_LIMIT;
 use crate::state::{StateDir, Which};
+use crate::time_limits::STOP_LIMIT;
 use crate::{client, output};
 
 /// What `down` is told.

@@ -1,86 +1,50 @@
 //! A deployment on this machine, from its input to its end.
 
-mod board;
 mod clients;
 mod deployment;
 mod errands;
 mod failure;
+mod host;
 mod input;
-mod pod;
+mod instance;
+mod log_excerpt;
+mod parallel;
+mod prepare;
 mod publish;
+mod report;
+mod running;
+mod sandbox_spec;
 mod server;
 mod stages;
 mod start;
+mod start_policy;
+mod state_files;
+mod status_table;
 mod stop;
 
-use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 use problem::{Problem, Result};
-use sandbox::Network;
 
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::state::{Lock, StateDir};
-use crate::up::Options;
-use board::Board;
-use deployment::Deployment;
 use failure::Failure;
+use host::{Event, Host};
 use input::Input;
-pub(crate) use input::read_manifest;
-use pod::Pod;
+pub(crate) use input::{Config, read_manifest};
 pub(crate) use publish::Publish;
-use stages::{Packages, Sources};
-pub(crate) use stop::STOP_LIMIT;
-
-/// A deployment that is up, or coming up.
-#[derive(Debug)]
-pub(crate) struct Engine {
-    dir: StateDir,
-    network: Network,
-    deployment: Deployment,
-    packages: Packages,
-    sources: Sources,
-    board: Board,
-    progress: Progress,
-    interrupt: Interrupt,
-    events: Sender<Event>,
-    published: Vec<(Publish, TcpListener)>,
-    pods: Mutex<BTreeMap<String, Arc<Pod>>>,
-}
-
-/// What the main thread waits for.
-#[derive(Debug)]
-enum Event {
-    /// A line for the user.
-    Changed(String),
-    /// A process has ended.
-    Ended,
-    /// Somebody wants the end.
-    StopAsked,
-}
-
-impl Engine {
-    fn pods(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Pod>>> {
-        self.pods.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tell(&self, event: Event) {
-        // The main thread listens as long as there is anything to tell.
-        let _ = self.events.send(event);
-    }
-}
+use running::RunningDeployment;
 
 /// What is done when everything runs.
 pub(crate) type Ready<'a> = &'a mut dyn FnMut(&StateDir, &Progress) -> Result<()>;
 
-/// Brings the deployment up, calls `ready` when everything runs, and stays until it is to end; gives the exit code.
-pub(crate) fn up(options: &Options, signals: Signals, ready: Ready) -> Result<u8> {
-    let input = Input::read(options)?;
+/// Brings the deployment up, calls `ready` when everything runs, and stays until it is to stop; returns the exit code.
+pub(crate) fn up(config: Config, signals: Signals, ready: Ready) -> Result<u8> {
+    let input = Input::read(config)?;
     let Some(lock) = input.dir.lock()? else {
         let message = format!("the deployment {} is up already", input.name);
         return Err(Problem::input(message).hint("boson down stops it").into());
@@ -95,11 +59,11 @@ pub(crate) fn up(options: &Options, signals: Signals, ready: Ready) -> Result<u8
     let (of_signals, to_main) = (interrupt.clone(), events.clone());
     signals.forward(move || {
         of_signals.trigger();
-        // The main thread has ended if nobody listens.
-        let _ = to_main.send(Event::StopAsked);
+        // The main thread has exited if nobody receives.
+        let _ = to_main.send(Event::StopRequested);
     })?;
-    match start::prepare(&input, progress, interrupt, events) {
-        Ok(engine) => hold(&input, &Arc::new(engine), &receiver, lock, ready),
+    match prepare::prepare(&input, progress, interrupt, events) {
+        Ok(running) => hold(&input, &Arc::new(running), &receiver, lock, ready),
         Err(failure) => {
             let (text, code) = failure.report();
             output::complain(&text);
@@ -109,13 +73,20 @@ pub(crate) fn up(options: &Options, signals: Signals, ready: Ready) -> Result<u8
     }
 }
 
-/// Starts everything, keeps it until it is to end, ends it.
-fn hold(input: &Input, engine: &Arc<Engine>, events: &Receiver<Event>, lock: Lock, ready: Ready) -> Result<u8> {
-    let result = server::listen(engine)
+/// Starts everything, keeps it until it is to stop, stops it.
+fn hold(
+    input: &Input,
+    running: &Arc<RunningDeployment>,
+    events: &Receiver<Event>,
+    lock: Lock,
+    ready: Ready,
+) -> Result<u8> {
+    let host = &running.host;
+    let result = server::listen(running)
         .map_err(Failure::from)
-        .and_then(|()| start::start(engine, events))
-        .and_then(|()| Ok(ready(&engine.dir, &engine.progress)?))
-        .map(|()| watch(engine, events));
+        .and_then(|()| start::start(running, events))
+        .and_then(|()| Ok(ready(&host.dir, &host.progress)?))
+        .map(|()| watch(host, &running.deployment.name, events));
     let (text, code) = match &result {
         Ok(()) => (String::new(), 0),
         Err(failure) => failure.report(),
@@ -123,7 +94,7 @@ fn hold(input: &Input, engine: &Arc<Engine>, events: &Receiver<Event>, lock: Loc
     if !text.is_empty() {
         output::complain(&text);
     }
-    let killed = stop::stop(engine, events);
+    let killed = stop::stop(running, events);
     if result.is_err() && code != 130 {
         let logs = input.dir.instances();
         output::complain(&format!(
@@ -137,14 +108,14 @@ fn hold(input: &Input, engine: &Arc<Engine>, events: &Receiver<Event>, lock: Loc
     Ok(if killed && code == 0 { 130 } else { code })
 }
 
-/// Shows what changes, until somebody wants the end.
-fn watch(engine: &Engine, events: &Receiver<Event>) {
-    engine.progress.line(&format!("{} is up; Ctrl-C or `boson down` stops it", engine.deployment.name));
+/// Prints what changes, until the stop is requested.
+fn watch(host: &Host, deployment: &str, events: &Receiver<Event>) {
+    host.progress.line(&format!("{deployment} is up; Ctrl-C or `boson down` stops it"));
     for event in events {
         match event {
-            Event::Changed(text) => engine.progress.line(&text),
-            Event::Ended => {}
-            Event::StopAsked => return,
+            Event::Changed(text) => host.progress.line(&text),
+            Event::Exited => {}
+            Event::StopRequested => return,
         }
     }
 }

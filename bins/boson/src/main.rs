@@ -7,6 +7,7 @@ mod down;
 mod engine;
 mod errand;
 mod exec;
+mod executable;
 mod interrupt;
 mod logs;
 mod output;
@@ -14,6 +15,7 @@ mod progress;
 mod signals;
 mod state;
 mod status;
+mod time_limits;
 mod up;
 mod verbs;
 

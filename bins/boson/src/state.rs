@@ -12,6 +12,8 @@ use problem::{IoContext, Problem, Result};
 use sandbox::ProcessId;
 use serde::{Deserialize, Serialize};
 
+use crate::executable::INSTANCE_VERBS;
+
 /// Everything that boson itself puts into the directory.
 const CONTENT: [&str; 8] =
     ["instances", "all-releases", "hosts", "control.sock", "sandbox.log", "boson.log", NEW_RECORD, "state.json"];
@@ -152,9 +154,9 @@ impl StateDir {
         let installed = self.all_releases().join(".boson/bin");
         make_private(&installed)?;
         let inside = Path::new(sandbox::EXECUTABLE).with_file_name("");
-        for name in crate::verbs::pod_names() {
-            let link = installed.join(&name);
-            std::os::unix::fs::symlink(inside.join(&name), &link).io("make", &link)?;
+        for name in INSTANCE_VERBS {
+            let link = installed.join(name);
+            std::os::unix::fs::symlink(inside.join(name), &link).io("make", &link)?;
         }
         Ok(())
     }

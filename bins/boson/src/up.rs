@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use problem::Result;
-use startup::{Common, Secret};
+use startup::Common;
 
-use crate::engine::{self, Publish};
+use crate::engine::{self, Config, Publish};
 use crate::signals::Signals;
 
-/// What `up` is told.
-#[derive(Debug, Clone, Args)]
+/// The arguments of `up`.
+#[derive(Debug, Args)]
 #[command(
     long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles \
         the packages, resolves properties and links, and makes a sandbox for every instance, in which it \
@@ -53,25 +53,36 @@ pub(crate) struct Options {
     /// The process that returns sends what is in the manifest
     #[arg(long, hide = true)]
     pub(crate) manifest_follows: bool,
-    /// What is in the manifest, where it was sent
-    #[arg(skip)]
-    pub(crate) text: Option<Secret<Vec<u8>>>,
+}
+
+impl From<Options> for Config {
+    fn from(options: Options) -> Config {
+        Config {
+            manifest: options.manifest,
+            manifest_text: None,
+            releases: options.releases,
+            name: options.name,
+            state_dir: options.state_dir,
+            publish: options.publish,
+        }
+    }
 }
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Brings a deployment up on this machine";
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let signals = Signals::block()?;
     // Instances see some of what is made: a user that is stricter would keep vcap out of its own /var/vcap. What is not
     // for others lies in directories that are not.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     if options.background {
-        background::stay(options, signals)
+        let manifest_follows = options.manifest_follows;
+        background::stay(options.into(), manifest_follows, signals)
     } else if options.detach {
-        background::start(&options, signals)
+        background::start(&options.manifest, signals)
     } else {
-        engine::up(&options, signals, &mut |_, _| Ok(()))
+        engine::up(options.into(), signals, &mut |_, _| Ok(()))
     }
 }

@@ -29,6 +29,7 @@ macro_rules! verb {
     };
 }
 
+use crate::executable::DIES_WITH_PARENT;
 use crate::{compile, down, errand, exec, logs, status, up};
 
 /// In the order in which `--help` lists them: the laptop's, then a pod's in their order.
@@ -51,16 +52,6 @@ const VERBS: [Verb; 17] = [
     verb!("post-deploy", post_deploy),
     verb!("bpm", bpm_command),
 ];
-
-/// The names under which a sandbox finds the executable, besides its own.
-pub(crate) fn pod_names() -> Vec<String> {
-    ["render-jobs", "create-dirs", "pre-start", "run-process", "post-start", "ready", "post-deploy", "bpm"]
-        .map(str::to_owned)
-        .into()
-}
-
-/// Set for a stage that ends when the boson that started it ends.
-pub(crate) const DIES_WITH_PARENT: &str = "BOSON_DIES_WITH_PARENT";
 
 /// Runs the verb that the command line names.
 pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -117,6 +108,13 @@ fn grammar() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_verb_of_an_instance_exists() {
+        for name in crate::executable::INSTANCE_VERBS {
+            assert!(VERBS.iter().any(|verb| verb.name == name), "{name}");
+        }
+    }
 
     #[test]
     fn the_grammar_is_sound() {

@@ -1,4 +1,4 @@
-//! A verb that waits for a command which uses its standard streams.
+//! Commands that a verb of another process waits for and that use its standard streams.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,58 +8,58 @@ use nix::sys::signal::Signal;
 use problem::Problem;
 use sandbox::{Channel, Process, Stdio};
 
-use super::Engine;
 use super::failure::Failure;
+use super::running::RunningDeployment;
 use crate::control::Reply;
 use crate::interrupt::Interrupt;
 
-/// As many bytes as fit into a message, however they are written there.
+/// As many bytes as fit into a message, whatever characters they are.
 const PART: usize = 8 * 1024;
 
-/// The standard streams that came with a question.
+/// The standard streams that came with a request.
 #[derive(Debug)]
-pub(super) struct Streams([OwnedFd; 3]);
+pub(crate) struct Streams([OwnedFd; 3]);
 
 impl Streams {
-    pub(super) fn new(fds: Vec<OwnedFd>) -> io::Result<Streams> {
+    pub(crate) fn new(fds: Vec<OwnedFd>) -> io::Result<Streams> {
         Ok(Streams(
             <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("three standard streams must come along"))?,
         ))
     }
 
     /// For one command; there may be several in turn.
-    pub(super) fn stdio(&self) -> io::Result<Stdio> {
+    pub(crate) fn stdio(&self) -> io::Result<Stdio> {
         let [input, output, error] = &self.0;
         Ok(Stdio { input: input.try_clone()?, output: output.try_clone()?, error: error.try_clone()? })
     }
 }
 
-/// The other end; when it goes, what runs for it is interrupted.
+/// The other process; when it exits, what runs for it is interrupted.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     channel: Channel,
     gone: Interrupt,
 }
 
 impl Client {
-    pub(super) fn new(channel: Channel) -> io::Result<Client> {
+    pub(crate) fn new(channel: Channel) -> io::Result<Client> {
         let gone = Interrupt::default();
         let (reader, to_tell) = (channel.try_clone()?, gone.clone());
         std::thread::Builder::new().name("client".to_owned()).spawn(move || {
-            // It asks nothing more; what comes is its end.
+            // It sends nothing more; receiving returns when it exits.
             while let Ok(Some(_)) = reader.receive::<serde_json::Value>() {}
             to_tell.trigger();
         })?;
         Ok(Client { channel, gone })
     }
 
-    pub(super) fn line(&self, text: &str) {
-        // A client that has gone is noticed elsewhere.
+    pub(crate) fn line(&self, text: &str) {
+        // A client that has exited is noticed elsewhere.
         let _ = self.channel.send(&Reply::Line(text.to_owned()), &[]);
     }
 
-    /// The last word. Messages have a largest size, what many instances complain about has none.
-    pub(super) fn end(self, reply: Reply) {
+    /// The last reply. Messages have a largest size; what many instances report has none.
+    pub(crate) fn end(self, reply: Reply) {
         let reply = match reply {
             Reply::Failed { text, code } => {
                 let mut rest = text.as_str();
@@ -76,35 +76,34 @@ impl Client {
         self.channel.shut_down();
     }
 
-    /// Waits for a command, which is ended when the client goes or the deployment is stopped; gives its exit code.
-    pub(super) fn wait(&self, engine: &Engine, process: Process) -> Result<u8, Failure> {
+    /// Waits for a command, which is stopped when the client exits or the deployment is stopped; returns its exit code.
+    pub(crate) fn wait(&self, interrupt: &Interrupt, process: Process) -> Result<u8, Failure> {
         let process = Arc::new(process);
         let end = || {
             let process = Arc::clone(&process);
             move || process.signal_group(Signal::SIGTERM)
         };
-        let _guards = (self.gone.guard(end()), engine.interrupt.guard(end()));
+        let _guards = (self.gone.guard(end()), interrupt.guard(end()));
         let exit = process.wait();
-        if engine.interrupt.is_asked() || self.gone.is_asked() { Err(Failure::Interrupted) } else { Ok(exit.code()) }
+        if interrupt.is_asked() || self.gone.is_asked() { Err(Failure::Interrupted) } else { Ok(exit.code()) }
     }
 }
 
 /// Runs a command in an instance.
-pub(super) fn exec(
-    engine: &Engine,
+pub(crate) fn exec(
+    running: &RunningDeployment,
     instance: &str,
     argv: &[String],
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
-    let pod = engine.pods().get(instance).cloned();
-    let Some(pod) = pod else {
-        let names: Vec<String> = engine.pods().keys().cloned().collect();
+    let Some(found) = running.instance(instance) else {
+        let names: Vec<String> = running.instances().iter().map(|instance| instance.name().to_owned()).collect();
         let problem = Problem::input(format!("there is no instance {instance}"));
         return Err(problem.hint(format!("there are: {}", names.join(", "))).into());
     };
     let stdio = streams.stdio().map_err(|e| Problem::internal("cannot pass the standard streams on").because(e))?;
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
-    let process = pod.run(&argv, stdio)?;
-    client.wait(engine, process)
+    let process = found.run(&argv, stdio)?;
+    client.wait(&running.host.interrupt, process)
 }

@@ -5,22 +5,23 @@ use std::sync::Arc;
 use handoff::bpm_info::Run;
 use problem::Problem;
 
-use super::Engine;
 use super::clients::{Client, Streams};
-use super::deployment::{Group, Member};
+use super::deployment::{Deployment, Group, Member};
 use super::failure::Failure;
-use super::pod::Pod;
+use super::instance::Instance;
+use super::running::RunningDeployment;
 use crate::control::State;
+use crate::interrupt::Interrupt;
 
-/// Runs the errand with this name, of a job or of an instance group; gives its exit code.
-pub(super) fn run(engine: &Arc<Engine>, name: &str, client: &Client, streams: &Streams) -> Result<u8, Failure> {
-    let found = find(engine, name);
+/// Runs the errand of this name, a job's or an instance group's; returns its exit code.
+pub(crate) fn run(running: &RunningDeployment, name: &str, client: &Client, streams: &Streams) -> Result<u8, Failure> {
+    let found = find(&running.deployment, name);
     if found.is_empty() {
-        return Err(unknown(engine, name).into());
+        return Err(unknown(&running.deployment, name).into());
     }
     for (group, errands) in found {
         for member in &group.members {
-            let code = run_in(engine, group, &errands, member, client, streams)?;
+            let code = run_in(running, group, &errands, member, client, streams)?;
             if code != 0 {
                 return Ok(code);
             }
@@ -47,9 +48,9 @@ impl<'a> Errand<'a> {
 }
 
 /// The groups that have the errand, each with what is to be run.
-fn find<'a>(engine: &'a Engine, name: &str) -> Vec<(&'a Group, Vec<Errand<'a>>)> {
+fn find<'a>(deployment: &'a Deployment, name: &str) -> Vec<(&'a Group, Vec<Errand<'a>>)> {
     let mut found = Vec::new();
-    for group in &engine.deployment.groups {
+    for group in &deployment.groups {
         let all = group.is_errand() && group.name() == name;
         let errands: Vec<Errand> = errands(group).into_iter().filter(|errand| all || errand.job == name).collect();
         if !errands.is_empty() {
@@ -75,8 +76,8 @@ fn errands(group: &Group) -> Vec<Errand<'_>> {
     errands
 }
 
-fn unknown(engine: &Engine, name: &str) -> Problem {
-    let mut known: Vec<&str> = engine.deployment.groups.iter().flat_map(errands).map(|errand| errand.job).collect();
+fn unknown(deployment: &Deployment, name: &str) -> Problem {
+    let mut known: Vec<&str> = deployment.groups.iter().flat_map(errands).map(|errand| errand.job).collect();
     known.dedup();
     let problem = Problem::input(format!("there is no errand {name}"));
     if known.is_empty() {
@@ -87,16 +88,16 @@ fn unknown(engine: &Engine, name: &str) -> Problem {
 }
 
 fn run_in(
-    engine: &Arc<Engine>,
+    running: &RunningDeployment,
     group: &Group,
     errands: &[Errand],
     member: &Member,
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
-    let running = engine.pods().get(&member.name).cloned();
-    match (group.is_errand(), running) {
-        (false, Some(pod)) => run_all(engine, &pod, errands, client, streams),
+    let host = &running.host;
+    match (group.is_errand(), running.instance(&member.name)) {
+        (false, Some(instance)) => run_all(&instance, &host.interrupt, errands, client, streams),
         (false, None) => Err(Problem::internal(format!("{} does not run", member.name)).into()),
         (true, Some(_)) => {
             let problem = Problem::input(format!("an errand of {} is running already", member.name));
@@ -104,28 +105,34 @@ fn run_in(
         }
         (true, None) => {
             client.line(&format!("{}: preparing the errand's instance", member.name));
-            engine.board.add(&member.name, member.instance.az.as_deref(), &member.ip.to_string());
-            let result = Pod::prepare(engine, group, member).and_then(|pod| {
-                let pod = Arc::new(pod);
-                engine.pods().insert(member.name.clone(), Arc::clone(&pod));
-                engine.board.instance(&member.name, State::Running);
-                let result = run_all(engine, &pod, errands, client, streams);
-                engine.pods().remove(&member.name);
-                pod.end();
+            host.status.add(&member.name, member.instance.az.as_deref(), &member.ip.to_string());
+            let result = Instance::prepare(host, group, member).and_then(|instance| {
+                let instance = Arc::new(instance);
+                running.add(&instance);
+                host.status.set_instance(&member.name, State::Running);
+                let result = run_all(&instance, &host.interrupt, errands, client, streams);
+                running.remove(&member.name);
+                instance.kill();
                 result
             });
-            engine.board.remove(&member.name);
+            host.status.remove(&member.name);
             result
         }
     }
 }
 
 /// Runs the errands one after the other, until one fails.
-fn run_all(engine: &Engine, pod: &Pod, errands: &[Errand], client: &Client, streams: &Streams) -> Result<u8, Failure> {
+fn run_all(
+    instance: &Instance,
+    interrupt: &Interrupt,
+    errands: &[Errand],
+    client: &Client,
+    streams: &Streams,
+) -> Result<u8, Failure> {
     for errand in errands {
         let stdio = streams.stdio().map_err(|e| Problem::internal("cannot pass the standard streams on").because(e))?;
-        let process = pod.run(&errand.command(), stdio)?;
-        let code = client.wait(engine, process)?;
+        let process = instance.run(&errand.command(), stdio)?;
+        let code = client.wait(interrupt, process)?;
         if code != 0 {
             return Ok(code);
         }

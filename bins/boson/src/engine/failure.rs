@@ -1,4 +1,4 @@
-//! Why a deployment does not come up, or an errand does not run.
+//! Why a deployment does not start, or an errand does not run.
 
 use std::fmt::Write;
 
@@ -7,24 +7,24 @@ use problem::{Class, Problem, Problems};
 /// Why something failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Found here.
+    /// Problems that this process found.
     Problems(Problems),
-    /// Found by stages, each of which has said what it found.
-    Stages(Vec<Stage>),
-    /// The user did not want to wait.
+    /// Stages that failed, each with its own messages.
+    Stages(Vec<FailedStage>),
+    /// The user interrupted it.
     Interrupted,
 }
 
 /// A stage that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stage {
-    /// Its instance, if it is one of an instance.
+pub(crate) struct FailedStage {
+    /// The instance that it ran in, if any.
     pub(crate) instance: Option<String>,
     /// Its verb.
     pub(crate) verb: String,
-    /// What it said.
-    pub(crate) said: String,
-    /// How it ended.
+    /// What it printed.
+    pub(crate) output: String,
+    /// Its exit code.
     pub(crate) code: u8,
 }
 
@@ -40,8 +40,8 @@ impl From<Problem> for Failure {
     }
 }
 
-impl From<Stage> for Failure {
-    fn from(stage: Stage) -> Failure {
+impl From<FailedStage> for Failure {
+    fn from(stage: FailedStage) -> Failure {
         Failure::Stages(vec![stage])
     }
 }
@@ -56,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// All failures of steps that were made at the same time, as one; an interruption is the reason for all others.
+    /// One failure of all that happened at the same time; an interruption is the reason for all others.
     pub(crate) fn all(failures: Vec<Failure>) -> Result<(), Failure> {
         let (mut problems, mut stages) = (Vec::new(), Vec::new());
         for failure in failures {
@@ -71,27 +71,35 @@ impl Failure {
         }
         if let Err(problems) = Problems::check(problems) {
             let code = problems.exit_code();
-            stages.push(Stage { instance: None, verb: "up".into(), said: format!("{problems}\n"), code });
+            stages.push(FailedStage { instance: None, verb: "up".into(), output: format!("{problems}\n"), code });
         }
         Err(Failure::Stages(stages))
     }
 }
 
-/// What the stages said, as it is; what several instances' stages say in the same words is shown once.
-fn text(stages: &[Stage]) -> String {
+/// The failure to make namespaces or a root file system.
+pub(crate) fn cannot_sandbox(e: &std::io::Error) -> Problem {
+    Problem::internal("cannot make a sandbox on this machine").because(e).hint(
+        "boson needs Linux namespaces: as root all of them, else user namespaces (sysctl user.max_user_namespaces, \
+         kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)",
+    )
+}
+
+/// What the stages printed; what several instances printed identically is shown once.
+fn text(stages: &[FailedStage]) -> String {
     let mut text = String::new();
     let mut shown: Vec<&str> = Vec::new();
     for stage in stages {
-        if shown.contains(&stage.said.as_str()) {
+        if shown.contains(&stage.output.as_str()) {
             continue;
         }
-        shown.push(&stage.said);
+        shown.push(&stage.output);
         let mut same: Vec<&str> =
-            stages.iter().filter(|s| s.said == stage.said).filter_map(|s| s.instance.as_deref()).collect();
+            stages.iter().filter(|s| s.output == stage.output).filter_map(|s| s.instance.as_deref()).collect();
         same.sort_unstable();
         let whose = if same.is_empty() { String::new() } else { format!(" of {}", same.join(", ")) };
         // Writing to a string cannot fail.
-        let _ = write!(text, "{}", stage.said);
+        let _ = write!(text, "{}", stage.output);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -100,9 +108,9 @@ fn text(stages: &[Stage]) -> String {
     text
 }
 
-/// That of the gravest class.
-fn code(stages: &[Stage]) -> u8 {
-    let class = |stage: &Stage| match stage.code {
+/// The exit code of the gravest class.
+fn code(stages: &[FailedStage]) -> u8 {
+    let class = |stage: &FailedStage| match stage.code {
         2 => Class::Usage,
         65 => Class::Input,
         66 => Class::Template,
@@ -116,11 +124,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_instances_say_is_shown_once() {
-        let stage = |n: u32, said: &str, code| Stage {
+    fn identical_output_of_instances_is_shown_once() {
+        let stage = |n: u32, output: &str, code| FailedStage {
             instance: Some(format!("nats/{n}")),
             verb: "render-jobs".into(),
-            said: said.into(),
+            output: output.into(),
             code,
         };
         let failure =

@@ -1,43 +1,59 @@
-//! What `up` is given, as far as it is looked at before `plan` reads it.
+//! The input of `up`, as far as it is checked before `plan` reads it.
 
 use std::path::{Path, PathBuf};
 
 use problem::{Place, Problem, Problems, Result};
 use startup::Secret;
 
-use super::Publish;
+use super::publish::Publish;
 use crate::state::StateDir;
-use crate::up::Options;
+
+/// What the caller wants to be up.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// The manifest's file.
+    pub(crate) manifest: PathBuf,
+    /// What is in it, where the caller has read it already.
+    pub(crate) manifest_text: Option<Secret<Vec<u8>>>,
+    /// Source directories and archives of the releases.
+    pub(crate) releases: Vec<PathBuf>,
+    /// The deployment's name; the manifest's where absent.
+    pub(crate) name: Option<String>,
+    /// Directory of the deployment's state; a default that depends on the name where absent.
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Ports of instances that become ports of 127.0.0.1.
+    pub(crate) publish: Vec<Publish>,
+}
 
 /// The input of a run.
 #[derive(Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     /// The manifest as the user named it.
-    pub(super) manifest: PathBuf,
+    pub(crate) manifest: PathBuf,
     /// What is in it; read once, for it may be a pipe.
-    pub(super) text: Secret<Vec<u8>>,
-    pub(super) releases: Vec<PathBuf>,
+    pub(crate) text: Secret<Vec<u8>>,
+    pub(crate) releases: Vec<PathBuf>,
     /// The deployment's name as given, or as far as it can be seen in the manifest.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The name given, which overrides the manifest's.
-    pub(super) given_name: Option<String>,
+    pub(crate) given_name: Option<String>,
     /// The instance groups' names in order, as far as they can be seen in the manifest.
-    pub(super) groups: Vec<String>,
-    pub(super) dir: StateDir,
-    pub(super) publish: Vec<Publish>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) dir: StateDir,
+    pub(crate) publish: Vec<Publish>,
 }
 
 impl Input {
-    /// Checks that the files are there; what is in them is `plan`'s business.
-    pub(super) fn read(options: &Options) -> Result<Input> {
+    /// Checks that the files exist; `plan` checks what is in them.
+    pub(crate) fn read(config: Config) -> Result<Input> {
         let mut problems = Vec::new();
-        let text = options.text.clone().unwrap_or_else(|| {
-            read_manifest(&options.manifest).unwrap_or_else(|found| {
+        let text = config.manifest_text.unwrap_or_else(|| {
+            read_manifest(&config.manifest).unwrap_or_else(|found| {
                 problems.extend(found.into_vec());
                 Secret::new(Vec::new())
             })
         });
-        for release in &options.releases {
+        for release in &config.releases {
             if !release.is_file() && !release.join("jobs").is_dir() {
                 let message = format!("{} is not a release's source directory: it has no jobs/", release.display());
                 problems.push(Problem::input(message).hint(
@@ -47,18 +63,18 @@ impl Input {
         }
         Problems::check(problems)?;
         let outline = Outline::of(&String::from_utf8_lossy(text.expose()));
-        let stem = || options.manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let given_name = options.name.clone().filter(|name| !name.is_empty());
+        let stem = || config.manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let given_name = config.name.filter(|name| !name.is_empty());
         let name = given_name.clone().or(outline.name).unwrap_or_else(stem);
         Ok(Input {
-            manifest: options.manifest.clone(),
+            manifest: config.manifest,
             text,
-            releases: options.releases.clone(),
-            dir: StateDir::of(options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty()), &name)?,
+            releases: config.releases,
+            dir: StateDir::of(config.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty()), &name)?,
             name,
             given_name,
             groups: outline.groups,
-            publish: options.publish.clone(),
+            publish: config.publish,
         })
     }
 }

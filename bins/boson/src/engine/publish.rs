@@ -38,8 +38,8 @@ impl FromStr for Publish {
 }
 
 impl Publish {
-    /// Takes the host's port.
-    pub(super) fn listen(&self) -> Result<TcpListener> {
+    /// Listens on the host's port.
+    pub(crate) fn listen(&self) -> Result<TcpListener> {
         Ok(TcpListener::bind(("127.0.0.1", self.host_port)).map_err(|e| {
             Problem::internal(format!("cannot listen on 127.0.0.1:{}", self.host_port))
                 .because(e)

@@ -1,67 +1,72 @@
-//! Answers what the other verbs ask.
+//! Answers the requests of the other verbs.
 
+use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use handoff::process_state::State as ProcessStateName;
 use problem::{Problem, Result};
 use sandbox::{Channel, Listener};
 
-use super::{Engine, Event, clients};
+use super::clients;
+use super::failure::Failure;
+use super::host::Event;
+use super::running::RunningDeployment;
 use crate::control::{Reply, Request, Row, State};
 
-/// Answers from now on, each question in a thread of its own.
-pub(super) fn listen(engine: &Arc<Engine>) -> Result<()> {
-    let path = engine.dir.control();
+/// Answers from now on, each request in a thread of its own.
+pub(crate) fn listen(running: &Arc<RunningDeployment>) -> Result<()> {
+    let path = running.host.dir.control();
     let cannot = |e: std::io::Error| Problem::internal(format!("cannot listen at {}", path.display())).because(e);
     let listener = Listener::bind(&path).map_err(cannot)?;
-    let engine = Arc::clone(engine);
+    let running = Arc::clone(running);
     std::thread::Builder::new()
         .name("control".to_owned())
         .spawn(move || {
             while let Ok(channel) = listener.accept() {
-                let engine = Arc::clone(&engine);
-                std::thread::spawn(move || answer(&engine, channel));
+                let running = Arc::clone(&running);
+                std::thread::spawn(move || answer(&running, channel));
             }
         })
         .map_err(cannot)?;
     Ok(())
 }
 
-/// A client that goes before it has its answer needs none.
-fn answer(engine: &Arc<Engine>, channel: Channel) {
+/// Failures to send are ignored: a client that has exited needs no answer.
+fn answer(running: &RunningDeployment, channel: Channel) {
     let Ok(Some((request, fds))) = channel.receive::<Request>() else { return };
     match request {
         Request::Status => {
-            for row in rows(engine) {
+            for row in rows(running) {
                 let _ = channel.send(&Reply::Row(row), &[]);
             }
         }
         Request::Stop => {
-            let _ = channel.send(&Reply::Line(format!("stopping {}", engine.deployment.name)), &[]);
-            // Asking twice is no hurry here: a second `boson down` waits for the same end.
-            if !engine.interrupt.is_asked() {
-                engine.interrupt.trigger();
+            let _ = channel.send(&Reply::Line(format!("stopping {}", running.deployment.name)), &[]);
+            // Unlike a second Ctrl-C, a second `boson down` does not kill: it waits for the same end.
+            if !running.host.interrupt.is_asked() {
+                running.host.interrupt.trigger();
             }
-            engine.tell(Event::StopAsked);
+            running.host.report(Event::StopRequested);
             // The client waits for the connection's end, which is this process' end.
             loop {
                 std::thread::park();
             }
         }
         Request::RunErrand { name } => {
-            run(channel, fds, |client, stdio| super::errands::run(engine, &name, client, stdio))
+            run(channel, fds, |client, stdio| super::errands::run(running, &name, client, stdio))
         }
         Request::Exec { instance, argv } => {
-            run(channel, fds, |client, stdio| clients::exec(engine, &instance, &argv, client, stdio));
+            run(channel, fds, |client, stdio| clients::exec(running, &instance, &argv, client, stdio));
         }
     }
 }
 
-/// Does what needs the client's standard streams, and tells how it ended.
+/// Does what needs the client's standard streams, and sends how it ended.
 fn run(
     channel: Channel,
     fds: Vec<OwnedFd>,
-    what: impl FnOnce(&clients::Client, &clients::Streams) -> std::result::Result<u8, super::Failure>,
+    what: impl FnOnce(&clients::Client, &clients::Streams) -> std::result::Result<u8, Failure>,
 ) {
     let Ok(streams) = clients::Streams::new(fds) else { return };
     let Ok(client) = clients::Client::new(channel) else { return };
@@ -75,20 +80,23 @@ fn run(
     client.end(reply);
 }
 
-/// The board with what only `/proc` knows.
-fn rows(engine: &Engine) -> Vec<Row> {
-    let pods: Vec<_> = engine.pods().iter().map(|(name, pod)| (name.clone(), Arc::clone(pod))).collect();
-    let pids: Vec<_> =
-        pods.iter().flat_map(|(name, pod)| pod.pids().into_iter().map(|(p, pid)| ((name.clone(), p), pid))).collect();
-    let stopped: Vec<_> =
-        pods.iter().flat_map(|(name, pod)| pod.stopped().into_iter().map(|p| (name.clone(), p))).collect();
-    let mut rows = engine.board.rows();
+/// The status table, with process ids and what was stopped through `bpm`.
+fn rows(running: &RunningDeployment) -> Vec<Row> {
+    let instances = running.instances();
+    let (mut pids, mut stopped) = (HashMap::new(), HashSet::new());
+    for instance in &instances {
+        let key = |process: String| (instance.name().to_owned(), process);
+        pids.extend(instance.pids().into_iter().map(|(process, pid)| (key(process), pid)));
+        stopped.extend(instance.processes_in(ProcessStateName::Stopped).into_iter().map(key));
+    }
+    let mut rows = running.host.status.rows();
     for row in &mut rows {
         let Some(process) = &row.process else { continue };
-        if row.state == State::Running && stopped.iter().any(|(name, p)| *name == row.instance && p == process) {
+        let key = (row.instance.clone(), process.clone());
+        if row.state == State::Running && stopped.contains(&key) {
             row.state = State::Stopped;
         }
-        row.pid = pids.iter().find(|((name, p), _)| *name == row.instance && p == process).map(|(_, pid)| *pid);
+        row.pid = pids.get(&key).copied();
     }
     rows
 }

@@ -14,19 +14,19 @@ use problem::{IoContext, Problem, Problems};
 use release::Release;
 use sandbox::ProcessId;
 
-pub(super) use compile::{Packages, compile};
-pub(super) use plan::{plan, plan_dir};
-pub(super) use sources::Sources;
+pub(crate) use compile::{Packages, compile};
+pub(crate) use plan::{plan, plan_dir};
+pub(crate) use sources::SourceNames;
 
-use super::failure::{Failure, Stage};
+use super::failure::{FailedStage, Failure};
 use super::input::Input;
+use crate::executable::DIES_WITH_PARENT;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state;
-use crate::verbs;
 
 /// Opens the releases; reports what is wrong with any of them.
-pub(super) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<Release>, Failure> {
+pub(crate) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<Release>, Failure> {
     let cache = state::cache()?;
     let (mut releases, mut problems) = (Vec::<Release>::new(), Vec::new());
     for dir in &input.releases {
@@ -49,7 +49,7 @@ pub(super) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<
 }
 
 /// Stages the releases' job sources as release images have them, and copies them into one tree, as pods do.
-pub(super) fn copy_jobs(
+pub(crate) fn copy_jobs(
     input: &Input,
     releases: &[Release],
     progress: &Progress,
@@ -83,7 +83,7 @@ fn run(verb: &str, interrupt: &Interrupt, arguments: impl FnOnce(&mut Command)) 
     let mut command = Command::new("/proc/self/exe");
     command.arg(verb).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     // A group of its own: Ctrl-C on the terminal is for this process, which then ends the stage.
-    command.process_group(0).env(verbs::DIES_WITH_PARENT, "1");
+    command.process_group(0).env(DIES_WITH_PARENT, "1");
     arguments(&mut command);
     for name in NOT_FOR_STAGES {
         command.env_remove(name);
@@ -106,7 +106,7 @@ fn run(verb: &str, interrupt: &Interrupt, arguments: impl FnOnce(&mut Command)) 
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70);
-    Err(Stage { instance: None, verb: verb.to_owned(), said, code }.into())
+    Err(FailedStage { instance: None, verb: verb.to_owned(), output: printed, code }.into())
 }

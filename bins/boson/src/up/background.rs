@@ -1,8 +1,9 @@
-//! `--detach`: a second boson does the work, and stays.
+//! `--detach`: a second process does the work, and stays.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use problem::{IoContext, Problem, Result};
@@ -10,26 +11,25 @@ use sandbox::Channel;
 use serde::{Deserialize, Serialize};
 use startup::Secret;
 
-use super::Options;
-use crate::engine;
+use crate::engine::{self, Config};
 use crate::signals::Signals;
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Word {
-    /// The manifest, which only the first boson could read: its text comes along as a file.
+enum Message {
+    /// To the second process: the manifest, which only the first one can read, as a file that comes along.
     Manifest,
-    /// Everything runs; the second boson stays.
+    /// To the first process: everything runs, and the second one stays.
     Up,
-    /// The user has had enough.
+    /// To the second process: the user asks for the stop.
     Stop,
 }
 
-/// Starts the second boson with this one's command line and output, and waits until everything runs.
-pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
+/// Starts the second process with this one's command line and output, and waits until everything runs.
+pub(super) fn start(manifest: &Path, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
     // A pipe of the user's shell, its input: what cannot be read twice, or not by another process.
-    let is_stream = fs::metadata(&options.manifest).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    let text = if is_stream { Some(engine::read_manifest(&options.manifest)?) } else { None };
+    let is_stream = fs::metadata(manifest).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    let text = if is_stream { Some(engine::read_manifest(manifest)?) } else { None };
     let (channel, end) = Channel::pair().map_err(failed)?;
     let mut command = Command::new("/proc/self/exe");
     // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.
@@ -40,52 +40,52 @@ pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
         .stdin(Stdio::from(end))
         .spawn()
         .map_err(failed)?;
-    // With this process' copy of the other end, so that the end of the second boson is the end of the connection.
+    // With this process' copy of the other end, so that the connection ends with the second process.
     drop(command);
     if let Some(text) = text {
         let file = sandbox::in_memory(text.expose()).map_err(failed)?;
-        channel.send(&Word::Manifest, &[file.as_fd()]).map_err(failed)?;
+        channel.send(&Message::Manifest, &[file.as_fd()]).map_err(failed)?;
     }
     let to_child = channel.try_clone().map_err(failed)?;
     signals.forward(move || {
-        // It has ended by itself if it cannot be told.
-        let _ = to_child.send(&Word::Stop, &[]);
+        // It has exited if it cannot receive.
+        let _ = to_child.send(&Message::Stop, &[]);
     })?;
-    if let Ok(Some((Word::Up, _))) = channel.receive::<Word>() {
+    if let Ok(Some((Message::Up, _))) = channel.receive::<Message>() {
         return Ok(0);
     }
     let status = child.wait().map_err(failed)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70))
 }
 
-/// Is the second boson.
-pub(super) fn stay(mut options: Options, signals: Signals) -> Result<u8> {
+/// Does the second process' work; `manifest_follows` if the first one sends the manifest.
+pub(super) fn stay(mut config: Config, manifest_follows: bool, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot stay in the background").because(e);
-    // Not the terminal's any more: neither its Ctrl-C nor its end is for us.
+    // A session of its own: neither the terminal's Ctrl-C nor its end reaches it.
     nix::unistd::setsid().map_err(|e| failed(e.into()))?;
     let channel = Channel::from_stdin().map_err(failed)?;
-    if options.manifest_follows {
-        let (_, files) = channel.expect::<Word>().map_err(failed)?;
+    if manifest_follows {
+        let (_, files) = channel.expect::<Message>().map_err(failed)?;
         let mut text = Vec::new();
         for file in files {
             File::from(file).read_to_end(&mut text).map_err(failed)?;
         }
-        options.text = Some(Secret::new(text));
+        config.manifest_text = Some(Secret::new(text));
     }
     let from_parent = channel.try_clone().map_err(failed)?;
     let stop = signals.remote();
     let up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_up = std::sync::Arc::clone(&up);
     std::thread::spawn(move || {
-        while let Ok(Some((Word::Stop, _))) = from_parent.receive::<Word>() {
+        while let Ok(Some((Message::Stop, _))) = from_parent.receive::<Message>() {
             stop();
         }
-        // The parent's end after its work is done is as it should be.
+        // After `Up` the first process exits.
         if !is_up.load(std::sync::atomic::Ordering::SeqCst) {
             stop();
         }
     });
-    engine::up(&options, signals, &mut |dir, progress| {
+    engine::up(config, signals, &mut |dir, progress| {
         progress.leave_the_terminal();
         let log = dir.own_log();
         let file = File::options().create(true).append(true).open(&log).io("write", &log)?;
@@ -95,6 +95,6 @@ pub(super) fn stay(mut options: Options, signals: Signals) -> Result<u8> {
             .and_then(|()| nix::unistd::dup2_stderr(&file))
             .map_err(|e| failed(e.into()))?;
         up.store(true, std::sync::atomic::Ordering::SeqCst);
-        Ok(channel.send(&Word::Up, &[]).map_err(failed)?)
+        Ok(channel.send(&Message::Up, &[]).map_err(failed)?)
     })
 }

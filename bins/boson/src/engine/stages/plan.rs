@@ -13,11 +13,11 @@ use problem::{IoContext, Problem, Problems};
 use sandbox::{Bind, Command, Exit, InstanceSpec, Once, Stdio};
 use tempfile::TempDir;
 
-use super::Sources;
+use super::sources::SourceNames;
 use crate::engine::deployment::Deployment;
-use crate::engine::failure::{Failure, Stage};
+use crate::engine::failure::{FailedStage, Failure, cannot_sandbox};
 use crate::engine::input::Input;
-use crate::engine::start::cannot_sandbox;
+use crate::executable::SANDBOX_PATH;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state::{self, StateDir};
@@ -38,16 +38,16 @@ const PASSED_ON: [&str; 6] = [
 ];
 
 /// The directory of `plan`: new, for this user alone, in memory where possible, because it holds secrets.
-pub(in crate::engine) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
+pub(crate) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
     let parent = state::in_memory().unwrap_or_else(|| dir.path().to_path_buf());
     tempfile::Builder::new().prefix("boson-plan-").tempdir_in(&parent).io("make a directory in", &parent)
 }
 
 /// Resolves everything, and removes what that took.
-pub(in crate::engine) fn plan(
+pub(crate) fn plan(
     input: &Input,
     plan_dir: TempDir,
-    sources: &Sources,
+    sources: &SourceNames,
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<Deployment, Failure> {
@@ -64,7 +64,7 @@ pub(in crate::engine) fn plan(
     Ok(deployment)
 }
 
-fn run(input: &Input, dir: &Path, sources: &Sources, interrupt: &Interrupt) -> Result<(), Failure> {
+fn run(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) -> Result<(), Failure> {
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
@@ -73,7 +73,7 @@ fn run(input: &Input, dir: &Path, sources: &Sources, interrupt: &Interrupt) -> R
     let mut argv = ["plan", "-m", MANIFEST, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
     argv.extend(input.given_name.iter().flat_map(|name| ["--deployment-name".to_owned(), name.clone()]));
     let passed_on = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let env = passed_on.chain([("PATH".to_owned(), super::super::pod::PATH.to_owned())]).collect();
+    let env = passed_on.chain([("PATH".to_owned(), SANDBOX_PATH.to_owned())]).collect();
     let log = File::options().create_new(true).append(true).mode(0o600).open(&said).io("write", &said)?;
     let stdio = Stdio::to_file(log).io("write", &said)?;
 
@@ -92,7 +92,8 @@ fn run(input: &Input, dir: &Path, sources: &Sources, interrupt: &Interrupt) -> R
     let mut text = Vec::new();
     File::open(&said).and_then(|mut file| file.read_to_end(&mut text)).io("read", &said)?;
     let text = String::from_utf8_lossy(&text).replace(MANIFEST, &input.manifest.display().to_string());
-    Err(Stage { instance: None, verb: "plan".to_owned(), said: sources.name_in(&text), code: exit.code() }.into())
+    Err(FailedStage { instance: None, verb: "plan".to_owned(), output: sources.restore(&text), code: exit.code() }
+        .into())
 }
 
 fn specification(input: &Input, dir: &Path, manifest: &Path) -> Result<InstanceSpec, Problems> {

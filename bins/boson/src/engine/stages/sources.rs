@@ -6,11 +6,11 @@ use release::Release;
 
 /// Copies and originals.
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Vec<(String, String)>);
+pub(crate) struct SourceNames(Vec<(String, String)>);
 
-impl Sources {
+impl SourceNames {
     /// The copies are where every sandbox has them; `given` is each release's directory as the user named it.
-    pub(crate) fn new<'a>(releases: impl IntoIterator<Item = (&'a Release, &'a Path)>) -> Sources {
+    pub(crate) fn new<'a>(releases: impl IntoIterator<Item = (&'a Release, &'a Path)>) -> SourceNames {
         let mut names = Vec::new();
         for (release, given) in releases {
             let copies = Path::new("/var/vcap/all-releases/jobs-src").join(&release.name);
@@ -22,11 +22,11 @@ impl Sources {
                 names.push((name(&copy, ""), name(&original, "")));
             }
         }
-        Sources(names)
+        SourceNames(names)
     }
 
     /// The text with the originals' names.
-    pub(crate) fn name_in(&self, text: &str) -> String {
+    pub(crate) fn restore(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, (copy, original)| text.replace(copy, original))
     }
 }

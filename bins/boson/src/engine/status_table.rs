@@ -1,15 +1,15 @@
-//! What every process of the deployment does, as far as it is known here.
+//! The status of every process of the deployment, as far as it is known here.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use crate::control::{Row, State};
 
-/// The rows of the status table, in the deployment's order.
+/// The rows that `boson status` prints, in the deployment's order.
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<Vec<Row>>);
+pub(crate) struct StatusTable(Mutex<Vec<Row>>);
 
-impl Board {
+impl StatusTable {
     /// Adds an instance, of which no process is known yet.
     pub(crate) fn add(&self, instance: &str, az: Option<&str>, ip: &str) {
         self.rows_mut().push(Row {
@@ -24,18 +24,18 @@ impl Board {
         });
     }
 
-    /// Forgets an instance.
+    /// Removes an instance.
     pub(crate) fn remove(&self, instance: &str) {
         self.rows_mut().retain(|row| row.instance != instance);
     }
 
-    /// What the instance does as a whole.
-    pub(crate) fn instance(&self, instance: &str, state: State) {
+    /// Sets the state of an instance that has no processes yet.
+    pub(crate) fn set_instance(&self, instance: &str, state: State) {
         self.change(|row| row.instance == instance && row.process.is_none(), |row| row.state = state.clone());
     }
 
     /// Gives an instance its processes, which are being started.
-    pub(crate) fn processes(&self, instance: &str, names: &[String]) {
+    pub(crate) fn set_processes(&self, instance: &str, names: &[String]) {
         let mut rows = self.rows_mut();
         let Some(at) = rows.iter().position(|row| row.instance == instance) else { return };
         let one = rows.remove(at);
@@ -45,14 +45,14 @@ impl Board {
         }
     }
 
-    /// What a process does.
-    pub(crate) fn process(&self, instance: &str, process: &str, state: State) {
+    /// Sets the state of a process.
+    pub(crate) fn set_process(&self, instance: &str, process: &str, state: State) {
         let is = |row: &Row| row.instance == instance && row.process.as_deref() == Some(process);
         self.change(is, |row| row.state = state.clone());
     }
 
-    /// A process has ended; `asked` if that was wanted.
-    pub(crate) fn ended(&self, instance: &str, process: &str, exit: u8) -> State {
+    /// Enters that a process has exited; returns whether it was stopped or exited on its own.
+    pub(crate) fn set_exited(&self, instance: &str, process: &str, exit: u8) -> State {
         let mut end = State::Exited;
         let is = |row: &Row| row.instance == instance && row.process.as_deref() == Some(process);
         self.change(is, |row| {
@@ -70,7 +70,21 @@ impl Board {
         self.rows_mut().clone()
     }
 
-    /// What a process does now.
+    /// The processes of an instance that are in a state.
+    pub(crate) fn processes_in(&self, instance: &str, state: &State) -> Vec<String> {
+        let rows = self.rows_mut();
+        let wanted = rows.iter().filter(|row| row.instance == instance && row.state == *state);
+        wanted.filter_map(|row| row.process.clone()).collect()
+    }
+
+    /// The processes of an instance that have exited on their own, and how.
+    pub(crate) fn exited(&self, instance: &str) -> Vec<(String, u8)> {
+        let rows = self.rows_mut();
+        let exited = rows.iter().filter(|row| row.instance == instance && row.state == State::Exited);
+        exited.filter_map(|row| Some((row.process.clone()?, row.exit.unwrap_or_default()))).collect()
+    }
+
+    /// The state of a process.
     pub(crate) fn state(&self, instance: &str, process: &str) -> Option<State> {
         let rows = self.rows_mut();
         rows.iter()
@@ -102,15 +116,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_that_was_asked_for_is_no_failure() {
-        let board = Board::default();
-        board.add("a/0", None, "10.0.0.2");
-        board.add("b/0", None, "10.0.0.3");
-        board.processes("a/0", &["j/one".into(), "j/two".into()]);
-        board.process("a/0", "j/one", State::Stopping);
-        assert_eq!(board.ended("a/0", "j/one", 143), State::Stopped);
-        assert_eq!(board.ended("a/0", "j/two", 137), State::Exited);
-        let names: Vec<_> = board.rows().iter().map(|r| (r.instance.clone(), r.process.clone())).collect();
+    fn a_process_that_was_stopped_has_not_exited_on_its_own() {
+        let table = StatusTable::default();
+        table.add("a/0", None, "10.0.0.2");
+        table.add("b/0", None, "10.0.0.3");
+        table.set_processes("a/0", &["j/one".into(), "j/two".into()]);
+        table.set_process("a/0", "j/one", State::Stopping);
+        assert_eq!(table.set_exited("a/0", "j/one", 143), State::Stopped);
+        assert_eq!(table.set_exited("a/0", "j/two", 137), State::Exited);
+        assert_eq!(table.exited("a/0"), [("j/two".to_owned(), 137)]);
+        assert_eq!(table.processes_in("a/0", &State::Stopped), ["j/one"]);
+        let names: Vec<_> = table.rows().iter().map(|r| (r.instance.clone(), r.process.clone())).collect();
         let name = |i: &str, p: Option<&str>| (i.to_owned(), p.map(str::to_owned));
         assert_eq!(names, [name("a/0", Some("j/one")), name("a/0", Some("j/two")), name("b/0", None)]);
     }

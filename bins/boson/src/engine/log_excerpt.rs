@@ -1,0 +1,50 @@
+//! The end of a log, as it is shown when something fails.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// How many lines are shown.
+const LINES: usize = 15;
+
+/// The last lines of a file; nothing if it cannot be read.
+pub(crate) fn last_lines(path: &Path) -> String {
+    // A process may have put a link or a pipe there.
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let Ok(mut file) = File::options().read(true).custom_flags(flags).open(path) else { return String::new() };
+    let mut bytes = Vec::new();
+    if file.read_to_end(&mut bytes).is_err() {
+        return String::new();
+    }
+    last_lines_with(&String::from_utf8_lossy(&bytes), "")
+}
+
+/// The last ones of the lines that contain `wanted`.
+pub(crate) fn last_lines_with(text: &str, wanted: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(wanted)).collect();
+    lines[lines.len().saturating_sub(LINES)..].iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_that_match_are_shown() {
+        let text: String = (0..40).map(|n| format!("{} line {n}\n", if n % 2 == 0 { "[a]" } else { "[b]" })).collect();
+        let shown = last_lines_with(&text, "[a]");
+        assert_eq!(shown.lines().count(), LINES);
+        assert!(shown.starts_with("[a] line 10\n") && shown.ends_with("[a] line 38\n"), "{shown}");
+        assert_eq!(last_lines_with("a\nb", ""), "a\nb\n");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink("secret", dir.path().join("link")).unwrap();
+        assert_eq!(last_lines(&dir.path().join("secret")), "secret\n");
+        assert_eq!(last_lines(&dir.path().join("link")), "");
+    }
+}
