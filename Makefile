@@ -46,7 +46,7 @@ lint: deps ## Check format, lints, documentation and dependencies
 	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
 	@cargo run -q --locked -p xtask -- deny
 
-fuzz: ## Fuzz what reads bytes from outside (SECONDS=30 for each target)
+fuzz: ## Fuzz what reads bytes from outside (SECONDS=30 for each target); inputs are kept in the cache
 	@.ci/fuzz $(or $(SECONDS),30)
 
 repeat: ## Run the tests of the supervisor over and over on a busy machine (TIMES=100)

@@ -79,3 +79,26 @@ fn the_pinned_rust_is_the_oldest_one_that_is_promised() {
     let oldest = toml("Cargo.toml")["workspace"]["package"]["rust-version"].as_str().unwrap().to_owned();
     assert_eq!(pinned, format!("{oldest}.0"), "then every build of CI is one with the oldest Rust");
 }
+
+#[test]
+fn every_document_between_stages_is_fuzzed() {
+    let files = rust().unwrap();
+    let targets: String =
+        files.iter().filter(|f| f.path.starts_with("fuzz/fuzz_targets/")).map(|f| f.text.as_str()).collect();
+    let documents = xtask::read("crates/handoff/src/lib.rs").unwrap();
+    let modules = documents.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let forgotten: Vec<&str> = modules.filter(|name| !targets.contains(&format!("handoff::{name}"))).collect();
+    assert!(forgotten.is_empty(), "no fuzz target reads {forgotten:?} of crate handoff");
+}
+
+#[test]
+fn every_fuzz_target_is_built() {
+    let manifest = xtask::read("fuzz/Cargo.toml").unwrap();
+    let files = rust().unwrap();
+    let targets = files.iter().filter(|f| f.path.starts_with("fuzz/fuzz_targets/"));
+    let unknown: Vec<&str> = targets
+        .map(|f| f.path.trim_start_matches("fuzz/"))
+        .filter(|path| !manifest.contains(&format!("path = \"{path}\"")))
+        .collect();
+    assert!(unknown.is_empty(), "fuzz/Cargo.toml does not name {unknown:?}");
+}

@@ -1,0 +1,31 @@
+//! The documents that cross containers: whatever is read is written, and read again, as the same.
+//!
+//! A test of `xtask` sees to it that every module of crate `handoff` occurs here.
+#![no_main]
+
+use handoff::bpm_info::BpmInfo;
+use handoff::hook_state::HookState;
+use handoff::process_state::ProcessState;
+use libfuzzer_sys::fuzz_target;
+
+/// Reads the text; what was read has to survive being written. The document's path is `file`.
+macro_rules! round_trip {
+    ($document:ty, $text:expr) => {
+        if let Ok(once) = <$document>::decode($text, "file") {
+            assert_eq!(<$document>::decode(&once.encode(), "file"), Ok(once));
+        }
+    };
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    round_trip!(HookState, text);
+    round_trip!(ProcessState, text);
+    if let Ok(info) = BpmInfo::parse(text, "file") {
+        assert_eq!(BpmInfo::parse(text, "file").as_ref(), Ok(&info));
+    }
+    if let Ok(content) = handoff::output::decode(text, "properties.yaml", "file") {
+        let again = handoff::output::encode("properties.yaml", &content);
+        assert_eq!(handoff::output::decode(&again, "properties.yaml", "file"), Ok(content));
+    }
+});
