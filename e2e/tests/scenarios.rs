@@ -60,7 +60,7 @@ fn scenario(directory: &Path, isolation: &str) -> Result<(), String> {
     for group in children(&work.join("output"))? {
         let resolved = document(&group.join("ig-resolved"), PROPERTIES_YAML)?;
         let bpm = document(&group.join("bpm"), BPM_YAML)?;
-        let info = BpmInfo::parse(&bpm, "bpm.yaml").map_err(|e| e.to_string())?;
+        let info = BpmInfo::decode(&bpm, "bpm.yaml").map_err(|e| e.to_string())?;
         let name = info.group().name.clone();
         fs::write(work.join("properties.yaml"), &resolved).map_err(|e| e.to_string())?;
         for instance in &info.group().properties.quarks.instances {

@@ -2,11 +2,10 @@
 
 use deployment::identity::slots;
 use handoff::bpm_info::{
-    Bpm, BpmInfo, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Process, Run,
+    Bpm, BpmInfo, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
 };
 use instance_group::{Resolved, ResolvedJob};
-use problem::{Problem, Result};
-use value::Value;
+use problem::Result;
 
 use crate::bpm_yml::BPM_YML;
 use crate::input::{Input, job_ref, template_for};
@@ -48,7 +47,7 @@ pub(crate) fn info(group: &Resolved, input: &Input) -> Result<BpmInfo> {
 fn runs(group: &Resolved, job: &ResolvedJob, input: &Input) -> Result<(Run, Option<Bpm>)> {
     let Some(spec) = input.spec(job) else { return Ok((Run::Hooks, None)) };
     if template_for(spec, BPM_YML).is_some() {
-        return Ok((Run::Bpm, Some(Bpm { processes: processes(&job.bpm)? })));
+        return Ok((Run::Bpm, Some(Bpm { processes: job.bpm.clone().unwrap_or_default() })));
     }
     if template_for(spec, BIN_RUN).is_some() {
         // Colocated with a service, an errand waits to be asked for; in both cases this is what it runs.
@@ -64,27 +63,4 @@ fn runs(group: &Resolved, job: &ResolvedJob, input: &Input) -> Result<(Run, Opti
         );
     }
     Ok((Run::Hooks, None))
-}
-
-fn processes(bpm: &Value) -> Result<Vec<Process>> {
-    let items = bpm.get("processes").and_then(Value::as_array).unwrap_or_default();
-    items
-        .iter()
-        .map(|item| {
-            let yaml = to_yaml(item);
-            // What serde says may quote a value.
-            serde_yaml::from_value(yaml).map_err(|_| Problem::internal("cannot encode a bpm.yml").into())
-        })
-        .collect()
-}
-
-fn to_yaml(value: &Value) -> serde_yaml::Value {
-    match value {
-        Value::Bool(b) => (*b).into(),
-        Value::Int(n) => (*n).into(),
-        Value::Float(f) => (*f).into(),
-        Value::Array(items) => items.iter().map(to_yaml).collect::<Vec<_>>().into(),
-        Value::Map(map) => map.iter().map(|(k, v)| (to_yaml(k), to_yaml(v))).collect::<serde_yaml::Mapping>().into(),
-        other => other.scalar_to_s().map_or(serde_yaml::Value::Null, Into::into),
-    }
 }

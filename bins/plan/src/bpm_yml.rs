@@ -29,7 +29,7 @@ pub(crate) fn render(renderer: &Renderer, input: &Input, groups: &mut [Resolved]
         let template = &templates[found.template];
         let group = &mut groups[template.group];
         match configuration(group, template, found.texts) {
-            Ok(value) => group.jobs[template.job].bpm = value,
+            Ok(processes) => group.jobs[template.job].bpm = processes,
             Err(more) => problems.extend(more.into_vec()),
         }
     }
@@ -122,7 +122,7 @@ fn entry(job: &str, template: &BpmTemplate, failure: &dialect_erb::Failure) -> E
 }
 
 /// Reads the rendered texts and gives the first one's processes; what a container cannot vary must not vary.
-fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) -> Result<Value> {
+fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) -> Result<Option<Vec<ProcessConfig>>> {
     let job = &group.jobs[template.job];
     let file = &template.source.file;
     let mut parsed: Vec<JobConfig> = Vec::new();
@@ -137,7 +137,7 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
         parsed.push(config);
         last = Some(text);
     }
-    let Some(first) = parsed.first() else { return Ok(Value::Nil) };
+    let Some(first) = parsed.first() else { return Ok(None) };
     let mut differing: Vec<String> = Vec::new();
     for field in parsed[1..].iter().flat_map(|other| differences(first, other)) {
         if !differing.contains(&field) {
@@ -155,9 +155,7 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
             .hint("a pod template cannot differ between its replicas; executable, args and env may, this field may not")
     });
     Problems::check(problems.collect())?;
-    // What serde says may quote a value.
-    let json = serde_json::to_value(first).map_err(|_| Problem::internal("cannot encode a bpm.yml"))?;
-    Ok(from_json(&json))
+    Ok(Some(first.processes.clone()))
 }
 
 /// BPM's own messages quote what was rendered.
@@ -202,16 +200,4 @@ fn differences(a: &JobConfig, b: &JobConfig) -> Vec<String> {
         }
     }
     differing
-}
-
-fn from_json(value: &serde_json::Value) -> Value {
-    use serde_json::Value as Json;
-    match value {
-        Json::Null => Value::Nil,
-        Json::Bool(b) => Value::Bool(*b),
-        Json::Number(n) => n.as_i64().map_or_else(|| Value::Float(n.as_f64().unwrap_or_default()), Value::Int),
-        Json::String(s) => Value::str(s.clone()),
-        Json::Array(items) => Value::array(items.iter().map(from_json)),
-        Json::Object(object) => Value::map(object.iter().map(|(k, v)| (k.as_str(), from_json(v)))),
-    }
 }

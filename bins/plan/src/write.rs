@@ -75,6 +75,5 @@ fn properties(vm: &Vm, groups: &[Resolved]) -> Result<Vec<String>> {
 }
 
 fn bpm(info: &BpmInfo) -> Result<String> {
-    let text = serde_yaml::to_string(info).map_err(|e| Problem::internal("cannot encode bpm.yaml").because(e))?;
-    Ok(encode(BPM_YAML, &text))
+    Ok(encode(BPM_YAML, &info.encode()?))
 }

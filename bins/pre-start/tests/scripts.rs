@@ -144,14 +144,17 @@ fn only_the_jobs_that_are_named_are_run() {
 fn how_a_script_ended_can_be_read() {
     let root = root(&[("a", Some("cat \"${0%/jobs/*}/sys/run/boson/a/pre-start.hook\"")), ("b", Some("exit 3"))]);
     let output = run(root.path());
-    assert!(text(&output.stdout).starts_with("[a] {\"state\":\"running\",\"attempt\":1,\"since\":"), "{output:?}");
+    assert!(
+        text(&output.stdout).starts_with("[a] {\"version\":1,\"state\":\"running\",\"attempt\":1,\"since\":"),
+        "{output:?}"
+    );
     let state = |job: &str| {
         let file = root.path().join(format!("var/vcap/sys/run/boson/{job}/pre-start.hook"));
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);
         fs::read_to_string(file).unwrap()
     };
-    assert!(state("a").starts_with("{\"state\":\"succeeded\",\"exit_code\":0,"), "{}", state("a"));
-    assert!(state("b").starts_with("{\"state\":\"failed\",\"exit_code\":3,"), "{}", state("b"));
+    assert!(state("a").starts_with("{\"version\":1,\"state\":\"succeeded\",\"exit_code\":0,"), "{}", state("a"));
+    assert!(state("b").starts_with("{\"version\":1,\"state\":\"failed\",\"exit_code\":3,"), "{}", state("b"));
 }
 
 #[test]

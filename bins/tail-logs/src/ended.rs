@@ -119,9 +119,9 @@ mod tests {
 
     use super::*;
 
-    const RUNS: &str = "{\"state\":\"running\",\"pid\":7,\"since\":5}\n";
-    const ENDED: &str = "{\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";
-    const CRASHED: &str = "{\"state\":\"crashed\",\"exit_code\":127,\"since\":5}\n";
+    const RUNS: &str = "{\"version\":1,\"state\":\"running\",\"pid\":7,\"since\":5}\n";
+    const ENDED: &str = "{\"version\":1,\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";
+    const CRASHED: &str = "{\"version\":1,\"state\":\"crashed\",\"exit_code\":127,\"since\":5}\n";
 
     fn case() -> (tempfile::TempDir, Processes) {
         let root = tempfile::tempdir().unwrap();

@@ -2,11 +2,17 @@
 //!
 //! A deployment manifest's structure with one instance group (specification, "Calculation of Required Properties").
 
-use problem::{Place, Problem};
+use bpm::ProcessConfig;
+use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::document::Format;
+
+const FORMAT: Format = Format { name: "bpm.yaml", version: 1, class: Class::Input };
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BpmInfo {
     /// The deployment's name.
     pub name: String,
@@ -16,6 +22,7 @@ pub struct BpmInfo {
 
 /// The instance group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Group {
     /// Its name in the manifest.
     pub name: String,
@@ -33,6 +40,7 @@ pub struct Group {
 
 /// Holder of [`GroupQuarks`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GroupProperties {
     /// What was resolved for the group.
     pub quarks: GroupQuarks,
@@ -40,6 +48,7 @@ pub struct GroupProperties {
 
 /// What was resolved for the group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GroupQuarks {
     /// `REPLICAS`: the share of the largest AZ, the same number in all AZs.
     pub replicas: u32,
@@ -49,6 +58,7 @@ pub struct GroupQuarks {
 
 /// One instance of the group, as every job of it sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Instance {
     /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
     pub index: u32,
@@ -64,6 +74,7 @@ pub struct Instance {
 
 /// One job of the group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Job {
     /// The job's name.
     pub name: String,
@@ -75,6 +86,7 @@ pub struct Job {
 
 /// Holder of [`JobQuarks`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JobProperties {
     /// What was resolved for the job.
     pub quarks: JobQuarks,
@@ -82,6 +94,7 @@ pub struct JobProperties {
 
 /// What was resolved for the job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JobQuarks {
     /// What a pod runs for this job.
     pub run: Run,
@@ -103,36 +116,30 @@ pub enum Run {
 }
 
 /// A rendered `bpm.yml` as it came out for the first instance; each pod runs the one that it rendered itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bpm {
-    /// `processes` of the `bpm.yml`, fields as bpm names them, scalars that bpm reads as text being strings.
-    pub processes: Vec<Process>,
-}
-
-/// One process of a rendered `bpm.yml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Process {
-    /// The process' name.
-    pub name: String,
-    /// All its other fields.
-    #[serde(flatten)]
-    pub fields: serde_yaml::Mapping,
+    /// Its `processes`, in its order.
+    pub processes: Vec<ProcessConfig>,
 }
 
 impl BpmInfo {
-    /// Reads the document; `path` is named in the problem.
-    pub fn parse(text: &str, path: &str) -> problem::Result<BpmInfo> {
-        let info: BpmInfo = serde_yaml::from_str(text).map_err(|e| {
-            // The error itself may quote a value.
-            let mut place = Place::file(path);
-            if let Some(at) = e.location() {
-                place.line = u32::try_from(at.line()).ok();
-                place.column = u32::try_from(at.column()).ok();
-            }
-            Problem::input("not a bpm.yaml of boson's plan").at(place)
-        })?;
+    /// The document's text.
+    ///
+    /// # Errors
+    /// Only internal ones.
+    pub fn encode(&self) -> Result<String> {
+        FORMAT.encode_yaml(self)
+    }
+
+    /// Reads the document; `path` is named in problems.
+    ///
+    /// # Errors
+    /// Another version or none, unknown or missing fields, values of the wrong type, several groups or none.
+    pub fn decode(text: &str, path: &str) -> Result<BpmInfo> {
+        let info: BpmInfo = FORMAT.decode_yaml(text, path)?;
         if info.instance_groups.len() != 1 {
-            return Err(Problem::input("a bpm.yaml holds exactly one instance group").at(Place::file(path)).into());
+            return Err(FORMAT.problem("instance_groups: not exactly one", path).into());
         }
         Ok(info)
     }
@@ -146,8 +153,10 @@ impl BpmInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::tests::refuses_other_documents;
 
-    const EXAMPLE: &str = "name: d
+    const EXAMPLE: &str = "version: 1
+name: d
 instance_groups:
 - name: nats
   lifecycle: service
@@ -164,6 +173,17 @@ instance_groups:
           - name: nats
             executable: /var/vcap/packages/nats-server/bin/nats-server
             args: ['-c', /var/vcap/jobs/nats/config/nats.conf]
+            env: {A: b}
+            workdir: /tmp
+            hooks: {pre_start: /bin/x}
+            capabilities: [NET_ADMIN]
+            limits: {memory: 512M, open_files: 1, processes: 2, core_file_size: 0}
+            ephemeral_disk: true
+            persistent_disk: true
+            additional_volumes:
+            - {path: /var/vcap/data/x, writable: true, allow_executions: true, mount_only: true, shared: true}
+            unsafe: {privileged: true, unrestricted_volumes: [{path: /dev}], host_pid_namespace: true}
+            shutdown_signal: INT
   properties:
     quarks:
       replicas: 1
@@ -173,9 +193,38 @@ instance_groups:
 
     #[test]
     fn the_document_survives_a_round_trip() {
-        let info = BpmInfo::parse(EXAMPLE, "bpm.yaml").unwrap();
-        assert_eq!(info.group().jobs[0].properties.quarks.run, Run::Bpm);
-        let text = serde_yaml::to_string(&info).unwrap();
-        assert_eq!(BpmInfo::parse(&text, "bpm.yaml").unwrap(), info);
+        let info = BpmInfo::decode(EXAMPLE, "bpm.yaml").unwrap();
+        let quarks = &info.group().jobs[0].properties.quarks;
+        assert_eq!(quarks.run, Run::Bpm);
+        assert_eq!(quarks.bpm.as_ref().unwrap().processes[0].limits.open_files, Some(1));
+        let text = info.encode().unwrap();
+        assert_eq!(BpmInfo::decode(&text, "bpm.yaml").unwrap(), info);
+    }
+
+    #[test]
+    fn other_documents_are_refused() {
+        refuses_other_documents(EXAMPLE, |text| BpmInfo::decode(text, "x").map(drop));
+    }
+
+    #[test]
+    fn a_problem_names_the_field_and_not_its_value() {
+        let process = "instance_groups[0].jobs[0].properties.quarks.bpm.processes[0]";
+        let cases = [
+            ("memory: 512M", "memry: hunter2", format!("{process}.limits.memry: unknown field 'memry'")),
+            ("executable: ", "program: ", format!("{process}.program: unknown field 'program'")),
+            ("A: b", "A: [hunter2]", format!("{process}.env.A: value of the wrong type")),
+            (
+                "shutdown_signal: INT",
+                "shutdown_signal: hunter2",
+                format!("{process}.shutdown_signal: value of the wrong type"),
+            ),
+            ("  lifecycle: service\n", "", "instance_groups[0]: field 'lifecycle' is missing".to_owned()),
+        ];
+        for (good, bad, what) in cases {
+            let error = BpmInfo::decode(&EXAMPLE.replacen(good, bad, 1), "x").unwrap_err();
+            assert_eq!(error.to_string(), format!("error: bpm.yaml: {what}\n  --> x"));
+        }
+        let none = BpmInfo::decode("version: 1\nname: d\ninstance_groups: []\n", "x").unwrap_err();
+        assert_eq!(none.to_string(), "error: bpm.yaml: instance_groups: not exactly one\n  --> x");
     }
 }

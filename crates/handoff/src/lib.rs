@@ -1,8 +1,13 @@
 //! The documents that cross containers; one module per file. `docs/contract.md` shows each of them whole.
+//!
+//! Every document has a version at its top and is read strictly: another version or none, and a field that the reader does
+//! not know, are refused.
 
 pub mod bpm_info;
+pub mod deployment;
+mod document;
 pub mod hook_state;
-mod line;
 pub mod output;
+mod process;
 pub mod process_state;
 pub mod properties;

@@ -6,6 +6,8 @@ use problem::{Place, Problem};
 pub const PROPERTIES_YAML: &str = "properties.yaml";
 /// The key under which `plan bpm` hands over the BPM information.
 pub const BPM_YAML: &str = "bpm.yaml";
+/// The key under which `plan --output-dir` hands over the deployment.
+pub const DEPLOYMENT_YAML: &str = "deployment.yaml";
 
 /// The text of an `output.json` that holds one file.
 pub fn encode(file_name: &str, content: &str) -> String {

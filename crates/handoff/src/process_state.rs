@@ -3,15 +3,19 @@
 //!
 //! A document outlives its writer. Who has to know whether that still runs asks for the lock of `<process>.lock` beside it.
 
+use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::line;
+use crate::document::Format;
+
+const FORMAT: Format = Format { name: "the state of a process", version: 1, class: Class::Internal };
 
 /// What the process of an errand, a job's `bin/run`, is called.
 pub const ERRAND: &str = "run";
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ProcessState {
     /// What the process is doing.
     pub state: State,
@@ -66,18 +70,22 @@ pub enum State {
 impl ProcessState {
     /// The document's text.
     pub fn encode(&self) -> String {
-        line::encode(self)
+        FORMAT.encode_json_line(self)
     }
 
-    /// Reads the document; `path` is named in the problem.
-    pub fn decode(text: &str, path: &str) -> problem::Result<ProcessState> {
-        line::decode(text, path, "not a process state")
+    /// Reads the document; `path` is named in problems.
+    ///
+    /// # Errors
+    /// Another version or none, unknown or missing fields, values of the wrong type.
+    pub fn decode(text: &str, path: &str) -> Result<ProcessState> {
+        FORMAT.decode_json(text, path)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::tests::refuses_other_documents;
 
     #[test]
     fn the_document_survives_a_round_trip() {
@@ -91,7 +99,7 @@ mod tests {
                     stop: None,
                     since: 5,
                 },
-                "{\"state\":\"running\",\"pid\":7,\"since\":5}\n",
+                "{\"version\":1,\"state\":\"running\",\"pid\":7,\"since\":5}\n",
             ),
             (
                 ProcessState {
@@ -102,7 +110,7 @@ mod tests {
                     stop: Some(Stop::PreStopped),
                     since: 6,
                 },
-                "{\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"stop\":\"pre-stopped\",\"since\":6}\n",
+                "{\"version\":1,\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"stop\":\"pre-stopped\",\"since\":6}\n",
             ),
         ];
         for (state, text) in cases {
@@ -110,5 +118,11 @@ mod tests {
             assert_eq!(ProcessState::decode(text, "x").unwrap(), state);
         }
         assert_eq!(ProcessState::decode("", "x").unwrap_err().exit_code(), 70);
+    }
+
+    #[test]
+    fn other_documents_are_refused() {
+        let text = "{\"version\":1,\"state\":\"running\",\"since\":5}\n";
+        refuses_other_documents(text, |text| ProcessState::decode(text, "x").map(drop));
     }
 }

@@ -5,14 +5,24 @@
 
 use std::rc::Rc;
 
+use bpm::ProcessConfig;
 use deployment::identity::Domain;
 use deployment::manifest::{Network, Release};
 use instance_group::{Instance, Link, Resolved, ResolvedJob};
-use problem::{Place, Problem, Step};
+use problem::{Class, Place, Problem, Step};
 use value::{Map, Value};
+
+use crate::document::{Format, NOT_A_NUMBER, VERSION_KEY};
+use crate::process;
+
+const FORMAT: Format = Format { name: "properties.yaml", version: 1, class: Class::Input };
 
 /// The key of a job's properties under which boson's own facts lie.
 pub const QUARKS: &str = "quarks";
+
+/// What is below a job's `quarks`.
+const JOB_QUARKS: [&str; 8] =
+    ["release", "consumes", "consumes_types", "provides", "instances", "spec_digest", "templates", "bpm"];
 
 /// The document of a resolved group.
 pub fn encode(group: &Resolved) -> Value {
@@ -32,6 +42,7 @@ pub fn encode(group: &Resolved) -> Value {
     ]);
     entry.set("properties", Value::map([(QUARKS, quarks)]));
     Value::map([
+        (VERSION_KEY, Value::Int(i64::from(FORMAT.version))),
         ("name", Value::str(group.domain.deployment.clone())),
         ("instance_groups", Value::array([Value::Map(Rc::new(entry))])),
     ])
@@ -62,7 +73,9 @@ fn encode_job(job: &ResolvedJob) -> Value {
         job.templates.iter().map(|(source, destination)| (source.as_str(), Value::str(destination.clone())));
     quarks.set("spec_digest", Value::str(job.spec_digest.clone()));
     quarks.set("templates", Value::map(templates));
-    quarks.set("bpm", job.bpm.clone());
+    let processes = |processes: &Vec<_>| Value::array(processes.iter().map(process::encode));
+    let bpm = job.bpm.as_ref().map_or(Value::Nil, |bpm| Value::map([("processes", processes(bpm))]));
+    quarks.set("bpm", bpm);
     let mut properties = job.properties.as_map().cloned().unwrap_or_default();
     properties.set(QUARKS, Value::Map(Rc::new(quarks)));
     Value::map([
@@ -75,16 +88,27 @@ fn encode_job(job: &ResolvedJob) -> Value {
 /// Reads the document; `file` is named in problems.
 ///
 /// # Errors
-/// A document that `plan` did not write; the place is the node that is missing or wrong.
+/// Another version or none, and a document that `plan` did not write; the place is the node that is missing, unknown or
+/// wrong.
 pub fn decode(value: &Value, file: &str) -> problem::Result<Vec<Resolved>> {
     let root = Node { value, path: Vec::new(), file };
+    let version = value.get(VERSION_KEY).map(|version| version.as_int().map(|n| n.to_string()));
+    FORMAT.check_version(version.map(|n| n.unwrap_or_else(|| NOT_A_NUMBER.to_owned())).as_deref(), file)?;
+    root.only(&[VERSION_KEY, "name", "instance_groups"])?;
     let deployment = root.text("name")?;
     root.items("instance_groups")?.iter().map(|group| decode_group(group, &deployment)).collect()
 }
 
 fn decode_group(group: &Node, deployment: &str) -> problem::Result<Resolved> {
-    let quarks = group.child("properties")?.child(QUARKS)?;
-    let network = |n: &Node| Ok(Network { name: n.text("name")?, default: n.texts("default")? });
+    group.only(&["name", "lifecycle", "instances", "azs", "networks", "persistent_disk", "jobs", "properties"])?;
+    let properties = group.child("properties")?;
+    properties.only(&[QUARKS])?;
+    let quarks = properties.child(QUARKS)?;
+    quarks.only(&["replicas", "namespace", "service_domain"])?;
+    let network = |n: &Node| {
+        n.only(&["name", "default"])?;
+        Ok(Network { name: n.text("name")?, default: n.texts("default")? })
+    };
     Ok(Resolved {
         domain: Domain {
             deployment: deployment.to_owned(),
@@ -103,8 +127,12 @@ fn decode_group(group: &Node, deployment: &str) -> problem::Result<Resolved> {
 }
 
 fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
+    job.only(&["name", "release", "properties"])?;
     let properties = job.child("properties")?;
     let quarks = properties.child(QUARKS)?;
+    quarks.only(&JOB_QUARKS)?;
+    let release = quarks.child("release")?;
+    release.only(&["version"])?;
     let types = quarks.child("consumes_types")?;
     let mut links = Vec::new();
     for (name, content) in quarks.child("consumes")?.value.as_map().map(Map::iter).into_iter().flatten() {
@@ -115,22 +143,37 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
     let own = own.filter(|(key, _)| key.as_str() != Some(QUARKS)).map(|(k, v)| (k.clone(), v.clone()));
     Ok(ResolvedJob {
         name: job.text("name")?,
-        release: Release { name: job.text("release")?, version: quarks.child("release")?.text("version")? },
+        release: Release { name: job.text("release")?, version: release.text("version")? },
         properties: Value::Map(Rc::new(Map::from_unique(own.collect()))),
         links,
         provides: quarks
             .items("provides")?
             .iter()
-            .map(|p| Ok((p.text("name")?, p.text("type")?)))
+            .map(|link| {
+                link.only(&["name", "type"])?;
+                Ok((link.text("name")?, link.text("type")?))
+            })
             .collect::<problem::Result<_>>()?,
         instances: quarks.items("instances")?.iter().map(decode_instance).collect::<problem::Result<_>>()?,
         spec_digest: quarks.text("spec_digest")?,
         templates: quarks.child("templates")?.text_pairs()?,
-        bpm: quarks.child("bpm")?.value.clone(),
+        bpm: decode_bpm(&quarks.child("bpm")?)?,
     })
 }
 
+fn decode_bpm(bpm: &Node) -> problem::Result<Option<Vec<ProcessConfig>>> {
+    if bpm.value.is_nil() {
+        return Ok(None);
+    }
+    bpm.only(&["processes"])?;
+    let decode = |process: &Node| {
+        process::decode(process.value).ok_or_else(|| process.problem("is not a process of a bpm.yml").into())
+    };
+    bpm.items("processes")?.iter().map(decode).collect::<problem::Result<_>>().map(Some)
+}
+
 fn decode_instance(instance: &Node) -> problem::Result<Instance> {
+    instance.only(&["name", "index", "id", "az", "address", "bootstrap"])?;
     let az = instance.child("az")?;
     Ok(Instance {
         name: instance.text("name")?,
@@ -150,14 +193,30 @@ struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
+    /// A problem with this node.
+    fn problem(&self, what: &str) -> Problem {
+        let name = match self.path.last() {
+            Some(Step::Key(key)) => format!("'{key}'"),
+            Some(Step::Index(index)) => format!("element {index}"),
+            None => "the document".to_owned(),
+        };
+        Problem::input(format!("{}: {name} {what}", FORMAT.name)).at(Place::node(self.file, self.path.clone()))
+    }
+
     fn wrong<T>(&self, key: &str, what: &str) -> problem::Result<T> {
         let mut path = self.path.clone();
         path.push(key.into());
-        let message = format!("not a properties.yaml of boson's plan: '{key}' {what}");
-        Err(Problem::input(message)
-            .at(Place::node(self.file, path))
-            .hint("render-jobs reads what `plan ig-resolved` wrote, not a deployment manifest")
-            .into())
+        Err(Node { value: self.value, path, file: self.file }.problem(what).into())
+    }
+
+    /// Refuses keys that are none of these.
+    fn only(&self, known: &[&str]) -> problem::Result<()> {
+        let Some(map) = self.value.as_map() else { return Err(self.problem("is not a mapping").into()) };
+        let unknown = map.iter().find(|(key, _)| !key.as_str().is_some_and(|key| known.contains(&key)));
+        match unknown {
+            None => Ok(()),
+            Some((key, _)) => self.wrong(&key.scalar_to_s().unwrap_or_default(), "is unknown"),
+        }
     }
 
     fn child(&self, key: &str) -> problem::Result<Node<'a>> {
@@ -170,20 +229,20 @@ impl<'a> Node<'a> {
     fn text(&self, key: &str) -> problem::Result<String> {
         match self.child(key)?.value.as_str() {
             Some(text) => Ok(text.to_owned()),
-            None => self.wrong(key, "is no String"),
+            None => self.wrong(key, "is not a string"),
         }
     }
 
     fn number(&self, key: &str) -> problem::Result<u32> {
         match self.child(key)?.value.as_int().and_then(|n| u32::try_from(n).ok()) {
             Some(number) => Ok(number),
-            None => self.wrong(key, "is no number"),
+            None => self.wrong(key, "is not a number"),
         }
     }
 
     fn items(&self, key: &str) -> problem::Result<Vec<Node<'a>>> {
         let child = self.child(key)?;
-        let Some(items) = child.value.as_array() else { return self.wrong(key, "is no Array") };
+        let Some(items) = child.value.as_array() else { return self.wrong(key, "is not a list") };
         Ok(items
             .iter()
             .enumerate()
@@ -209,7 +268,7 @@ impl<'a> Node<'a> {
     fn texts(&self, key: &str) -> problem::Result<Vec<String>> {
         let items = self.items(key)?;
         let texts: Option<Vec<String>> = items.iter().map(|n| n.value.as_str().map(str::to_owned)).collect();
-        texts.map_or_else(|| self.wrong(key, "holds something else than Strings"), Ok)
+        texts.map_or_else(|| self.wrong(key, "is not a list of strings"), Ok)
     }
 }
 
@@ -233,7 +292,7 @@ mod tests {
             instances: vec![instance],
             spec_digest: "0a".into(),
             templates: vec![("a.erb".into(), "config/a".into())],
-            bpm: Value::Nil,
+            bpm: Some(vec![ProcessConfig { name: "j".into(), executable: "/x".into(), ..ProcessConfig::default() }]),
         };
         Resolved {
             domain,
@@ -256,7 +315,72 @@ mod tests {
     #[test]
     fn a_manifest_is_no_resolved_group() {
         let manifest = Value::map([("name", Value::str("d")), ("instance_groups", Value::array([Value::map([])]))]);
-        let error = decode(&manifest, "p").unwrap_err();
-        assert!(error.to_string().contains("not a properties.yaml of boson's plan: 'properties' is missing"));
+        let error = decode(&manifest, "p").unwrap_err().to_string();
+        assert!(
+            error.starts_with("error: properties.yaml has no version, and this program reads version 1\n"),
+            "{error}"
+        );
+    }
+
+    /// The document with another value at a path of keys and indexes.
+    fn with(value: &Value, path: &[Step], new: &Value) -> Value {
+        let Some((first, rest)) = path.split_first() else { return new.clone() };
+        match (value, first) {
+            (Value::Array(items), Step::Index(n)) => {
+                let item = |(i, item)| if i == *n { with(item, rest, new) } else { item.clone() };
+                Value::array(items.iter().enumerate().map(item))
+            }
+            (Value::Map(map), Step::Key(key)) => {
+                let mut map = Map::clone(map);
+                let inner = map.get(key).cloned().unwrap_or(Value::Nil);
+                map.set(key, with(&inner, rest, new));
+                Value::Map(Rc::new(map))
+            }
+            _ => panic!("no {first:?} in {value:?}"),
+        }
+    }
+
+    fn refused(path: &[Step], new: &Value) -> Problem {
+        decode(&with(&encode(&sample()), path, new), "p").unwrap_err().into_vec().remove(0)
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        let message = |version: Value| refused(&["version".into()], &version).message;
+        assert_eq!(message(Value::Int(2)), "properties.yaml has version 2, and this program reads version 1");
+        let text = message(Value::str("hunter2"));
+        assert_eq!(text, "properties.yaml has version (not a number), and this program reads version 1");
+    }
+
+    #[test]
+    fn unknown_fields_are_refused_wherever_the_user_names_none() {
+        let group: [Step; 2] = ["instance_groups".into(), 0.into()];
+        let job = [&group[..], &["jobs".into(), 0.into()]].concat();
+        let quarks = [&job[..], &["properties".into(), QUARKS.into()]].concat();
+        let below: [&[Step]; 10] = [
+            &[],
+            &group,
+            &[&group[..], &["networks".into(), 0.into()]].concat(),
+            &[&group[..], &["properties".into()]].concat(),
+            &[&group[..], &["properties".into(), QUARKS.into()]].concat(),
+            &job,
+            &quarks,
+            &[&quarks[..], &["release".into()]].concat(),
+            &[&quarks[..], &["provides".into(), 0.into()]].concat(),
+            &[&quarks[..], &["instances".into(), 0.into()]].concat(),
+        ];
+        for path in below {
+            let path = [path, &["surprise".into()]].concat();
+            let problem = refused(&path, &Value::str("hunter2"));
+            assert_eq!(problem.message, "properties.yaml: 'surprise' is unknown");
+            assert_eq!(problem.place.unwrap().path, path);
+        }
+        let process = [&quarks[..], &["bpm".into(), "processes".into(), 0.into()]].concat();
+        let problem = refused(&[&process[..], &["surprise".into()]].concat(), &Value::str("hunter2"));
+        assert_eq!(problem.message, "properties.yaml: element 0 is not a process of a bpm.yml");
+        assert_eq!(problem.place.unwrap().path, process);
+        let property = [&job[..], &["properties".into(), "surprise".into()]].concat();
+        let group = decode(&with(&encode(&sample()), &property, &Value::Int(1)), "p").unwrap().remove(0);
+        assert_eq!(group.jobs[0].properties.get("surprise"), Some(&Value::Int(1)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use bpm::ProcessConfig;
 use deployment::JobSpec;
 use deployment::identity::{self, Domain};
 use deployment::manifest::{InstanceGroup, Job, Network, Release};
@@ -52,8 +53,8 @@ pub struct ResolvedJob {
     pub spec_digest: String,
     /// Template source and destination, in the spec's order.
     pub templates: Vec<(String, String)>,
-    /// The `processes` of its rendered `bpm.yml`, once it is rendered.
-    pub bpm: Value,
+    /// The processes of its `bpm.yml`, once that is rendered; `None` where it has none.
+    pub bpm: Option<Vec<ProcessConfig>>,
 }
 
 /// A link that a job consumes.
@@ -157,7 +158,7 @@ pub(crate) fn job(
         instances: instances(&deployment.domain, group, &job.name),
         spec_digest: spec.digest.clone(),
         templates: spec.templates.clone(),
-        bpm: Value::Nil,
+        bpm: None,
     }
 }
 

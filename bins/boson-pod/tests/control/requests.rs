@@ -19,7 +19,7 @@ fn a_deliberate_stop_ends_the_process_and_neither_the_container_nor_a_probe() {
     assert_eq!(pod.bpm("stop", &[]), (0, String::new(), String::new()));
     assert!(!pod.runs() && !fs::exists(format!("/proc/{}", first.trim())).unwrap(), "it has ended when stop returns");
     assert!(!pod.pid_file().exists());
-    assert!(pod.read("sys/run/boson/web/web.state").starts_with("{\"state\":\"stopped\","));
+    assert!(pod.read("sys/run/boson/web/web.state").starts_with("{\"version\":1,\"state\":\"stopped\","));
     assert!(supervisor.lives());
     assert_eq!(pod.ready(&[]).0, 0);
     assert_eq!(pod.ready(&["--live", "--", "false"]).0, 0, "no check is made of what is meant to be stopped");
@@ -75,7 +75,7 @@ fn who_restarts_waits_for_the_old_process_and_the_new_one_is_watched_like_the_fi
     assert!(pod.runs());
     fs::write(pod.file("end"), "").unwrap();
     assert_eq!(supervisor.wait(), 7, "its own end is the container's");
-    assert!(pod.read("sys/run/boson/web/web.state").starts_with("{\"state\":\"crashed\","));
+    assert!(pod.read("sys/run/boson/web/web.state").starts_with("{\"version\":1,\"state\":\"crashed\","));
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Deployment {
                 let text = fs::read_to_string(&path).io("read", &path)?;
                 output::decode(&text, key, &path.display().to_string())
             };
-            let info = BpmInfo::parse(&read("bpm", output::BPM_YAML)?, &name)?;
+            let info = BpmInfo::decode(&read("bpm", output::BPM_YAML)?, &name)?;
             let properties = Secret::new(read("ig-resolved", output::PROPERTIES_YAML)?);
             let mut members = Vec::new();
             for instance in &info.group().properties.quarks.instances {
@@ -148,7 +148,7 @@ mod tests {
                 })
                 .collect();
             let bpm = format!(
-                "name: d\ninstance_groups:\n- name: {name}\n  lifecycle: {lifecycle}\n  instances: {count}\n  azs: [z1]\n  \
+                "version: 1\nname: d\ninstance_groups:\n- name: {name}\n  lifecycle: {lifecycle}\n  instances: {count}\n  azs: [z1]\n  \
                  jobs:\n  - name: j\n    release: r\n    properties:\n      quarks:\n        run: bpm\n        bpm:\n          \
                  processes: [{{name: j, executable: /x}}, {{name: w, executable: /y}}]\n  properties:\n    quarks:\n      \
                  replicas: {count}\n      instances:\n{instances}"

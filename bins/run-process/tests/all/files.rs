@@ -147,12 +147,15 @@ fn pid_and_state_files_tell_what_the_process_does() {
     eventually("the pid file is written", || job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
     assert_eq!(job.read("var/vcap/sys/run/bpm/web/web.pid"), pid);
     let state = job.read("var/vcap/sys/run/boson/web/web.state");
-    assert!(state.starts_with(&format!("{{\"state\":\"running\",\"pid\":{pid},\"since\":")), "{state}");
+    assert!(state.starts_with(&format!("{{\"version\":1,\"state\":\"running\",\"pid\":{pid},\"since\":")), "{state}");
     running.signal(Signal::SIGUSR1);
     assert_eq!(running.wait().1, 9);
     assert!(!job.path("var/vcap/sys/run/bpm/web/web.pid").exists());
     let state = job.read("var/vcap/sys/run/boson/web/web.state");
-    assert!(state.starts_with(&format!("{{\"state\":\"crashed\",\"pid\":{pid},\"exit_code\":9,\"since\":")), "{state}");
+    assert!(
+        state.starts_with(&format!("{{\"version\":1,\"state\":\"crashed\",\"pid\":{pid},\"exit_code\":9,\"since\":")),
+        "{state}"
+    );
 }
 
 /// Who is not root has to find out that a supervisor was killed: `tail-logs`, say, which ends when all have ended.

@@ -30,7 +30,10 @@ fn a_failing_hook_keeps_the_process_from_starting() {
     let stderr = text(&output.stderr);
     assert!(stderr.starts_with("error: job \"web\", process \"web\": prestart hook failed\n"), "{stderr}");
     assert!(stderr.ends_with("/hook: exit status 5\n"), "{stderr}");
-    assert!(job.read("var/vcap/sys/run/boson/web/web.state").starts_with("{\"state\":\"crashed\",\"exit_code\":70,"));
+    assert!(
+        job.read("var/vcap/sys/run/boson/web/web.state")
+            .starts_with("{\"version\":1,\"state\":\"crashed\",\"exit_code\":70,")
+    );
 }
 
 #[test]
@@ -47,5 +50,8 @@ fn a_stop_during_the_hook_stops_the_hook_and_starts_nothing() {
     let running = job.start(&[]);
     running.signal(Signal::SIGTERM);
     assert_eq!(running.wait(), ("hook stopped\n".to_owned(), 143));
-    assert!(job.read("var/vcap/sys/run/boson/web/web.state").starts_with("{\"state\":\"exited\",\"exit_code\":143,"));
+    assert!(
+        job.read("var/vcap/sys/run/boson/web/web.state")
+            .starts_with("{\"version\":1,\"state\":\"exited\",\"exit_code\":143,")
+    );
 }

@@ -62,11 +62,14 @@ fn what_never_ran_has_crashed_for_whoever_waits_for_it() {
         let job = Job::new(bpm_yml);
         let [state, pid] = [format!("boson/web/{process}.state"), format!("bpm/web/{process}.pid")]
             .map(|path| format!("var/vcap/sys/run/{path}"));
-        job.write(&state, "{\"state\":\"running\",\"pid\":7,\"since\":5}\n", 0o644);
+        job.write(&state, "{\"version\":1,\"state\":\"running\",\"pid\":7,\"since\":5}\n", 0o644);
         job.write(&pid, "7", 0o600);
         refused(&job, args, status);
         let told = job.read(&state);
-        assert!(told.starts_with(&format!("{{\"state\":\"crashed\",\"exit_code\":{status},\"since\":")), "{told}");
+        assert!(
+            told.starts_with(&format!("{{\"version\":1,\"state\":\"crashed\",\"exit_code\":{status},\"since\":")),
+            "{told}"
+        );
         assert!(!job.path(&pid).exists());
     }
     // But not that of one that runs.

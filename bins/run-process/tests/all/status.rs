@@ -12,7 +12,10 @@ fn a_program_that_does_not_exist_is_127() {
         job.path("var/vcap/jobs/web/config/bpm.yml").display()
     );
     assert_eq!(text(&output.stderr), expected);
-    assert!(job.read("var/vcap/sys/run/boson/web/web.state").starts_with("{\"state\":\"crashed\",\"exit_code\":127,"));
+    assert!(
+        job.read("var/vcap/sys/run/boson/web/web.state")
+            .starts_with("{\"version\":1,\"state\":\"crashed\",\"exit_code\":127,")
+    );
 }
 
 #[test]

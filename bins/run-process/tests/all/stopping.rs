@@ -17,7 +17,10 @@ fn term_and_int_reach_the_process_as_its_shutdown_signal() {
             running.signal(signal);
             assert_eq!(running.wait(), (format!("got {shutdown}\n"), 3), "{signal}");
             let state = job.read("var/vcap/sys/run/boson/web/web.state");
-            assert!(state.starts_with("{\"state\":\"exited\","), "asked to stop, it did not crash: {state}");
+            assert!(
+                state.starts_with("{\"version\":1,\"state\":\"exited\","),
+                "asked to stop, it did not crash: {state}"
+            );
         }
     }
 }

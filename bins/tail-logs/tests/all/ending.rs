@@ -10,9 +10,9 @@ use testkit::waiting::eventually;
 
 use crate::support::{Case, Tail};
 
-const RUNS: &str = "{\"state\":\"running\",\"pid\":7,\"since\":5}\n";
-const ENDED: &str = "{\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";
-const CRASHED: &str = "{\"state\":\"crashed\",\"pid\":7,\"exit_code\":3,\"since\":5}\n";
+const RUNS: &str = "{\"version\":1,\"state\":\"running\",\"pid\":7,\"since\":5}\n";
+const ENDED: &str = "{\"version\":1,\"state\":\"exited\",\"pid\":7,\"exit_code\":0,\"since\":5}\n";
+const CRASHED: &str = "{\"version\":1,\"state\":\"crashed\",\"pid\":7,\"exit_code\":3,\"since\":5}\n";
 
 fn state(case: &Case, process: &str, state: &str) {
     // Replaced at once, as run-process does.

@@ -1,0 +1,389 @@
+//! `deployment.yaml`: all that a program which makes workloads of a deployment must know about it, but for what only the
+//! instances of one group need ([`crate::properties`]) and how their processes run ([`crate::bpm_info`]).
+//!
+//! No value of a property, and nothing else that may be a secret, is in it; `docs/contract.md` says how that is decided.
+
+mod update;
+
+use std::collections::BTreeMap;
+
+use problem::{Class, Result};
+use serde::{Deserialize, Serialize};
+
+pub use crate::bpm_info::Run;
+use crate::document::Format;
+pub use update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
+
+/// A part of the document whose structure is Kubernetes' or the user's.
+pub type Tree = serde_json::Value;
+
+const FORMAT: Format = Format { name: "deployment.yaml", version: 1, class: Class::Input };
+
+/// The whole document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deployment {
+    /// The deployment's name.
+    pub name: String,
+    /// `KUBE_NAMESPACE`, the second part of addresses.
+    pub namespace: String,
+    /// `KUBE_SERVICE_DOMAIN`, the rest of addresses.
+    pub service_domain: String,
+    /// The manifest's releases, in order.
+    pub releases: Vec<Release>,
+    /// The manifest's stemcells, in order.
+    pub stemcells: Vec<Stemcell>,
+    /// The instance groups, in the manifest's order.
+    pub instance_groups: Vec<InstanceGroup>,
+}
+
+/// A release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// Its name.
+    pub name: String,
+    /// Its version as written, `latest` included; empty where the manifest has none.
+    pub version: String,
+    /// Its `url` without user info, query and fragment, which may hold credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Its `sha1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha1: Option<String>,
+}
+
+/// A stemcell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stemcell {
+    /// The name by which groups refer to it.
+    pub alias: String,
+    /// Its operating system, or its name where the manifest gives it by name.
+    pub os: String,
+    /// Its version as written; empty where the manifest has none.
+    pub version: String,
+}
+
+/// An instance group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceGroup {
+    /// Its name.
+    pub name: String,
+    /// Whether it runs all the time.
+    pub lifecycle: Lifecycle,
+    /// Its AZs, in the manifest's order; empty where the manifest names none.
+    pub azs: Vec<Az>,
+    /// `REPLICAS`: the share of the largest AZ, the same number in all AZs.
+    pub replicas: u32,
+    /// Every instance, by index.
+    pub instances: Vec<Instance>,
+    /// How it is updated: its own `update` over the deployment's, as BOSH merges them.
+    pub update: Update,
+    /// Alias of its stemcell, where the manifest gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stemcell: Option<String>,
+    /// Its networks, in order; `default` where the manifest names none.
+    pub networks: Vec<Network>,
+    /// Its persistent disk, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persistent_disk: Option<PersistentDisk>,
+    /// `vm_type`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm_type: Option<String>,
+    /// `vm_resources`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm_resources: Option<VmResources>,
+    /// `env`.
+    #[serde(default, skip_serializing_if = "Env::is_empty")]
+    pub env: Env,
+    /// Its jobs in the manifest's order, then those of addons.
+    pub jobs: Vec<Job>,
+}
+
+/// Whether a group runs all the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lifecycle {
+    /// All the time.
+    Service,
+    /// On request, to its end.
+    Errand,
+}
+
+/// An AZ of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Az {
+    /// Its name.
+    pub name: String,
+    /// How many of the group's instances it has.
+    pub instances: u32,
+}
+
+/// An instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instance {
+    /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
+    pub index: u32,
+    /// The AZ's name, where the group has AZs.
+    pub az: Option<String>,
+    /// `AZ_INDEX`, from 1; 1 where the group has no AZs.
+    pub az_index: u32,
+    /// `POD_ORDINAL`, from 0.
+    pub ordinal: u32,
+    /// `<deployment>-<group>-<index>.<namespace>.<service domain>`.
+    pub address: String,
+    /// SHA-256 over everything that the instance renders, in hexadecimal digits: equal digests, equal files.
+    pub digest: String,
+}
+
+/// A network of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Its name.
+    pub name: String,
+    /// What it is the default for, as the manifest says: `dns`, `gateway`, `addressable`.
+    pub default: Vec<String>,
+}
+
+/// A persistent disk: a size, or a type that a cloud config gives a size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PersistentDisk {
+    /// `persistent_disk`: its size in MB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
+    /// `persistent_disk_type`.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub disk_type: Option<String>,
+}
+
+/// What the VM of an instance would have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VmResources {
+    /// Number of CPUs.
+    pub cpu: u32,
+    /// Memory in MB.
+    pub ram: u32,
+    /// Size of the ephemeral disk in MB.
+    pub ephemeral_disk_size: u32,
+}
+
+/// A group's `env`, as far as it is no secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Env {
+    /// The known switches and sizes by their dotted names: `bosh.ipv6.enable`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Switch>,
+    /// `bosh.agent.settings`: what pods have; null where the manifest has none.
+    #[serde(default, skip_serializing_if = "Tree::is_null")]
+    pub settings: Tree,
+    /// Dotted names of all else that the manifest sets. Their values are not in the document, for they may be secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+}
+
+impl Env {
+    fn is_empty(&self) -> bool {
+        *self == Env::default()
+    }
+}
+
+/// The value of a known switch of `env`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Switch {
+    /// On or off.
+    Bool(bool),
+    /// A size.
+    Number(i64),
+}
+
+/// A job of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// The release it is from.
+    pub release: String,
+    /// What a pod runs for this job.
+    pub run: Run,
+    /// Names of its BPM processes, in order, where [`Run::Bpm`].
+    pub processes: Vec<String>,
+    /// Whether it has `bin/run`, so that it can be run as an errand, whatever else it has.
+    pub errand: bool,
+    /// The lifecycle scripts that it has, in the order in which they run.
+    pub scripts: Vec<Script>,
+    /// `properties.quarks.ports`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
+    /// The links that it provides.
+    pub provides: Vec<ProvidedLink>,
+    /// The links that it consumes and that were found.
+    pub consumes: Vec<ConsumedLink>,
+    /// The rest of `properties.quarks`.
+    #[serde(default, skip_serializing_if = "Quarks::is_empty")]
+    pub quarks: Quarks,
+}
+
+/// A lifecycle script of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Script {
+    /// Before its processes start.
+    PreStart,
+    /// When they run.
+    PostStart,
+    /// When the whole deployment runs.
+    PostDeploy,
+    /// Before the instance drains.
+    PreStop,
+    /// Before its processes stop.
+    Drain,
+    /// When they have stopped.
+    PostStop,
+}
+
+impl Script {
+    /// All scripts, in the order in which they run.
+    pub const ALL: [Script; 6] =
+        [Script::PreStart, Script::PostStart, Script::PostDeploy, Script::PreStop, Script::Drain, Script::PostStop];
+
+    /// Its file below the job's `bin/`.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Script::PreStart => "pre-start",
+            Script::PostStart => "post-start",
+            Script::PostDeploy => "post-deploy",
+            Script::PreStop => "pre-stop",
+            Script::Drain => "drain",
+            Script::PostStop => "post-stop",
+        }
+    }
+}
+
+/// A port on which a job listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// `TCP`, `UDP` or `SCTP`.
+    pub protocol: String,
+    /// Its number.
+    pub internal: u16,
+}
+
+/// A link that a job provides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProvidedLink {
+    /// The name by which `from` finds it: the manifest's `as`, or else the one in the job's spec.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub link_type: String,
+    /// The DNS names that the manifest gives to those who provide it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<Alias>,
+}
+
+/// A DNS alias of a provided link (BOSH DNS); absent fields have BOSH's defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alias {
+    /// The name.
+    pub domain: String,
+    /// `uuid`: the first `_` in the name stands for an instance's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder_type: Option<String>,
+    /// `smart`, `healthy`, `unhealthy` or `all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_filter: Option<String>,
+    /// `synchronous` or `asynchronous`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_health_check: Option<String>,
+}
+
+/// A link that a job consumes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConsumedLink {
+    /// The name in the consumer's spec.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub link_type: String,
+    /// The group that provides it; absent where the manifest gives the link itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_group: Option<String>,
+}
+
+/// What `properties.quarks` of a job in the manifest says about its pods, as far as it is no secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quarks {
+    /// `run`: `healthcheck` and `security_context`; null where the manifest has none.
+    #[serde(default, skip_serializing_if = "Tree::is_null")]
+    pub run: Tree,
+    /// `envs`: environment variables of its containers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub envs: Vec<EnvVar>,
+    /// `activePassiveProbes`, by container; null where the manifest has none.
+    #[serde(default, skip_serializing_if = "Tree::is_null")]
+    pub active_passive_probes: Tree,
+    /// Dotted names of all else that the manifest sets. Their values are not in the document, for they may be secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+}
+
+impl Quarks {
+    fn is_empty(&self) -> bool {
+        *self == Quarks::default()
+    }
+}
+
+/// An environment variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnvVar {
+    /// Its name.
+    pub name: String,
+    /// `valueFrom`: where Kubernetes takes its value from. Absent where the manifest has the value itself, which may be a
+    /// secret and is not in the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_from: Option<Tree>,
+}
+
+impl Deployment {
+    /// The document's text.
+    ///
+    /// # Errors
+    /// Only internal ones.
+    pub fn encode(&self) -> Result<String> {
+        FORMAT.encode_yaml(self)
+    }
+
+    /// Reads the document; `path` is named in problems.
+    ///
+    /// # Errors
+    /// Another version or none, unknown or missing fields, values of the wrong type.
+    pub fn decode(text: &str, path: &str) -> Result<Deployment> {
+        FORMAT.decode_yaml(text, path)
+    }
+
+    /// The group of this name.
+    pub fn group(&self, name: &str) -> Option<&InstanceGroup> {
+        self.instance_groups.iter().find(|group| group.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests;
