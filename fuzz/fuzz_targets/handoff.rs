@@ -4,6 +4,7 @@
 #![no_main]
 
 use handoff::bpm_info::BpmInfo;
+use handoff::deployment::Deployment;
 use handoff::hook_state::HookState;
 use handoff::process_state::ProcessState;
 use libfuzzer_sys::fuzz_target;
@@ -15,15 +16,20 @@ macro_rules! round_trip {
             assert_eq!(<$document>::decode(&once.encode(), "file"), Ok(once));
         }
     };
+    (@yaml $document:ty, $text:expr) => {
+        if let Ok(once) = <$document>::decode($text, "file") {
+            let again = once.encode().and_then(|text| <$document>::decode(&text, "file"));
+            assert_eq!(again, Ok(once));
+        }
+    };
 }
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     round_trip!(HookState, text);
     round_trip!(ProcessState, text);
-    if let Ok(info) = BpmInfo::parse(text, "file") {
-        assert_eq!(BpmInfo::parse(text, "file").as_ref(), Ok(&info));
-    }
+    round_trip!(@yaml BpmInfo, text);
+    round_trip!(@yaml Deployment, text);
     if let Ok(content) = handoff::output::decode(text, "properties.yaml", "file") {
         let again = handoff::output::encode("properties.yaml", &content);
         assert_eq!(handoff::output::decode(&again, "properties.yaml", "file"), Ok(content));
