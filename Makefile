@@ -37,7 +37,8 @@ demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release,
 test: deps ## Run all tests that need no Kubernetes cluster
 	@.ci/tests
 
-bench: deps ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
+bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
+	@images/build boson-pod
 	@cargo bench --locked -p e2e
 
 lint: deps ## Check format, lints, documentation and dependencies

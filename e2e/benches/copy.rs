@@ -19,7 +19,7 @@ fn main() -> ExitCode {
 }
 
 fn bench(_: &[String]) -> Result<()> {
-    let executables = Executables::build()?;
+    let executables = Executables::find();
     let mut rows = Vec::new();
     let (memory, disk) = (measure::scratch()?, measure::disk()?);
     for (place, scratch, factor, runs) in

@@ -28,7 +28,7 @@ fn bench(arguments: &[String]) -> Result<()> {
     {
         return generate::write(Path::new(directory), cf_like(factor.parse()?)).map(|_| ());
     }
-    let executables = Executables::build()?;
+    let executables = Executables::find();
     let scratch = measure::scratch()?;
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut first = None;

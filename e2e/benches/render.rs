@@ -32,10 +32,10 @@ fn bench(arguments: &[String]) -> Result<()> {
     if let [first, directory, size] = arguments
         && first == "--input"
     {
-        return Case::new(&Executables::build()?, Path::new(directory), size.parse()?, 1).map(|_| ());
+        return Case::new(&Executables::find(), Path::new(directory), size.parse()?, 1).map(|_| ());
     }
     let asked: Vec<usize> = arguments.iter().filter_map(|a| a.parse().ok()).collect();
-    let executables = Executables::build()?;
+    let executables = Executables::find();
     let scratch = measure::scratch()?;
     let mut rows = Vec::new();
     for size in if asked.is_empty() { &SIZES } else { asked.as_slice() } {

@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use measure::{Executables, Result, median, table};
+use measure::{Result, median, table};
 use nix::libc::{SIGTERM, pid_t};
 use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_gettime};
@@ -61,7 +61,7 @@ enum Job {
 }
 
 fn bench(_: &[String]) -> Result<()> {
-    let boson_pod = Executables::boson_pod()?;
+    let boson_pod = testkit::static_executable("boson-pod");
     let scratch = measure::scratch()?;
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755))?;
     let stamp = scratch.path().join("var/vcap/data/probe/tmp/stamp");

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 }
 
 fn bench(_: &[String]) -> Result<()> {
-    let executables = Executables::build()?;
+    let executables = Executables::find();
     let scratch = measure::scratch()?;
     let mut commands: Vec<Measured> = vec![
         ("ruby -e 1".to_owned(), Box::new(|_| ruby(&[]))),

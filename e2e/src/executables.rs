@@ -1,37 +1,10 @@
-//! The real executables, as they are built.
+//! Running the executables.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// Names a directory whose executables are tested, instead of those that cargo builds.
-const EXECUTABLES: &str = "BOSON_E2E_BIN";
-
-/// Path of an executable: that of a verb's own package.
-///
-/// Cargo builds only what a package's own tests need, so the first call builds them all.
-pub fn executable(name: &str) -> PathBuf {
-    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
-    let path = DIRECTORY.get_or_init(build).join(name);
-    assert!(path.is_file(), "{} was not built", path.display());
-    path
-}
-
-fn build() -> PathBuf {
-    if let Some(directory) = std::env::var_os(EXECUTABLES) {
-        return PathBuf::from(directory);
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--locked", "--workspace", "--bins"]).current_dir(crate::here());
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    let status = cargo.stdin(Stdio::null()).status();
-    assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "cargo build: {status:?}");
-    // This test is <directory>/deps/<test>-<hash>.
-    let test = std::env::current_exe().unwrap_or_default();
-    test.ancestors().nth(2).map(Path::to_path_buf).unwrap_or_default()
-}
+use testkit::executable;
 
 /// The version of the Ruby that evaluates templates: major and minor.
 ///

@@ -10,7 +10,7 @@ mod page;
 mod snapshot;
 mod tree;
 
-pub use executables::{Outcome, executable, ruby_version, run};
+pub use executables::{Outcome, ruby_version, run};
 pub use lone_job::lone_job;
 pub use page::fill;
 pub use snapshot::{UPDATE, check};

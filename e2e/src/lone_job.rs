@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{executable, run};
+use testkit::executable;
+
+use crate::run;
 
 /// What `render-jobs` finds in the directory: one job `lone`, whose templates are these, each rendered to a file of its
 /// name, with one property `text`, which is `kept`. Gives the command that renders them, into `jobs`.

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use e2e::{check, copy, executable, here, listing, run};
+use e2e::{check, copy, here, listing, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The manifest's passwords; no message may contain them.
@@ -259,7 +259,7 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
 ];
 
 fn main() {
-    let _ = executable("plan");
+    let _ = testkit::executable("plan");
     let trials = CASES.iter().map(|case| Trial::test(case.name, move || try_case(case).map_err(Failed::from)));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }

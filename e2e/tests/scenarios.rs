@@ -16,7 +16,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use e2e::{UPDATE, check, executable, here, run};
+use e2e::{UPDATE, check, here, run};
 use handoff::bpm_info::{BpmInfo, Instance, Run};
 use handoff::output::{BPM_YAML, PROPERTIES_YAML, decode};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -24,7 +24,7 @@ use walkdir::WalkDir;
 
 fn main() {
     // Built before the tests start, so that none of them waits.
-    let _ = executable("plan");
+    let _ = testkit::executable("plan");
     let mut directories: Vec<PathBuf> = fs::read_dir(here().join("scenarios"))
         .expect("e2e/scenarios")
         .filter_map(Result::ok)

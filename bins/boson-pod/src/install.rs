@@ -43,7 +43,7 @@ pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
     nix::sys::stat::umask(Mode::from_bits_truncate(0o022));
     fs::create_dir_all(&dir).io("create", &dir)?;
     let _alone = alone(&dir);
-    let program = dir.join(crate::NAME);
+    let program = dir.join(crate::EXECUTABLE.name);
     copy_itself(&dir, &program)?;
     for name in crate::links() {
         link(&program, &dir, &dir.join(name)).io("create", &dir.join(name))?;
@@ -84,7 +84,8 @@ fn link(program: &Path, dir: &Path, name: &Path) -> io::Result<()> {
         builder
     };
     let made = builder().make_in(dir, |path| fs::hard_link(program, path));
-    let made = made.or_else(|_| builder().make_in(dir, |path| std::os::unix::fs::symlink(crate::NAME, path)))?;
+    let made =
+        made.or_else(|_| builder().make_in(dir, |path| std::os::unix::fs::symlink(crate::EXECUTABLE.name, path)))?;
     // Where `name` is the same file already, the rename does nothing and dropping the path removes the second name.
     let temporary = made.into_temp_path();
     fs::rename(&temporary, name)

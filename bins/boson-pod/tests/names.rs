@@ -22,7 +22,7 @@ const NAMES: [&str; 10] = [
 ];
 
 fn boson_pod(args: &[&str]) -> Output {
-    Command::new(testkit::executable!("boson-pod")).args(args).output().unwrap()
+    Command::new(testkit::executable("boson-pod")).args(args).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Installs without anything in the environment, as in an image that holds nothing else.
 fn install(dir: &Path) -> Output {
-    let mut command = Command::new(testkit::executable!("boson-pod"));
+    let mut command = Command::new(testkit::executable("boson-pod"));
     command.env_clear().args(["install", "--to"]).arg(dir).output().unwrap()
 }
 
@@ -88,7 +88,7 @@ fn others_may_run_it_whatever_the_umask() {
     let dir = root.path().join("deep/bin");
     let installed = Command::new("sh")
         .args(["-c", "umask 077; exec \"$0\" install --to \"$1\""])
-        .args([testkit::executable!("boson-pod").as_ref(), dir.as_os_str()])
+        .args([testkit::executable("boson-pod"), dir.clone()])
         .status();
     assert!(installed.unwrap().success());
     for path in [dir.parent().unwrap(), &dir, &dir.join("run-process")] {

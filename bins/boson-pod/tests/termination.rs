@@ -23,7 +23,7 @@ impl Container {
     }
 
     fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(testkit::executable!("boson-pod"));
+        let mut command = Command::new(testkit::executable("boson-pod"));
         command.args(args).env("BOSON_ROOT", self.0.path()).output().unwrap()
     }
 
@@ -138,13 +138,13 @@ fn in_a_container(first: &str) -> Option<String> {
 
 #[test]
 fn the_failure_of_what_visits_a_container_is_not_the_containers() {
-    let program = testkit::executable!("boson-pod");
-    let fails = format!("{program} wait-for --wait-timeout 0 /nonexistent/file");
+    let fails = format!("{} --wait-timeout 0 /nonexistent/file", testkit::executable("wait-for").display());
     let Some(message) = in_a_container(&fails) else { return };
     assert!(message.starts_with("error: file:/nonexistent/file is not there\n"), "{message}");
     // A probe, say, of a process that goes on and ends well.
     let job = job(&format!("{fails} 2>/dev/null; true"));
     let root = job.path("");
-    let first = format!("{program} run-process --job web --root '{}'", root.display());
+    let run_process = testkit::executable("run-process");
+    let first = format!("{} --job web --root '{}'", run_process.display(), root.display());
     assert_eq!(in_a_container(&first).as_deref(), Some(""));
 }

@@ -33,7 +33,7 @@ impl Pod {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(testkit::executable!("copy-jobs"));
+        let mut command = Command::new(testkit::executable("copy-jobs"));
         command.env_remove("RELEASE_NAME").env("BOSON_ROOT", self.root.path()).args(args);
         command
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn create_dirs(root: &Path) -> Output {
-    Command::new(testkit::executable!("create-dirs")).arg("--root").arg(root).output().unwrap()
+    Command::new(testkit::executable("create-dirs")).arg("--root").arg(root).output().unwrap()
 }
 
 fn with_jobs() -> tempfile::TempDir {

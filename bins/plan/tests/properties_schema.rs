@@ -34,7 +34,7 @@ fn plan(directory: &Path, rules: &str, x: &str) -> Output {
          release: r, properties: {{\"x\": {x}}}}}]}}]}}"
     );
     write(&directory.join("manifest.yml"), manifest);
-    Command::new(env!("CARGO_BIN_EXE_plan"))
+    Command::new(testkit::executable("plan"))
         .args(["--bosh-manifest-path", "manifest.yml", "--base-dir", ".", "--output-dir", "out"])
         .current_dir(directory)
         .output()

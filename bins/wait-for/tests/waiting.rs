@@ -14,7 +14,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, gets
 use nix::unistd::Pid;
 
 fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(testkit::executable!("wait-for"));
+    let mut command = Command::new(testkit::executable("wait-for"));
     command.env_clear().args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

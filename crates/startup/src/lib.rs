@@ -1,8 +1,10 @@
 //! What every executable does at its start and end.
 //!
-//! A verb is a `clap` argument struct and a function; [`main`] parses, starts logging, runs and prints the problems.
+//! A verb is a `clap` argument struct and a function; [`main_with_args`] parses, starts logging, runs and prints the
+//! problems. [`multicall`] makes an executable of several verbs.
 
 mod duration;
+pub mod multicall;
 mod name;
 mod secret;
 mod steps;
@@ -116,12 +118,8 @@ fn without_empty_variable(arg: clap::Arg) -> clap::Arg {
     if is_empty { arg.env(clap::builder::Resettable::Reset) } else { arg }
 }
 
-/// Runs a verb as a program of its own: parses the command line, runs, prints problems, gives the exit code.
-pub fn main<A: Args>(name: &'static str, about: &'static str, run: impl FnOnce(A, &Common) -> Result<u8>) -> ExitCode {
-    main_with_args(name, about, std::env::args_os(), run)
-}
-
-/// As [`main`], with the command line given (its first element is the program's name).
+/// Runs a verb: parses the command line (its first element is the program's name), runs, prints problems, gives the exit
+/// code.
 pub fn main_with_args<A: Args>(
     name: &'static str,
     about: &'static str,

@@ -1,8 +1,9 @@
 //! Helpers for tests; never in a shipped executable.
 
-pub mod executables;
+mod executables;
 pub mod files;
-pub mod lifecycle;
 pub mod random;
 pub mod values;
 pub mod waiting;
+
+pub use executables::{EXECUTABLES, executable, file_of, static_executable};

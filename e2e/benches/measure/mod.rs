@@ -1,10 +1,10 @@
-//! Building what is measured, running it, medians and tables.
+//! Running what is measured, medians and tables.
 
 #![allow(dead_code, reason = "each bench uses a part")]
 #![allow(clippy::print_stdout, reason = "what a bench is for")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,50 +32,20 @@ pub(crate) fn main(bench: fn(&[String]) -> Result<()>) -> ExitCode {
     }
 }
 
-/// The executables that are measured, optimised as they are shipped.
+/// The executables that are measured: those that cargo has built with this bench's profile, or that `BOSON_E2E_BIN` names.
 #[derive(Clone)]
-pub(crate) struct Executables(PathBuf);
+pub(crate) struct Executables(());
 
 impl Executables {
-    /// Builds them, unless `BOSON_BENCH_BIN` names a directory that has them.
-    pub(crate) fn build() -> Result<Executables> {
-        if let Some(given) = std::env::var_os("BOSON_BENCH_BIN") {
-            return Ok(Executables(std::path::absolute(given)?));
-        }
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--release", "--locked", "-p", "plan", "-p", "render-jobs", "-p", "copy-jobs"]);
-        if !build.current_dir(env!("CARGO_MANIFEST_DIR")).status()?.success() {
-            return Err("the executables cannot be built".into());
-        }
-        // A bench lies in target/release/deps.
-        let here = std::env::current_exe()?;
-        Ok(Executables(here.ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf()))
+    /// Ends the bench where one is missing or outdated, before anything is measured.
+    pub(crate) fn find() -> Executables {
+        let _ = (testkit::executable("boson"), testkit::executable("boson-pod"));
+        Executables(())
     }
 
-    /// The static executable that runs in release images, built unless `BOSON_BENCH_BIN` has it.
-    pub(crate) fn boson_pod() -> Result<PathBuf> {
-        if let Some(given) = std::env::var_os("BOSON_BENCH_BIN") {
-            return Ok(Path::new(&given).join("boson-pod"));
-        }
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        if !Command::new(root.join("images/build")).arg("boson-pod").status()?.success() {
-            return Err("boson-pod cannot be built".into());
-        }
-        // A bench lies in target/release/deps.
-        let here = std::env::current_exe()?;
-        Ok(here.ancestors().nth(3).unwrap_or(Path::new(".")).join("static/boson-pod"))
-    }
-
-    /// A verb: an executable of its own, or else one of boson's.
+    /// An executable by the name that pods call it by.
     pub(crate) fn command(&self, name: &str) -> Command {
-        let own = self.0.join(name);
-        if own.exists() {
-            return Command::new(own);
-        }
-        let mut command = Command::new(self.0.join("boson"));
-        command.arg(name);
-        command
+        Command::new(testkit::executable(name))
     }
 }
 

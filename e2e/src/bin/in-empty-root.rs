@@ -1,4 +1,4 @@
-//! Runs `/boson` in a root directory that has nothing else, under the name that this program is called by.
+//! Runs `/boson` or `/boson-pod` in a root directory that has nothing else, under the name that this program is called by.
 //!
 //! `.ci/static` makes the root and puts links to this program where the tests look for executables. The directory of
 //! temporary files is in the root, under the same path: the only place that can be written to.
@@ -34,8 +34,9 @@ fn run() -> Result<std::convert::Infallible, Box<dyn Error>> {
     let here = std::env::current_dir()?;
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
-    let mut command = Command::new("/boson");
-    command.arg0(Path::new(&name).file_name().unwrap_or_default()).args(arguments);
+    let name = Path::new(&name).file_name().unwrap_or_default();
+    let mut command = Command::new(Path::new("/").join(testkit::file_of(&name.to_string_lossy())));
+    command.arg0(name).args(arguments);
     for variable in ["BOSON_EMPTY_ROOT", "BOSON_EMPTY_ROOT_UID", "BOSON_EMPTY_ROOT_HOSTILE", "LD_LIBRARY_PATH"] {
         command.env_remove(variable);
     }

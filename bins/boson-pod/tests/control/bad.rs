@@ -106,7 +106,7 @@ fn only_root_may_ask() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     let program = pod.file("boson-pod");
-    write_program(&program, &fs::read(testkit::executable!("boson-pod")).unwrap());
+    write_program(&program, &fs::read(testkit::executable("boson-pod")).unwrap());
     let mut command = std::process::Command::new(program);
     command.args(["bpm", "stop", "web", "--root"]).arg(pod.vcap("").join("../..")).uid(1000).gid(1000);
     let (code, _, stderr) = answer(&mut command);

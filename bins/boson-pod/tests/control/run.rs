@@ -52,9 +52,9 @@ fn what_a_script_runs_does_not_keep_the_pod_from_stopping_and_ends_with_it() {
     let pod = Pod::new(WAIT);
     let (pid, program) = (pod.file("pid"), pod.file("backup"));
     write_program(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display()).as_bytes());
-    let executable = testkit::executable!("boson-pod");
+    let executable = testkit::executable("bpm");
     let web = pod.file("web");
-    write_program(&web, format!("#!/bin/sh\n{executable} bpm run web -p backup & {WAIT}\n").as_bytes());
+    write_program(&web, format!("#!/bin/sh\n{} run web -p backup & {WAIT}\n", executable.display()).as_bytes());
     let root = pod.vcap("").join("../..");
     pod.config(&format!(
         "processes: [{{name: web, executable: {}, env: {{BOSON_ROOT: {}}}, unsafe: {{privileged: true}}}}, \

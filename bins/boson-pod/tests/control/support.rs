@@ -93,8 +93,8 @@ impl Pod {
 
     /// A verb, ready to be run.
     pub(crate) fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(testkit::executable!("boson-pod"));
-        command.arg(verb).env("BOSON_ROOT", &self.root).stdin(Stdio::null());
+        let mut command = Command::new(testkit::executable(verb));
+        command.env("BOSON_ROOT", &self.root).stdin(Stdio::null());
         command
     }
 

@@ -71,7 +71,7 @@ fn compile(machine: &Machine, further: &[&str]) -> Ran {
 /// Runs boson where `/var` is the machine's own directory `var`, as a build of an image would.
 fn in_image(machine: &Machine, further: &[&str]) -> Command {
     fs::create_dir_all(machine.path("var")).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_boson"), machine.path("boson")).unwrap();
+    fs::copy(testkit::executable("boson"), machine.path("boson")).unwrap();
     let script = "mount --bind . /mnt && mount --bind var /var && cd /mnt && eval \"${PREPARE-}\" && \
                   XDG_CACHE_HOME=/mnt/cache exec ./boson compile -r \"${RELEASE-release}\" --in-place \"$@\"";
     let mut command = Command::new("unshare");

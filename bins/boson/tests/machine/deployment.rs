@@ -122,7 +122,7 @@ exit 42
 impl Machine {
     pub(crate) fn new() -> Machine {
         let directory = tempfile::tempdir().unwrap();
-        let executable = PathBuf::from(env!("CARGO_BIN_EXE_boson"));
+        let executable = testkit::executable("boson");
         let machine = Machine { directory, executable, user: None };
         for (path, content) in RELEASE {
             machine.write(&format!("release/{path}"), content);
@@ -145,7 +145,7 @@ impl Machine {
             return None;
         }
         machine.executable = machine.path("boson");
-        fs::copy(env!("CARGO_BIN_EXE_boson"), &machine.executable).unwrap();
+        fs::copy(testkit::executable("boson"), &machine.executable).unwrap();
         std::os::unix::fs::chown(machine.directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         machine.user = Some(NOBODY);
         Some(machine)

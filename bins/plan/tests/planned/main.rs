@@ -49,7 +49,7 @@ fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str)
         write(&job.join("spec"), format!("name: {name}\n{spec}\n"));
     }
     write(&work.path().join("manifest.yml"), manifest);
-    let output = Command::new(env!("CARGO_BIN_EXE_plan"))
+    let output = Command::new(testkit::executable("plan"))
         .args(["--bosh-manifest-path", "manifest.yml", "--base-dir", ".", "--output-dir", "out"])
         .current_dir(work.path())
         .output()

@@ -15,7 +15,8 @@ use nix::unistd::Pid;
 use testkit::waiting::{PATIENCE, eventually};
 
 /// The executable under test.
-pub(crate) static RUN_PROCESS: LazyLock<String> = LazyLock::new(|| testkit::executable!("run-process"));
+pub(crate) static RUN_PROCESS: LazyLock<String> =
+    LazyLock::new(|| testkit::executable("run-process").display().to_string());
 
 /// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
 pub(crate) fn can_become_vcap() -> bool {

@@ -41,7 +41,7 @@ impl Case {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(testkit::executable!("tail-logs"));
+        let mut command = Command::new(testkit::executable("tail-logs"));
         command.arg("--root").arg(self.root.path()).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

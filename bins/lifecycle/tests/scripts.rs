@@ -1,4 +1,4 @@
-//! `pre-start` with real scripts.
+//! Real lifecycle scripts. What all of them have in common is tested with `pre-start`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -22,7 +22,7 @@ fn root(jobs: &[(&str, Option<&str>)]) -> tempfile::TempDir {
 }
 
 fn command(root: &Path) -> Command {
-    let mut command = Command::new(testkit::executable!("pre-start"));
+    let mut command = Command::new(testkit::executable("pre-start"));
     command.arg("--root").arg(root).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -198,4 +198,32 @@ fn a_script_that_hangs_and_ignores_term_is_killed() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(70));
     assert!(text(&output.stderr).contains("a: killed by SIGKILL"), "{output:?}");
+}
+
+#[test]
+fn each_verb_runs_and_reports_the_scripts_of_its_name() {
+    for script in ["pre-start", "post-start", "post-deploy"] {
+        let root = tempfile::tempdir().unwrap();
+        let write = |job: &str, text: &str| {
+            let path = root.path().join("var/vcap/jobs").join(job).join("bin").join(script);
+            testkit::files::write_program(&path, format!("#!/bin/sh\n{text}\n"), 0o750);
+        };
+        write("a", "env -u PWD -u _ -u SHLVL");
+        write("b", "echo oops >&2; exit 3");
+        let mut command = Command::new(testkit::executable(script));
+        let output = command.arg("--root").arg(root.path()).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(70));
+        assert_eq!(text(&output.stdout), "[a] PATH=/usr/sbin:/usr/bin:/sbin:/bin\n");
+        let log = root.path().join(format!("var/vcap/sys/log/b/{script}.stderr.log"));
+        let expected = format!(
+            "[b] oops\nerror: 1 of 2 {script} scripts failed. Failed Jobs: b. Successful Jobs: a.\n  \
+             caused by: b: exit status 3; see {}\n",
+            log.display()
+        );
+        assert_eq!(text(&output.stderr), expected);
+        assert_eq!(fs::read_to_string(&log).unwrap(), "oops\n");
+        let state = root.path().join(format!("var/vcap/sys/run/boson/b/{script}.hook"));
+        let state = fs::read_to_string(state).unwrap();
+        assert!(state.starts_with("{\"state\":\"failed\",\"exit_code\":3,"), "{state}");
+    }
 }
