@@ -1,9 +1,9 @@
 //! `boson up` on real deployments: what comes up, what is told of what dies, and that nothing is left.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use e2e::{Outcome, here, run};
+use testkit::waiting::wait_for;
 
 /// A deployment that is up as long as this value lives.
 struct Deployment {
@@ -40,15 +40,7 @@ impl Deployment {
 
     /// The status table, as soon as it satisfies `wanted`.
     fn status_until(&self, wanted: impl Fn(&Outcome) -> bool) -> Outcome {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            let outcome = self.boson(&["status"]);
-            if wanted(&outcome) {
-                return outcome;
-            }
-            assert!(Instant::now() < deadline, "boson status stays {outcome:?}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for("the status", || Some(self.boson(&["status"])).filter(&wanted))
     }
 
     /// Stops it, and makes sure that nothing of it is left.

@@ -184,7 +184,7 @@ impl Supervisor {
             if text.ends_with('\n') && text.lines().count() >= lines {
                 return text.lines().map(str::to_owned).collect();
             }
-            assert!(start.elapsed() < Duration::from_secs(240), "{file}: {text:?}");
+            assert!(start.elapsed() < Duration::from_secs(600), "{file}: {text:?}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }

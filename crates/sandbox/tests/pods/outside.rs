@@ -30,7 +30,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// Generous: a machine may be busy.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(600);
 
 /// A network with instances `a` and `b`.
 struct Pods {
