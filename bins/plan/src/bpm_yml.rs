@@ -112,7 +112,7 @@ fn render_all(renderer: &Renderer, groups: &[Resolved], templates: &[BpmTemplate
 }
 
 fn entry(job: &str, template: &BpmTemplate, failure: &dialect_erb::Failure) -> Entry {
-    let place = template.source.place(failure.line);
+    let place = failure.error.place(&template.source);
     Entry {
         job: job.to_owned(),
         text: failure.text(&template.source.name),

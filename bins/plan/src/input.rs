@@ -7,10 +7,9 @@ use std::path::Path;
 use deployment::JobSpec;
 use deployment::manifest::{Job, Manifest};
 use instance_group::ResolvedJob;
-use jobs_src::{JobRef, JobsSrc};
+use jobs_src::{JobRef, JobsSrc, safe_destination};
 use problem::{IoContext, Place, Problem, Problems, Result};
 use ruby::{Document, Vm};
-use template::safe_destination;
 
 use crate::options::Request;
 

@@ -38,7 +38,7 @@ pub(crate) fn report_of(
             spec = Some((*job, read.ok().and_then(|mut specs| specs.pop())));
         }
         let spec = spec.as_ref().and_then(|(_, spec)| spec.as_ref());
-        let place = template.source.place(failure.line);
+        let place = failure.error.place(&template.source);
         entries.push(Entry {
             job: group.jobs[*job].name.clone(),
             text: failure.text(&template.source.name),

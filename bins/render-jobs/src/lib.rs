@@ -104,7 +104,7 @@ fn render(
         let mut monit_failed = false;
         for (t, template) in templates.iter().enumerate() {
             match results.next() {
-                Some(Ok(content)) => files.push(RenderedFile { destination: template.destination.clone(), content }),
+                Some(Ok(content)) => files.push(RenderedFile { path: template.destination.clone(), content }),
                 // BOSH renders monit first, and where it fails none of the job's templates.
                 Some(Err(failure)) if !monit_failed => {
                     monit_failed = template.is_monit();
@@ -113,7 +113,7 @@ fn render(
                 _ => {}
             }
         }
-        files.push(RenderedFile { destination: ".bosh/links.json".into(), content: tree::links_json(&job.provides) });
+        files.push(RenderedFile { path: ".bosh/links.json".into(), content: tree::links_json(&job.provides) });
         rendered.push(RenderedJob { name: job.name.clone(), files });
     }
     Ok(if failed.is_empty() { Ok(rendered) } else { Err(failed) })

@@ -1,10 +1,10 @@
 //! The templates of a group's jobs.
 
 use instance_group::{Resolved, ResolvedJob};
-use jobs_src::{JobRef, JobsSrc};
+use jobs_src::{JobRef, JobsSrc, safe_destination};
 use problem::{Place, Problem, Problems, Result};
 use ruby::Vm;
-use template::{Source, safe_destination};
+use template::Source;
 
 /// A template and where it goes.
 pub(crate) struct Template {

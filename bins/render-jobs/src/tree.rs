@@ -23,9 +23,9 @@ pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>
     for job in jobs.into_iter().filter(|job| job.name != Vcap::BPM) {
         for file in job.files {
             entries.push(RenderedEntry {
-                path: format!("{}/{}", job.name, file.destination),
+                path: format!("{}/{}", job.name, file.path),
                 content: file.content,
-                mode: mode(&file.destination),
+                mode: mode(&file.path),
             });
         }
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use problem::{Problem, Problems};
 use ruby::Vm;
-use template::Source;
+use template::{RenderError, Source, Span};
 use value::Value;
 use value::{Encoding, Text};
 
@@ -108,12 +108,8 @@ pub struct Unit<'a> {
 /// Why a template was not rendered; no text of it holds a property's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The class of what was raised.
-    pub class: String,
-    /// What was raised, as BOSH shows it (`to_s`).
-    pub message: String,
-    /// Line in the template, from 1.
-    pub line: Option<u32>,
+    /// What was raised, as BOSH shows it (`to_s`), and its line.
+    pub error: RenderError,
     /// The names that were asked for, where a property is missing.
     pub properties: Vec<String>,
     /// What was asked for them.
@@ -136,8 +132,8 @@ pub enum Asked {
 impl Failure {
     /// BOSH's line about a failed template.
     pub fn text(&self, template: &str) -> String {
-        let line = self.line.map_or("(unknown)".to_owned(), |n| n.to_string());
-        format!("Error filling in template '{template}' (line {line}: {})", self.message)
+        let line = self.error.span.map_or("(unknown)".to_owned(), |span| span.line.to_string());
+        format!("Error filling in template '{template}' (line {line}: {})", self.error.message)
     }
 }
 
@@ -236,15 +232,14 @@ fn utf8(bytes: Vec<u8>) -> Value {
 
 fn failure(facts: &Value, mask: &Mask) -> Failure {
     let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let class = text("class");
     let message = text("message");
     let names = facts.get("properties").and_then(Value::as_array).unwrap_or_default();
     let names = names.iter().filter_map(|n| n.as_str().map(str::to_owned));
     let is_syntax = matches!(facts.get("syntax"), Some(Value::Bool(true)));
     let message = if is_syntax { syntax_error(&message) } else { message };
+    let line = facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok());
     Failure {
-        message: mask.apply(&message),
-        line: facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()),
+        error: RenderError { span: line.map(Span::line), ..RenderError::new(mask.apply(&message)) },
         // A template may ask for a name that it made of a value.
         properties: names.filter_map(|name| mask.harmless(name)).collect(),
         asked: match facts.get("asked").and_then(Value::as_str) {
@@ -253,7 +248,6 @@ fn failure(facts: &Value, mask: &Mask) -> Failure {
             _ => Asked::Job,
         },
         link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
-        class,
     }
 }
 

@@ -1,5 +1,8 @@
 //! Job specs and templates as `copy-jobs` leaves them: `jobs-src/<release>/<job>/` with `job.MF` (else `spec`), `monit`,
 //! `properties_schema.json` and `templates/`.
+//!
+//! Job specs are read with the VM, because BOSH reads them with Psych: a default such as `0755` or `1:30` must be the value
+//! that it is in BOSH.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -9,7 +12,7 @@ use deployment::JobSpec;
 use problem::{Place, Problem, Problems, Result, did_you_mean};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};
-use template::{Source, safe_destination};
+use template::{PathError, Source, relative_path};
 
 /// A job of a release, by names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,6 +140,23 @@ impl JobsSrc {
     pub fn properties_schema(&self, job: &JobRef) -> Result<Option<Source>> {
         read_source(&self.job(job).join(PROPERTIES_SCHEMA), PROPERTIES_SCHEMA)
     }
+}
+
+/// The path below the job's directory that the destination of a template names.
+///
+/// # Errors
+/// Destinations that lead out of the job's directory, or that no file can have.
+pub fn safe_destination(text: &str) -> Result<String> {
+    relative_path(text).map_err(|why| {
+        let problem = Problem::input(format!("template destination '{}' {why}", text.escape_debug()));
+        match why {
+            PathError::Absolute | PathError::Outside => {
+                problem.hint("a destination is a path below the job's directory")
+            }
+            PathError::Empty | PathError::TooLong | PathError::Directory => problem,
+        }
+        .into()
+    })
 }
 
 /// What is wrong with where templates are to be written, all of it; `file` is the spec.

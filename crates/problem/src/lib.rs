@@ -66,6 +66,8 @@ pub struct Place {
     pub line: Option<u32>,
     /// Column, from 1.
     pub column: Option<u32>,
+    /// How many characters are marked from the column on; 0 counts as 1.
+    pub length: u32,
     /// The source line itself, where it is the template's author's text (never a line of a manifest: it may hold a secret).
     pub excerpt: Option<String>,
 }
@@ -101,7 +103,8 @@ impl Place {
         if let Some(column) = self.column {
             let before = excerpt.chars().take(column.saturating_sub(1) as usize);
             let gap: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-            write!(f, "\n{:width$} | {gap}^", "")?;
+            let carets = "^".repeat((self.length as usize).clamp(1, excerpt.chars().count().max(1)));
+            write!(f, "\n{:width$} | {gap}{carets}", "")?;
         }
         Ok(())
     }
