@@ -82,9 +82,9 @@ fn is_current(executable: &Path) -> Result<(), String> {
         match fs::metadata(&source).and_then(|metadata| metadata.modified()) {
             Ok(changed) if changed <= built => {}
             Ok(_) => return Err(format!("{} is older than {source}", executable.display())),
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Err(format!("{} is older than the removal of {source}", executable.display()));
-            }
+            // The list is that of the last `cargo build`; `cargo test` does not renew it. A source that is gone may be
+            // gone from the executable, too.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(e) => return Err(format!("{source}: {e}")),
         }
     }
@@ -142,7 +142,7 @@ mod tests {
         date(&source, 2001);
         assert_eq!(is_current(&tool), Err(format!("{shown} is older than {}", source.display())));
         fs::remove_file(&source).unwrap();
-        assert_eq!(is_current(&tool), Err(format!("{shown} is older than the removal of {}", source.display())));
+        assert_eq!(is_current(&tool), Ok(()));
         fs::remove_dir_all(&directory).unwrap();
     }
 }
