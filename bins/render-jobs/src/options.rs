@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use dialect_erb::render::Settings;
+use dialect_erb::Settings;
 use problem::{Problem, Problems, Result};
 use startup::Common;
 

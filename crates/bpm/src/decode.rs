@@ -211,6 +211,15 @@ fn number(text: &str) -> Option<i128> {
     float.is_finite().then_some(sign * float as i128)
 }
 
+/// The entries of a mapping by key.
+pub(crate) struct Fields(pub(crate) Vec<(String, Rc<Node>)>);
+
+impl Fields {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_ref())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::number;

@@ -12,6 +12,7 @@ mod additions;
 mod bytes;
 mod config;
 mod decode;
+mod reader;
 mod validate;
 mod yaml;
 
@@ -62,7 +63,7 @@ fn read(text: &str, path: &str, job: Option<&str>) -> Result<JobConfig> {
     let document = yaml::read(text, path)?;
     let mut decoder = decode::Decoder::new(path);
     let processes = match &document {
-        Some(node) => config::processes(&mut decoder, node, job),
+        Some(node) => reader::processes(&mut decoder, node, job),
         None => Vec::new(),
     };
     Problems::check(decoder.problems)?;

@@ -3,8 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::bytes::{INVALID_BYTE_QUANTITY, to_bytes};
-use crate::config::{Fields, ProcessConfig};
-use crate::decode::Decoder;
+use crate::config::ProcessConfig;
+use crate::decode::{Decoder, Fields};
 use crate::yaml::{Kind, Node};
 
 /// Checks one process; `node` and `fields` are where its problems lie.

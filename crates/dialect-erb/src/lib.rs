@@ -10,6 +10,8 @@ mod mask;
 mod pool;
 pub mod render;
 pub mod scanner;
+mod settings;
 
 pub use mask::Mask;
 pub use render::{Asked, Failure, Renderer, Unit};
+pub use settings::{IsolationMode, Settings};

@@ -17,7 +17,7 @@ use ruby::{Forked, Vm};
 use value::Value;
 
 use crate::contexts::Contexts;
-use crate::render::Settings;
+use crate::settings::Settings;
 
 /// What a worker evaluates: a template and the index of its context.
 #[derive(Clone)]

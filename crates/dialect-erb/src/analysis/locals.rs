@@ -96,7 +96,7 @@ impl Locals {
         let dotted = matches!(before, Some(Token::Sign("." | "&." | "::")));
         let bound = match before {
             Some(Token::Word(word)) => word == "for",
-            Some(Token::Sign("=>")) => is_rescued(&tokens[..i - 1]),
+            Some(Token::Sign("=>")) => patterns::is_rescued(&tokens[..i - 1]),
             _ => false,
         };
         let one_of_several = matches!(before, Some(Token::Sign("," | "*")));
@@ -123,12 +123,6 @@ fn opens_block(before: &[Token]) -> bool {
         Some(Token::Word(word)) => word == "do",
         _ => false,
     }
-}
-
-/// Whether `=>` after this gives a name to what was rescued: `rescue A, B => e`.
-pub(super) fn is_rescued(before: &[Token]) -> bool {
-    let exceptions = |token: &&Token| matches!(token, Token::Constant(_) | Token::Sign("," | "::"));
-    matches!(before.iter().rev().find(|token| !exceptions(token)), Some(Token::Word(word)) if word == "rescue")
 }
 
 /// Whether a definition's parameters begin here: at a bracket, or at once behind the name.

@@ -1,7 +1,6 @@
 //! Whether code matches patterns: `case ... in`, `value in pattern` and `value => pattern`.
 
 use super::lexer::Token;
-use super::locals::is_rescued;
 use super::words;
 
 /// What a bracket encloses.
@@ -29,6 +28,12 @@ pub(super) fn are_in(tokens: &[Token]) -> bool {
         }
     }
     false
+}
+
+/// Whether `=>` after this gives a name to what was rescued: `rescue A, B => e`.
+pub(super) fn is_rescued(before: &[Token]) -> bool {
+    let exceptions = |token: &&Token| matches!(token, Token::Constant(_) | Token::Sign("," | "::"));
+    matches!(before.iter().rev().find(|token| !exceptions(token)), Some(Token::Word(word)) if word == "rescue")
 }
 
 /// `for a, b in`
