@@ -15,6 +15,7 @@ mod report;
 mod running;
 mod sandbox_spec;
 mod server;
+mod settings;
 mod stages;
 mod start;
 mod start_policy;

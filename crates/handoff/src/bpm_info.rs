@@ -57,7 +57,7 @@ pub struct GroupQuarks {
 }
 
 /// One instance of the group, as every job of it sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instance {
     /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.

@@ -4,11 +4,12 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use handoff::bpm_info::{BpmInfo, Group as Info, Instance, Run};
+use handoff::bpm_info::{BpmInfo, Instance};
 use handoff::output;
 use problem::{IoContext, Problem, Result};
 use sandbox::Subnet;
 use startup::Secret;
+use workload::{Pod, Settings};
 
 /// All instance groups, in the manifest's order.
 #[derive(Debug)]
@@ -20,7 +21,8 @@ pub(crate) struct Deployment {
 /// One instance group.
 #[derive(Debug)]
 pub(crate) struct Group {
-    info: BpmInfo,
+    /// What runs in each instance.
+    pub(crate) pod: Pod,
     /// The resolved properties, which hold the deployment's secrets.
     pub(crate) properties: Secret<String>,
     pub(crate) members: Vec<Member>,
@@ -36,39 +38,14 @@ pub(crate) struct Member {
 }
 
 impl Group {
-    pub(crate) fn info(&self) -> &Info {
-        self.info.group()
-    }
-
     pub(crate) fn name(&self) -> &str {
-        &self.info().name
-    }
-
-    /// Whether its instances exist only while one of its errands runs.
-    pub(crate) fn is_errand(&self) -> bool {
-        self.info().lifecycle == "errand"
-    }
-
-    /// The jobs of which `up` keeps nothing running.
-    pub(crate) fn jobs_without_process(&self) -> Vec<&str> {
-        let jobs = self.info().jobs.iter();
-        jobs.filter(|job| job.properties.quarks.run != Run::Bpm).map(|job| job.name.as_str()).collect()
-    }
-
-    /// What `up` keeps running: job and process, in the manifest's order.
-    pub(crate) fn processes(&self) -> Vec<(String, String)> {
-        let of_bpm = |job: &handoff::bpm_info::Job| {
-            let bpm = job.properties.quarks.bpm.as_ref().filter(|_| job.properties.quarks.run == Run::Bpm);
-            let names = bpm.map_or_else(Vec::new, |bpm| bpm.processes.iter().map(|p| p.name.clone()).collect());
-            names.into_iter().map(|process| (job.name.clone(), process)).collect::<Vec<_>>()
-        };
-        self.info().jobs.iter().flat_map(of_bpm).collect()
+        &self.pod.group
     }
 }
 
 impl Deployment {
     /// Reads what `plan --output-dir` wrote; `order` is the order of the groups as far as it is known.
-    pub(crate) fn read(directory: &Path, order: &[String]) -> Result<Deployment> {
+    pub(crate) fn read(directory: &Path, order: &[String], settings: &Settings) -> Result<Deployment> {
         let mut names: Vec<String> = fs::read_dir(directory)
             .io("read", directory)?
             .filter_map(|entry| entry.ok().filter(|e| e.path().is_dir())?.file_name().into_string().ok())
@@ -85,23 +62,21 @@ impl Deployment {
             };
             let info = BpmInfo::decode(&read("bpm", output::BPM_YAML)?, &name)?;
             let properties = Secret::new(read("ig-resolved", output::PROPERTIES_YAML)?);
+            let pod = Pod::new(&info, settings);
             let mut members = Vec::new();
-            for instance in &info.group().properties.quarks.instances {
+            for instance in &pod.instances {
                 let ip = subnet
                     .instance(count)
                     .ok_or_else(|| Problem::input("the deployment has too many instances for one machine"))?;
                 count += 1;
-                members.push(Member {
-                    name: format!("{}/{}", info.group().name, instance.index),
-                    ip,
-                    instance: instance.clone(),
-                });
+                let name = format!("{}/{}", pod.group, instance.index);
+                members.push(Member { name, ip, instance: instance.clone() });
             }
-            groups.push(Group { info, properties, members });
+            groups.push(Group { pod, properties, members });
         }
         let name = groups
             .first()
-            .map(|g| g.info.name.clone())
+            .map(|g| g.pod.deployment.clone())
             .ok_or_else(|| Problem::input("the deployment has no instance groups"))?;
         Ok(Deployment { name, groups })
     }
@@ -118,25 +93,18 @@ impl Deployment {
             for member in &group.members {
                 entries.push((member.ip, member.instance.address.clone()));
             }
-            for member in &group.members {
-                if let Some(address) = group_address(member) {
-                    entries.push((member.ip, address));
-                }
+            if let Some(address) = group.pod.address() {
+                entries.extend(group.members.iter().map(|member| (member.ip, address.clone())));
             }
         }
         sandbox::hosts_file(entries.iter().map(|(ip, name)| (*ip, name.as_str())))
     }
 }
 
-/// `<deployment>-<ig>.<namespace>.<service domain>`: the instance's address without its index.
-fn group_address(member: &Member) -> Option<String> {
-    let (host, domain) = member.instance.address.split_once('.')?;
-    let group = host.strip_suffix(&format!("-{}", member.instance.index))?;
-    Some(format!("{group}.{domain}"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn written(groups: &[(&str, &str, u32)]) -> tempfile::TempDir {
@@ -166,11 +134,11 @@ mod tests {
 
     #[test]
     fn groups_come_in_the_manifests_order_and_every_instance_has_an_address() {
+        let settings = Settings { grace: Duration::from_secs(60), template_settings: Vec::new() };
         let dir = written(&[("alpha", "errand", 1), ("beta", "service", 2)]);
-        let deployment = Deployment::read(dir.path(), &["beta".into(), "alpha".into()]).unwrap();
-        let names: Vec<_> = deployment.groups.iter().map(|g| (g.name(), g.is_errand())).collect();
+        let deployment = Deployment::read(dir.path(), &["beta".into(), "alpha".into()], &settings).unwrap();
+        let names: Vec<_> = deployment.groups.iter().map(|g| (g.name(), g.pod.is_errand())).collect();
         assert_eq!(names, [("beta", false), ("alpha", true)]);
-        assert_eq!(deployment.groups[0].processes(), [("j".into(), "j".into()), ("j".into(), "w".into())]);
         assert_eq!(deployment.member("beta/1").unwrap().ip, Ipv4Addr::new(10, 244, 0, 3));
         assert_eq!(
             deployment.hosts().lines().skip(2).collect::<Vec<_>>(),

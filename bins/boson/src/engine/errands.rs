@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use handoff::bpm_info::Run;
 use problem::Problem;
+use workload::Errand;
 
 use super::clients::{Client, Streams};
 use super::deployment::{Deployment, Group, Member};
@@ -30,54 +30,15 @@ pub(crate) fn run(running: &RunningDeployment, name: &str, client: &Client, stre
     Ok(0)
 }
 
-/// What an errand runs.
-#[derive(Debug, Clone, Copy)]
-struct Errand<'a> {
-    job: &'a str,
-    /// A process of its `bpm.yml`; without one, its `bin/run`.
-    process: Option<&'a str>,
-}
-
-impl<'a> Errand<'a> {
-    fn command(&self) -> Vec<&'a str> {
-        match self.process {
-            Some(process) => vec!["run-process", "--job", self.job, "--process", process],
-            None => vec!["run-process", "--errand", "--job", self.job],
-        }
-    }
-}
-
-/// The groups that have the errand, each with what is to be run.
-fn find<'a>(deployment: &'a Deployment, name: &str) -> Vec<(&'a Group, Vec<Errand<'a>>)> {
-    let mut found = Vec::new();
-    for group in &deployment.groups {
-        let all = group.is_errand() && group.name() == name;
-        let errands: Vec<Errand> = errands(group).into_iter().filter(|errand| all || errand.job == name).collect();
-        if !errands.is_empty() {
-            found.push((group, errands));
-        }
-    }
-    found
-}
-
-/// The errands of a group; in a group with that lifecycle the processes of a `bpm.yml` are errands too.
-fn errands(group: &Group) -> Vec<Errand<'_>> {
-    let mut errands = Vec::new();
-    for job in &group.info().jobs {
-        match job.properties.quarks.run {
-            Run::Errand => errands.push(Errand { job: &job.name, process: None }),
-            Run::Bpm if group.is_errand() => {
-                let processes = job.properties.quarks.bpm.iter().flat_map(|bpm| &bpm.processes);
-                errands.extend(processes.map(|process| Errand { job: &job.name, process: Some(&process.name) }));
-            }
-            Run::Bpm | Run::Hooks => {}
-        }
-    }
-    errands
+/// The groups that have the errand, each with what it means there.
+fn find<'a>(deployment: &'a Deployment, name: &str) -> Vec<(&'a Group, Vec<&'a Errand>)> {
+    let groups = deployment.groups.iter().map(|group| (group, group.pod.errands_named(name)));
+    groups.filter(|(_, errands)| !errands.is_empty()).collect()
 }
 
 fn unknown(deployment: &Deployment, name: &str) -> Problem {
-    let mut known: Vec<&str> = deployment.groups.iter().flat_map(errands).map(|errand| errand.job).collect();
+    let mut known: Vec<&str> =
+        deployment.groups.iter().flat_map(|group| &group.pod.errands).map(|errand| errand.job.as_str()).collect();
     known.dedup();
     let problem = Problem::input(format!("there is no errand {name}"));
     if known.is_empty() {
@@ -90,13 +51,13 @@ fn unknown(deployment: &Deployment, name: &str) -> Problem {
 fn run_in(
     running: &RunningDeployment,
     group: &Group,
-    errands: &[Errand],
+    errands: &[&Errand],
     member: &Member,
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
     let host = &running.host;
-    match (group.is_errand(), running.instance(&member.name)) {
+    match (group.pod.is_errand(), running.instance(&member.name)) {
         (false, Some(instance)) => run_all(&instance, &host.interrupt, errands, client, streams),
         (false, None) => Err(Problem::internal(format!("{} does not run", member.name)).into()),
         (true, Some(_)) => {
@@ -125,13 +86,13 @@ fn run_in(
 fn run_all(
     instance: &Instance,
     interrupt: &Interrupt,
-    errands: &[Errand],
+    errands: &[&Errand],
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
     for errand in errands {
         let stdio = streams.stdio().map_err(|e| Problem::internal("cannot pass the standard streams on").because(e))?;
-        let process = instance.run(&errand.command(), stdio)?;
+        let process = instance.run(&errand.container.command.argv(), stdio)?;
         let code = client.wait(interrupt, process)?;
         if code != 0 {
             return Ok(code);

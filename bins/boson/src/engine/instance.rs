@@ -11,6 +11,7 @@ use handoff::process_state::State as ProcessStateName;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result as Outcome};
 use sandbox::{Command, Exit, Process, ProcessId, Stdio};
+use workload::Program;
 
 use super::deployment::{Group, Member};
 use super::failure::{FailedStage, Failure};
@@ -22,8 +23,8 @@ use super::state_files::StateFiles;
 use crate::control::State;
 use crate::state::InstanceDir;
 
-/// Verbs that run the jobs' lifecycle scripts of the same name.
-const SCRIPT_VERBS: [&str; 3] = ["pre-start", "post-start", "post-deploy"];
+/// Programs that run the jobs' lifecycle scripts of the same name.
+const SCRIPT_PROGRAMS: [Program; 3] = [Program::PreStart, Program::PostStart, Program::PostDeploy];
 
 /// An instance whose sandbox exists.
 #[derive(Debug)]
@@ -47,8 +48,13 @@ struct Supervised {
 
 impl Supervised {
     fn name(&self) -> String {
-        format!("{}/{}", self.job, self.process)
+        process_name(&self.job, &self.process)
     }
+}
+
+/// What the status table calls a process.
+fn process_name(job: &str, process: &str) -> String {
+    format!("{job}/{process}")
 }
 
 impl Instance {
@@ -61,10 +67,11 @@ impl Instance {
             .network
             .create(sandbox_spec::specification(host, group, member, &dir))
             .map_err(|e| Problem::internal(format!("cannot make the sandbox of {}", member.name)).because(e))?;
-        let properties = sandbox_spec::properties_path(group);
-        sandbox
-            .write(Path::new(&properties), group.properties.expose().as_bytes(), 0o600)
-            .map_err(|e| Problem::internal(format!("cannot prepare {}", member.name)).because(e))?;
+        for path in sandbox_spec::properties_files(group) {
+            sandbox
+                .write(&path, group.properties.expose().as_bytes(), 0o600)
+                .map_err(|e| Problem::internal(format!("cannot prepare {}", member.name)).because(e))?;
+        }
         let instance = Instance {
             name: member.name.clone(),
             state_files: StateFiles::new(dir.vcap()),
@@ -73,9 +80,10 @@ impl Instance {
             environment: sandbox_spec::environment(group, member),
             processes: Mutex::default(),
         };
-        for verb in ["render-jobs", "create-dirs", "pre-start"] {
-            host.status.set_instance(&member.name, State::Stage(verb.to_owned()));
-            instance.run_stage(host, verb, &[])?;
+        let prepare = group.pod.prepare.iter().map(|container| container.command.clone());
+        for command in prepare.chain(group.pod.pre_start.command()) {
+            host.status.set_instance(&member.name, State::Stage(command.program.name().to_owned()));
+            instance.run_stage(host, &command)?;
         }
         host.status.set_instance(&member.name, State::Ready);
         Ok(instance)
@@ -86,13 +94,14 @@ impl Instance {
         &self.name
     }
 
-    /// Runs a verb inside and waits until it has exited.
-    pub(crate) fn run_stage(&self, host: &Host, verb: &str, arguments: &[&str]) -> Result<(), Failure> {
+    /// Runs one of boson's programs inside and waits until it has exited.
+    pub(crate) fn run_stage(&self, host: &Host, command: &workload::Command) -> Result<(), Failure> {
         if host.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
+        let verb = command.program.name();
         let path = self.dir.log(verb);
-        let process = Arc::new(self.run(&[&[verb], arguments].concat(), to_log(&path)?)?);
+        let process = Arc::new(self.run(&command.argv(), to_log(&path)?)?);
         let to_kill = Arc::clone(&process);
         let guard = host.interrupt.guard(move || to_kill.signal_group(Signal::SIGKILL));
         let exit = process.wait();
@@ -104,7 +113,7 @@ impl Instance {
             return Err(Failure::Interrupted);
         }
         let mut output = host.source_names.restore(&fs::read_to_string(&path).unwrap_or_default());
-        if SCRIPT_VERBS.contains(&verb) {
+        if SCRIPT_PROGRAMS.contains(&command.program) {
             output.push_str(&self.script_output(verb));
         }
         Err(self.failed(verb, output, exit.code()))
@@ -138,16 +147,15 @@ impl Instance {
 
     /// Starts all processes, each under a supervisor of its own.
     pub(crate) fn start_processes(&self, host: &Arc<Host>, group: &Group) -> Result<(), Failure> {
-        let processes = group.processes();
+        let processes = &group.pod.processes;
         if processes.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = processes.iter().map(|(job, process)| format!("{job}/{process}")).collect();
+        let names: Vec<String> = processes.iter().map(|p| process_name(&p.job, &p.process)).collect();
         host.status.set_processes(&self.name, &names);
-        for (job, process) in processes {
-            let stdio = to_log(&self.process_log(&format!("{job}/{process}")))?;
-            let handle = Arc::new(self.run(&["run-process", "--job", &job, "--process", &process], stdio)?);
-            let supervised = Supervised { job, process, handle };
+        for (process, name) in processes.iter().zip(&names) {
+            let handle = Arc::new(self.run(&process.container.command.argv(), to_log(&self.process_log(name))?)?);
+            let supervised = Supervised { job: process.job.clone(), process: process.process.clone(), handle };
             self.supervised().push(supervised.clone());
             self.watch(host, supervised)?;
         }

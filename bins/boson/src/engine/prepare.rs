@@ -55,7 +55,7 @@ pub(crate) fn prepare(
     }
     let packages = stages::compile(&releases, &deployment, &progress, &interrupt)?;
     let status = StatusTable::default();
-    for group in deployment.groups.iter().filter(|group| !group.is_errand()) {
+    for group in deployment.groups.iter().filter(|group| !group.pod.is_errand()) {
         for member in &group.members {
             status.add(&member.name, member.instance.az.as_deref(), &member.ip.to_string());
         }

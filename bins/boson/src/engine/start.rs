@@ -24,15 +24,18 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Starts all groups in the manifest's order, then runs post-deploy and publishes the ports.
 pub(crate) fn start(running: &Arc<RunningDeployment>, events: &Receiver<Event>) -> Result<(), Failure> {
-    let services: Vec<&Group> = running.deployment.groups.iter().filter(|group| !group.is_errand()).collect();
+    let services: Vec<&Group> = running.deployment.groups.iter().filter(|group| !group.pod.is_errand()).collect();
     for group in &services {
         start_group(running, group)?;
         wait_until_running(running, group, events)?;
         post_start(running, group)?;
     }
     // BOSH: at the very end, and in all instances at the same time.
-    let instances: Vec<_> = services.iter().flat_map(|group| running.instances_of(group)).collect();
-    for_each(&instances, instances.len(), |instance| instance.run_stage(&running.host, "post-deploy", &[]))?;
+    let post_deploy = services.iter().filter_map(|group| Some((group, group.pod.post_deploy.command()?)));
+    let stages: Vec<_> = post_deploy
+        .flat_map(|(group, command)| running.instances_of(group).into_iter().map(move |i| (i, command.clone())))
+        .collect();
+    for_each(&stages, stages.len(), |(instance, command)| instance.run_stage(&running.host, command))?;
     publish(running)
 }
 
@@ -76,7 +79,7 @@ fn start_instance(running: &RunningDeployment, group: &Group, member: &Member) -
 fn wait_until_running(running: &RunningDeployment, group: &Group, events: &Receiver<Event>) -> Result<(), Failure> {
     let (host, instances) = (&running.host, running.instances_of(group));
     let started = Instant::now();
-    let mut watch = StartWatch::new(!group.processes().is_empty());
+    let mut watch = StartWatch::new(!group.pod.processes.is_empty());
     loop {
         if host.interrupt.is_asked() {
             return Err(Failure::Interrupted);
@@ -130,9 +133,8 @@ fn check_ended_early(host: &Host, instances: &[Arc<Instance>]) -> Result<(), Pro
 /// Waits for the post-start scripts that run beside the processes, and runs those of the other jobs.
 fn post_start(running: &RunningDeployment, group: &Group) -> Result<(), Failure> {
     let (host, instances) = (&running.host, running.instances_of(group));
-    let others: Vec<&str> = group.jobs_without_process().into_iter().flat_map(|job| ["--job", job]).collect();
-    if !others.is_empty() {
-        for_each(&instances, instances.len(), |instance| instance.run_stage(host, "post-start", &others))?;
+    if let Some(command) = group.pod.post_start_command() {
+        for_each(&instances, instances.len(), |instance| instance.run_stage(host, &command))?;
     }
     loop {
         if host.interrupt.is_asked() {

@@ -20,7 +20,7 @@ pub(crate) struct Packages(BTreeMap<(String, String), Vec<(String, PathBuf)>>);
 impl Packages {
     /// The packages of a group's instances.
     pub(crate) fn of(&self, group: &Group) -> Vec<(String, PathBuf)> {
-        let jobs = group.info().jobs.iter();
+        let jobs = group.pod.jobs.iter();
         let packages = jobs.filter_map(|job| self.0.get(&(job.release.clone(), job.name.clone()))).flatten();
         packages.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -67,7 +67,7 @@ pub(crate) fn compile(
 }
 
 fn is_used(deployment: &Deployment, release: &str, job: &str) -> bool {
-    deployment.groups.iter().flat_map(|group| &group.info().jobs).any(|j| j.release == release && j.name == job)
+    deployment.groups.iter().flat_map(|group| &group.pod.jobs).any(|j| j.release == release && j.name == job)
 }
 
 /// Two packages of one name cannot both be `/var/vcap/packages/<name>`; BOSH refuses that too.

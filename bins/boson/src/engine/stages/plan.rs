@@ -17,6 +17,7 @@ use super::sources::SourceNames;
 use crate::engine::deployment::Deployment;
 use crate::engine::failure::{FailedStage, Failure, cannot_sandbox};
 use crate::engine::input::Input;
+use crate::engine::settings;
 use crate::executable::SANDBOX_PATH;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -55,7 +56,8 @@ pub(crate) fn plan(
     // What templates left may belong to ids that only a sandbox has, so it is not this guard that removes it.
     let dir = plan_dir.keep();
     let planned = run(input, &dir, sources, interrupt);
-    let deployment = planned.and_then(|()| Ok(Deployment::read(&dir.join("output"), &input.groups)?));
+    let deployment =
+        planned.and_then(|()| Ok(Deployment::read(&dir.join("output"), &input.groups, &settings::settings())?));
     sandbox::remove_tree(&dir).io("remove", &dir)?;
     let deployment = deployment?;
     let groups: Vec<String> =

@@ -1,0 +1,267 @@
+//! Computes a [`Pod`] from the documents of `plan`.
+
+use bpm::ProcessConfig;
+use handoff::bpm_info::{self, BpmInfo, Run};
+use handoff::deployment::{Lifecycle, PersistentDisk, Script};
+use handoff::output::PROPERTIES_YAML;
+use handoff::process_state::ERRAND;
+
+use crate::container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
+use crate::pod::{Errand, Job, JobScripts, Pod, Process, Scripts, Settings};
+use crate::volume::{Mount, Source, Volume, VolumeName};
+
+/// A job of this name is the BPM release's own. boson's takes its place, and its scripts do not run.
+const BPM: &str = "bpm";
+
+/// The scripts that run beside a job's processes, or without them in a container of their own.
+const BESIDE_PROCESSES: [Script; 4] = [Script::PostStart, Script::PreStop, Script::Drain, Script::PostStop];
+
+impl Pod {
+    /// What runs in the instances of the group.
+    pub fn new(info: &BpmInfo, settings: &Settings) -> Pod {
+        let builder = Builder { info, settings, disk: None };
+        builder.pod()
+    }
+}
+
+struct Builder<'a> {
+    info: &'a BpmInfo,
+    settings: &'a Settings,
+    disk: Option<&'a PersistentDisk>,
+}
+
+impl Builder<'_> {
+    fn pod(&self) -> Pod {
+        let group = self.info.group();
+        let is_errand = group.lifecycle == "errand";
+        let services = || group.jobs.iter().filter(|_| !is_errand);
+        Pod {
+            deployment: self.info.name.clone(),
+            group: group.name.clone(),
+            lifecycle: if is_errand { Lifecycle::Errand } else { Lifecycle::Service },
+            replicas: group.properties.quarks.replicas,
+            instances: group.properties.quarks.instances.clone(),
+            jobs: group.jobs.iter().map(|job| Job { name: job.name.clone(), release: job.release.clone() }).collect(),
+            grace: self.settings.grace,
+            volumes: self.volumes(),
+            supply: self.supply(),
+            prepare: vec![self.render_jobs(), self.create_dirs()],
+            tail_logs: self.boson("tail-logs", Program::TailLogs, vec![Mount::writable(VolumeName::Sys)]),
+            pre_start: self.scripts(Script::PreStart, Program::PreStart),
+            processes: services().flat_map(|job| self.processes(job)).collect(),
+            scripts_only: services().filter_map(|job| self.scripts_only(job)).collect(),
+            post_deploy: self.scripts(Script::PostDeploy, Program::PostDeploy),
+            errands: group.jobs.iter().flat_map(|job| self.errands(job, is_errand)).collect(),
+        }
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let volume = |name, path: &str, source| Volume { name, path: path.to_owned(), source };
+        let mut volumes = vec![
+            volume(VolumeName::AllReleases, "/var/vcap/all-releases", Source::Supplied),
+            volume(VolumeName::ResolvedProperties, &self.properties_dir(), Source::ResolvedProperties),
+            volume(VolumeName::Jobs, "/var/vcap/jobs", Source::Memory),
+            volume(VolumeName::Data, "/var/vcap/data", Source::Scratch),
+            volume(VolumeName::Sys, "/var/vcap/sys", Source::Scratch),
+            volume(VolumeName::Packages, "/var/vcap/packages", Source::Image),
+            volume(VolumeName::Tmp, "/tmp", Source::Scratch),
+        ];
+        if let Some(disk) = self.disk {
+            let source = Source::Disk { size: disk.size, disk_type: disk.disk_type.clone() };
+            volumes.push(volume(VolumeName::Store, "/var/vcap/store", source));
+        }
+        volumes
+    }
+
+    /// Where `render-jobs` looks for the resolved group.
+    fn properties_dir(&self) -> String {
+        format!("/var/run/secrets/resolved-properties/{}", self.info.group().name)
+    }
+
+    fn supply(&self) -> Vec<Container> {
+        let all_releases = vec![Mount::writable(VolumeName::AllReleases)];
+        let install = self.boson("install", Program::Install, all_releases.clone());
+        let copy = self.releases().into_iter().map(|release| Container {
+            name: format!("copy-jobs/{release}"),
+            image: Image::Release(release.to_owned()),
+            command: Command::new(Program::CopyJobs, &["--release", release]),
+            ..self.boson("", Program::CopyJobs, all_releases.clone())
+        });
+        std::iter::once(install).chain(copy).collect()
+    }
+
+    fn render_jobs(&self) -> Container {
+        let mounts = vec![
+            Mount::read_only(VolumeName::AllReleases),
+            Mount::read_only(VolumeName::ResolvedProperties),
+            Mount::writable(VolumeName::Jobs),
+            Mount::writable(VolumeName::Tmp),
+        ];
+        let document = format!("{}/{PROPERTIES_YAML}", self.properties_dir());
+        let group = &self.info.group().name;
+        let mut env = vec![
+            EnvVar::new("INSTANCE_GROUP_NAME", EnvValue::Text(group.clone())),
+            EnvVar::new("AZ_INDEX", EnvValue::AzIndex),
+            EnvVar::new("REPLICAS", EnvValue::Replicas),
+            EnvVar::new("POD_ORDINAL", EnvValue::PodOrdinal),
+            EnvVar::new("POD_IP", EnvValue::PodIp),
+            EnvVar::new("BOSH_MANIFEST_PATH", EnvValue::Text(document)),
+        ];
+        let settings = &self.settings.template_settings;
+        env.extend(settings.iter().map(|(name, value)| EnvVar::new(name, EnvValue::Text(value.clone()))));
+        Container { env, ..self.boson("render-jobs", Program::RenderJobs, mounts) }
+    }
+
+    fn create_dirs(&self) -> Container {
+        let mut mounts = vec![Mount::read_only(VolumeName::Jobs)];
+        mounts.extend(self.of_jobs());
+        self.boson("create-dirs", Program::CreateDirs, mounts)
+    }
+
+    /// The scripts of all jobs that have one of this name.
+    fn scripts(&self, script: Script, program: Program) -> Scripts {
+        let group = self.info.group();
+        let containers = self.releases().into_iter().filter_map(|release| {
+            let jobs = group.jobs.iter().filter(|job| job.release == release && self.has(job, script));
+            let jobs: Vec<&str> = jobs.map(|job| job.name.as_str()).collect();
+            (!jobs.is_empty()).then(|| Container {
+                name: format!("{}/{release}", program.name()),
+                command: Command::for_jobs(program, jobs),
+                user: User::Root(vec![RootUse::Script(script)]),
+                ..self.of_release(release)
+            })
+        });
+        Scripts { script, containers: containers.collect() }
+    }
+
+    /// The processes of a job that run all the time.
+    fn processes(&self, job: &bpm_info::Job) -> Vec<Process> {
+        let configs = configs(job).iter().enumerate();
+        configs
+            .map(|(number, config)| {
+                let stop_scripts = BESIDE_PROCESSES.into_iter().filter(|script| self.has(job, *script));
+                // post-start runs beside the first process; whichever is asked first runs those of the stop.
+                let scripts = stop_scripts.filter(|script| number == 0 || *script != Script::PostStart);
+                let container = self.process(job, config, scripts.map(RootUse::Script).collect());
+                Process { job: job.name.clone(), process: config.name.clone(), container }
+            })
+            .collect()
+    }
+
+    fn scripts_only(&self, job: &bpm_info::Job) -> Option<JobScripts> {
+        if !configs(job).is_empty() {
+            return None;
+        }
+        let scripts: Vec<Script> = BESIDE_PROCESSES.into_iter().filter(|script| self.has(job, *script)).collect();
+        let container = Container {
+            name: format!("{}/scripts", job.name),
+            command: Command::new(Program::RunProcess, &["--scripts", "--job", &job.name]),
+            user: User::Root(scripts.iter().map(|script| RootUse::Script(*script)).collect()),
+            readiness: Some(Command::for_jobs(Program::Ready, [job.name.as_str()])),
+            ..self.supervised(&job.release)
+        };
+        (!scripts.is_empty()).then(|| JobScripts { job: job.name.clone(), scripts, container })
+    }
+
+    /// What of a job can be run to its end; in a group that is an errand, the processes of its `bpm.yml` too.
+    fn errands(&self, job: &bpm_info::Job, in_errand_group: bool) -> Vec<Errand> {
+        let containers = match job.properties.quarks.run {
+            Run::Errand => vec![Container {
+                name: format!("{}/{ERRAND}", job.name),
+                command: Command::new(Program::RunProcess, &["--errand", "--job", &job.name]),
+                user: User::Root(vec![RootUse::Errand]),
+                ..self.supervised(&job.release)
+            }],
+            Run::Bpm if in_errand_group => {
+                configs(job).iter().map(|config| self.process(job, config, Vec::new())).collect()
+            }
+            Run::Bpm | Run::Hooks => Vec::new(),
+        };
+        containers.into_iter().map(|container| Errand { job: job.name.clone(), container }).collect()
+    }
+
+    fn process(&self, job: &bpm_info::Job, config: &ProcessConfig, mut root_uses: Vec<RootUse>) -> Container {
+        let unsafe_ = &config.unsafe_;
+        if config.hooks.is_some() {
+            root_uses.insert(0, RootUse::PreStartHook);
+        }
+        if unsafe_.privileged {
+            root_uses.insert(0, RootUse::PrivilegedProcess);
+        }
+        let of_process = ["--job", &job.name, "--process", &config.name];
+        Container {
+            name: format!("{}/{}", job.name, config.name),
+            command: Command::new(Program::RunProcess, &of_process),
+            user: if root_uses.is_empty() { User::Vcap } else { User::Root(root_uses) },
+            privileges: Privileges {
+                capabilities: config.capabilities.clone(),
+                privileged: unsafe_.privileged,
+                host_pid_namespace: unsafe_.host_pid_namespace,
+                unrestricted_volumes: unsafe_.unrestricted_volumes.clone(),
+            },
+            memory_limit: config.limits.memory.as_deref().and_then(bpm::to_bytes),
+            readiness: Some(Command::new(Program::Ready, &of_process)),
+            ..self.supervised(&job.release)
+        }
+    }
+
+    /// A container whose program is `run-process`.
+    fn supervised(&self, release: &str) -> Container {
+        let grace = format!("{}s", self.settings.grace.as_secs());
+        Container { env: vec![EnvVar::new("BOSON_GRACE", EnvValue::Text(grace))], ..self.of_release(release) }
+    }
+
+    /// A container that runs what a release has.
+    fn of_release(&self, release: &str) -> Container {
+        let mut mounts = vec![
+            Mount::read_only(VolumeName::AllReleases),
+            Mount::writable(VolumeName::Jobs),
+            Mount::read_only(VolumeName::Packages),
+            Mount::writable(VolumeName::Tmp),
+        ];
+        mounts.extend(self.of_jobs());
+        Container { image: Image::Release(release.to_owned()), ..self.boson("", Program::RunProcess, mounts) }
+    }
+
+    /// A container that runs only what boson has.
+    fn boson(&self, name: &str, program: Program, mounts: Vec<Mount>) -> Container {
+        Container {
+            name: name.to_owned(),
+            image: Image::Boson,
+            command: Command::new(program, &[]),
+            env: Vec::new(),
+            mounts,
+            user: User::Vcap,
+            privileges: Privileges::default(),
+            memory_limit: None,
+            readiness: None,
+        }
+    }
+
+    /// Where jobs write.
+    fn of_jobs(&self) -> Vec<Mount> {
+        let store = self.disk.map(|_| VolumeName::Store);
+        [VolumeName::Data, VolumeName::Sys].into_iter().chain(store).map(Mount::writable).collect()
+    }
+
+    /// The releases of the group's jobs, each once, in the order of jobs.
+    fn releases(&self) -> Vec<&str> {
+        let mut releases = Vec::new();
+        for job in &self.info.group().jobs {
+            if !releases.contains(&job.release.as_str()) {
+                releases.push(job.release.as_str());
+            }
+        }
+        releases
+    }
+
+    fn has(&self, job: &bpm_info::Job, _script: Script) -> bool {
+        job.name != BPM
+    }
+}
+
+/// The processes of a job's `bpm.yml`, if these are what runs.
+fn configs(job: &bpm_info::Job) -> &[ProcessConfig] {
+    let bpm = job.properties.quarks.bpm.as_ref().filter(|_| job.properties.quarks.run == Run::Bpm);
+    bpm.map_or(&[], |bpm| bpm.processes.as_slice())
+}

@@ -1,0 +1,39 @@
+//! What runs in the instances of an instance group, as data.
+//!
+//! [`Pod::new`] computes it from the documents that `plan` writes. Whoever runs instances reads the value and decides nothing
+//! about BOSH: `boson up` executes it in sandboxes, Kubernetes objects are another reading of it. The value has no secret in
+//! it: neither properties nor the arguments and environment of a process, which `run-process` reads from the `bpm.yml` that
+//! was rendered in the instance.
+//!
+//! # Order
+//!
+//! Each step begins when the one before it has succeeded.
+//!
+//! | step | field | how |
+//! |---|---|---|
+//! | 1 | [`Pod::supply`] | containers in order, each to its end |
+//! | 2 | [`Pod::prepare`] | containers in order, each to its end |
+//! | 3 | [`Pod::tail_logs`] | started; it runs as long as the instance exists |
+//! | 4 | [`Pod::pre_start`] | to its end |
+//! | 5 | [`Pod::processes`], [`Pod::scripts_only`] | all at the same time, as long as the instance exists. When all processes run, each job's post-start runs there |
+//! | 6 | [`Pod::post_deploy`] | when step 5 has been reached in all groups: in all instances at the same time |
+//!
+//! With [`Lifecycle::Errand`], steps 5 and 6 are replaced by [`Pod::errands`], in order, each to its end. The errands of a
+//! service run on request, in its instances or beside them. The groups of a deployment start in the order of `plan`'s documents.
+//!
+//! # Images and file systems
+//!
+//! A container has the image of boson or that of a release ([`Image`]). A release's image has the packages of that release
+//! alone, so the scripts of a group with several releases need several containers. In a sandbox one file system has
+//! the packages of all releases, as on a VM: there [`Scripts::command`] is one command for all jobs, and
+//! [`Pod::post_start_command`] replaces `scripts_only`.
+
+mod build;
+mod container;
+mod pod;
+mod volume;
+
+pub use container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
+pub use handoff::deployment::{Lifecycle, Script};
+pub use pod::{Errand, Job, JobScripts, Pod, Process, Scripts, Settings};
+pub use volume::{Mount, Source, Volume, VolumeName};

@@ -1,0 +1,180 @@
+//! An instance of a group as a whole.
+
+use std::time::Duration;
+
+use handoff::bpm_info::Instance;
+use handoff::deployment::{Lifecycle, Script};
+use serde::{Serialize, Serializer};
+
+use crate::container::{Command, Container, EnvVar, Program};
+use crate::volume::Volume;
+
+/// What the documents do not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// How long an instance has to stop: lifecycle scripts and processes together.
+    pub grace: Duration,
+    /// Variables for `render-jobs`, such as `TEMPLATE_TIMEOUT`: name and value.
+    pub template_settings: Vec<(String, String)>,
+}
+
+/// What runs in each instance of a group. All instances have the same; they differ in the values of
+/// [`EnvValue`](crate::EnvValue). See the [crate's documentation](crate) for the order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pod {
+    /// The deployment's name.
+    pub deployment: String,
+    /// The group's name.
+    pub group: String,
+    /// Whether it runs all the time.
+    pub lifecycle: Lifecycle,
+    /// The share of the largest AZ.
+    pub replicas: u32,
+    /// The instances, by index.
+    pub instances: Vec<Instance>,
+    /// The jobs, in the manifest's order, then those of addons.
+    pub jobs: Vec<Job>,
+    /// How long an instance has to stop; `terminationGracePeriodSeconds` in Kubernetes. `run-process` divides it among
+    /// scripts and processes.
+    #[serde(serialize_with = "seconds")]
+    pub grace: Duration,
+    /// Every volume that a container mounts.
+    pub volumes: Vec<Volume>,
+    /// Puts boson's executables and the job sources of the group's releases into [`VolumeName::AllReleases`]. Not run where that
+    /// volume comes with its content.
+    ///
+    /// [`VolumeName::AllReleases`]: crate::VolumeName::AllReleases
+    pub supply: Vec<Container>,
+    /// Renders the jobs and makes their directories.
+    pub prepare: Vec<Container>,
+    /// Forwards logs.
+    pub tail_logs: Container,
+    /// What runs before the processes start.
+    pub pre_start: Scripts,
+    /// The processes, in the order of jobs and of their `bpm.yml`. They start at the same time and stop in reverse order.
+    pub processes: Vec<Process>,
+    /// Runs the scripts of jobs that have no process beside which they could run.
+    pub scripts_only: Vec<JobScripts>,
+    /// What runs when the whole deployment runs.
+    pub post_deploy: Scripts,
+    /// What can be run to its end, in the order of jobs.
+    pub errands: Vec<Errand>,
+}
+
+/// A job of the group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// The release it is from.
+    pub release: String,
+}
+
+/// The lifecycle scripts of one name. BOSH's agent runs those of all jobs at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Scripts {
+    /// Which ones.
+    pub script: Script,
+    /// Runs them where a container has one release's packages: one for each release whose jobs have the script, in the order
+    /// of jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<Container>,
+}
+
+impl Scripts {
+    /// Runs them where one file system has the packages of all releases; nothing if no job has the script.
+    pub fn command(&self) -> Option<Command> {
+        let program = self.containers.first()?.command.program;
+        Some(Command::new(program, &[]))
+    }
+}
+
+/// A process of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Process {
+    /// The job.
+    pub job: String,
+    /// The process in its `bpm.yml`.
+    pub process: String,
+    /// `run-process`, which supervises it.
+    pub container: Container,
+}
+
+/// A job that has lifecycle scripts, but no process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JobScripts {
+    /// The job.
+    pub job: String,
+    /// Its scripts that run while and after the processes of the instance run.
+    pub scripts: Vec<Script>,
+    /// `run-process --scripts`, which waits and runs them.
+    pub container: Container,
+}
+
+/// Something that runs on request, to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Errand {
+    /// The job.
+    pub job: String,
+    /// Its `bin/run`, or a process of its `bpm.yml`, under `run-process`.
+    pub container: Container,
+}
+
+impl Pod {
+    /// Whether its instances exist only while one of its errands runs.
+    pub fn is_errand(&self) -> bool {
+        self.lifecycle == Lifecycle::Errand
+    }
+
+    /// All containers, in the order of the steps.
+    pub fn containers(&self) -> impl Iterator<Item = &Container> {
+        self.supply
+            .iter()
+            .chain(&self.prepare)
+            .chain([&self.tail_logs])
+            .chain(&self.pre_start.containers)
+            .chain(self.processes.iter().map(|process| &process.container))
+            .chain(self.scripts_only.iter().map(|job| &job.container))
+            .chain(&self.post_deploy.containers)
+            .chain(self.errands.iter().map(|errand| &errand.container))
+    }
+
+    /// The variables of all containers, each once: the environment of an instance that is one machine. The containers of one
+    /// instance never disagree about a value.
+    pub fn environment(&self) -> Vec<&EnvVar> {
+        let mut all: Vec<&EnvVar> = Vec::new();
+        for variable in self.containers().flat_map(|container| &container.env) {
+            if !all.contains(&variable) {
+                all.push(variable);
+            }
+        }
+        all
+    }
+
+    /// Runs post-start of the jobs without processes, where no container of [`Pod::scripts_only`] does so; nothing if none of
+    /// them has the script.
+    pub fn post_start_command(&self) -> Option<Command> {
+        let jobs = self.scripts_only.iter().filter(|job| job.scripts.contains(&Script::PostStart));
+        let command = Command::for_jobs(Program::PostStart, jobs.map(|job| job.job.as_str()));
+        (!command.args.is_empty()).then_some(command)
+    }
+
+    /// The errands that a name means: those of the job of this name, or all of a group of this name that is an errand.
+    pub fn errands_named(&self, name: &str) -> Vec<&Errand> {
+        let all = self.is_errand() && self.group == name;
+        self.errands.iter().filter(|errand| all || errand.job == name).collect()
+    }
+
+    /// `<deployment>-<group>.<namespace>.<service domain>`, under which all instances can be reached; nothing for a group
+    /// without instances.
+    pub fn address(&self) -> Option<String> {
+        let instance = self.instances.first()?;
+        let (host, domain) = instance.address.split_once('.')?;
+        let group = host.strip_suffix(&format!("-{}", instance.index))?;
+        Some(format!("{group}.{domain}"))
+    }
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{}s", duration.as_secs()))
+}

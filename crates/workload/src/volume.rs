@@ -1,0 +1,83 @@
+//! Where the containers of an instance meet: volumes, each with one path that is the same in all containers.
+
+use serde::Serialize;
+
+/// The volumes of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeName {
+    /// boson's executables and the job sources of all releases.
+    AllReleases,
+    /// The group's resolved properties.
+    ResolvedProperties,
+    /// The rendered jobs.
+    Jobs,
+    /// Data that need not outlive the instance.
+    Data,
+    /// Logs, pid files, sockets.
+    Sys,
+    /// Data that outlives the instance.
+    Store,
+    /// Compiled packages.
+    Packages,
+    /// Temporary files.
+    Tmp,
+}
+
+/// A volume of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Volume {
+    /// Its name.
+    pub name: VolumeName,
+    /// Its path in every container that mounts it.
+    pub path: String,
+    /// What is in it, and how long.
+    pub source: Source,
+}
+
+/// What is in a volume, and how long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// What [`Pod::supply`](crate::Pod::supply) writes, the same in all instances of a deployment. Kubernetes: `emptyDir`; a
+    /// sandbox has the tree already.
+    Supplied,
+    /// Empty at first, as long as the instance exists. Kubernetes: `emptyDir`; in a sandbox a directory of its own.
+    Scratch,
+    /// As `Scratch`, but in memory: secrets are in it, and no disk may have them. Kubernetes: `emptyDir` with medium `Memory`.
+    Memory,
+    /// A directory with one file, `properties.yaml`: the resolved group. Secrets are in it. Kubernetes: a Secret.
+    ResolvedProperties,
+    /// The compiled packages that a container's image has at this path; nothing is mounted where containers have images. A
+    /// sandbox has the packages of all jobs of the group there.
+    Image,
+    /// The instance's persistent disk, which outlives it. Kubernetes: a `PersistentVolumeClaim`.
+    Disk {
+        /// Its size in MB, where the manifest gives one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        size: Option<u32>,
+        /// `persistent_disk_type`, where the manifest gives one.
+        #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+        disk_type: Option<String>,
+    },
+}
+
+/// A volume of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Mount {
+    /// Which one.
+    pub volume: VolumeName,
+    /// Whether the container may only read it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+}
+
+impl Mount {
+    pub(crate) const fn writable(volume: VolumeName) -> Mount {
+        Mount { volume, read_only: false }
+    }
+
+    pub(crate) const fn read_only(volume: VolumeName) -> Mount {
+        Mount { volume, read_only: true }
+    }
+}

@@ -1,0 +1,164 @@
+//! What holds for the value of every group, whatever is in it.
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use handoff::bpm_info::BpmInfo;
+use workload::{Image, Pod, RootUse, Script, Settings, Source, User};
+
+const DOCUMENT: &str = include_str!("everything/bpm.yaml");
+
+fn settings() -> Settings {
+    Settings { grace: Duration::from_secs(45), template_settings: Vec::new() }
+}
+
+fn pod_of(document: &str) -> Pod {
+    Pod::new(&BpmInfo::decode(document, "bpm.yaml").unwrap(), &settings())
+}
+
+fn service() -> Pod {
+    pod_of(DOCUMENT)
+}
+
+fn errand() -> Pod {
+    pod_of(&DOCUMENT.replace("lifecycle: service", "lifecycle: errand"))
+}
+
+#[test]
+fn names_are_unique_and_mounts_have_volumes() {
+    for pod in [service(), errand()] {
+        let names: BTreeSet<&str> = pod.containers().map(|container| container.name.as_str()).collect();
+        assert_eq!(names.len(), pod.containers().count(), "{names:?}");
+        for container in pod.containers() {
+            for mount in &container.mounts {
+                let volume = pod.volumes.iter().find(|volume| volume.name == mount.volume);
+                let volume = volume.unwrap_or_else(|| panic!("{}: {mount:?}", container.name));
+                let may_write = !matches!(volume.source, Source::Image | Source::ResolvedProperties);
+                assert!(mount.read_only || may_write, "{} writes to {}", container.name, volume.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_supply_writes_to_what_all_instances_share() {
+    let pod = service();
+    for container in pod.containers().filter(|container| !pod.supply.contains(container)) {
+        let shared = container.mounts.iter().filter(|mount| mount.volume == workload::VolumeName::AllReleases);
+        assert!(shared.into_iter().all(|mount| mount.read_only), "{}", container.name);
+    }
+}
+
+#[test]
+fn containers_agree_about_every_variable() {
+    for pod in [service(), errand()] {
+        let environment = pod.environment();
+        let names: BTreeSet<&str> = environment.iter().map(|variable| variable.name.as_str()).collect();
+        assert_eq!(names.len(), environment.len(), "{environment:?}");
+    }
+}
+
+#[test]
+fn variables_are_those_of_the_instance() {
+    let pod = service();
+    let instance = &pod.instances[2];
+    let environment = pod.environment().into_iter();
+    let resolved: Vec<String> = environment
+        .map(|variable| format!("{}={}", variable.name, variable.value.resolve(pod.replicas, instance, "10.0.0.4")))
+        .collect();
+    assert_eq!(
+        resolved,
+        [
+            "INSTANCE_GROUP_NAME=db",
+            "AZ_INDEX=2",
+            "REPLICAS=2",
+            "POD_ORDINAL=0",
+            "POD_IP=10.0.0.4",
+            "BOSH_MANIFEST_PATH=/var/run/secrets/resolved-properties/db/properties.yaml",
+            "BOSON_GRACE=45s",
+        ]
+    );
+    assert_eq!(pod.address().unwrap(), "d-db.ns.svc.cluster.local");
+}
+
+#[test]
+fn nothing_secret_is_in_the_value() {
+    for pod in [service(), errand()] {
+        assert!(!format!("{pod:?}").contains("not-for-the-value"));
+    }
+}
+
+#[test]
+fn scripts_run_in_their_release_or_all_at_once() {
+    let pod = service();
+    let commands: Vec<_> = pod.pre_start.containers.iter().map(|c| (c.image.clone(), c.command.argv())).collect();
+    let of = |release: &str| Image::Release(release.to_owned());
+    assert_eq!(
+        commands,
+        [
+            (of("postgres"), vec!["pre-start", "--job", "postgres", "--job", "users"]),
+            (of("tools"), vec!["pre-start", "--job", "tcpdump", "--job", "backup"]),
+        ]
+    );
+    assert_eq!(pod.pre_start.command().unwrap().argv(), ["pre-start"]);
+    assert_eq!(pod.post_start_command().unwrap().argv(), ["post-start", "--job", "users", "--job", "backup"]);
+    assert_eq!(pod.post_deploy.command().unwrap().argv(), ["post-deploy"]);
+}
+
+#[test]
+fn a_group_of_bpm_alone_has_no_scripts() {
+    let start = DOCUMENT.find("  - name: postgres").unwrap();
+    let end = DOCUMENT.rfind("  properties:\n    quarks:\n      replicas").unwrap();
+    let pod = pod_of(&format!("{}{}", &DOCUMENT[..start], &DOCUMENT[end..]));
+    assert_eq!((pod.pre_start.command(), pod.post_start_command()), (None, None));
+    assert!(pod.processes.is_empty() && pod.scripts_only.is_empty());
+}
+
+#[test]
+fn root_is_for_what_bosh_and_bpm_run_as_root() {
+    let pod = service();
+    let user = |name: &str| &pod.containers().find(|container| container.name == name).unwrap().user;
+    let stop = [Script::PreStop, Script::Drain, Script::PostStop].map(RootUse::Script);
+    let first = [RootUse::PreStartHook, RootUse::Script(Script::PostStart)].into_iter().chain(stop);
+    assert_eq!(*user("postgres/postgres"), User::Root(first.collect()));
+    assert_eq!(*user("postgres/exporter"), User::Root(stop.into()));
+    let User::Root(uses) = user("tcpdump/tcpdump") else { panic!("it is privileged") };
+    assert_eq!(uses[0], RootUse::PrivilegedProcess);
+    for boson in ["install", "copy-jobs/postgres", "render-jobs", "create-dirs", "tail-logs"] {
+        assert_eq!(*user(boson), User::Vcap, "{boson}");
+    }
+    // An errand's processes have no scripts beside them.
+    let errand = errand();
+    let exporter = errand.containers().find(|container| container.name == "postgres/exporter").unwrap();
+    assert_eq!(exporter.user, User::Vcap);
+}
+
+#[test]
+fn an_errand_group_keeps_nothing_running() {
+    let pod = errand();
+    assert!(pod.is_errand() && pod.processes.is_empty() && pod.scripts_only.is_empty());
+    let commands: Vec<String> = pod.errands.iter().map(|errand| errand.container.command.argv().join(" ")).collect();
+    assert_eq!(
+        commands,
+        [
+            "run-process --job postgres --process postgres",
+            "run-process --job postgres --process exporter",
+            "run-process --job tcpdump --process tcpdump",
+            "run-process --errand --job backup",
+        ]
+    );
+}
+
+#[test]
+fn an_errand_is_named_by_its_job_or_its_group() {
+    let jobs = |pod: &Pod, name: &str| -> Vec<String> {
+        pod.errands_named(name).iter().map(|errand| errand.job.clone()).collect()
+    };
+    assert_eq!(jobs(&service(), "backup"), ["backup"]);
+    // A service is not run as a whole, nor is a process of it.
+    assert_eq!(jobs(&service(), "db"), [""; 0]);
+    assert_eq!(jobs(&service(), "postgres"), [""; 0]);
+    assert_eq!(jobs(&errand(), "db"), ["postgres", "postgres", "tcpdump", "backup"]);
+    assert_eq!(jobs(&errand(), "postgres"), ["postgres", "postgres"]);
+}
