@@ -8,6 +8,7 @@ use value::Value;
 use crate::names::canonical;
 use crate::network::{self, Network};
 use crate::reader::{Object, Reader};
+use crate::update::Update;
 
 /// What a group is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,14 @@ pub struct InstanceGroup {
     pub stemcell: String,
     /// Size of its persistent disk in MB, 0 where it has none.
     pub persistent_disk: u32,
+    /// `persistent_disk_type`, where there is one.
+    pub persistent_disk_type: Option<String>,
+    /// `vm_type`, where there is one.
+    pub vm_type: Option<String>,
+    /// `vm_resources`, where there are any.
+    pub vm_resources: Option<VmResources>,
+    /// `update`, over the deployment's.
+    pub update: Update,
     /// `env`, as given.
     pub env: Value,
     /// Its jobs, in order; addons are appended by [`Manifest::place_addons`].
@@ -55,6 +64,17 @@ pub struct InstanceGroup {
     pub property_mappings: Vec<(String, String)>,
     /// Where it stands in the manifest.
     pub path: Vec<Step>,
+}
+
+/// A group's `vm_resources`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VmResources {
+    /// Number of CPUs.
+    pub cpu: u32,
+    /// Memory in MB.
+    pub ram: u32,
+    /// Size of the ephemeral disk in MB.
+    pub ephemeral_disk_size: u32,
 }
 
 /// An entry of a group's `jobs`, or a job of an addon.
@@ -78,12 +98,12 @@ pub struct Job {
     pub path: Vec<Step>,
 }
 
-/// Reads `instance_groups`; `per_az`: `instances` counts per AZ.
-pub(crate) fn parse(reader: &mut Reader, root: &Object, per_az: bool) -> Vec<InstanceGroup> {
+/// Reads `instance_groups`; `per_az`: `instances` counts per AZ; `update`: the deployment's.
+pub(crate) fn parse(reader: &mut Reader, root: &Object, per_az: bool, update: Update) -> Vec<InstanceGroup> {
     let mut groups = Vec::new();
     let mut taken = HashSet::new();
     for object in reader.hashes(root, "instance_groups") {
-        let group = instance_group(reader, &object, per_az);
+        let group = instance_group(reader, &object, per_az, update);
         if !group.name.is_empty() && !taken.insert(canonical(&group.name)) {
             reader.problem(
                 object.path.clone(),
@@ -95,7 +115,7 @@ pub(crate) fn parse(reader: &mut Reader, root: &Object, per_az: bool) -> Vec<Ins
     groups
 }
 
-fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> InstanceGroup {
+fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Update) -> InstanceGroup {
     let name = reader.required_name(object, "an entry of 'instance_groups'", "an instance group");
     let lifecycle = match reader.string(object, "lifecycle").as_deref() {
         None | Some("service") => Lifecycle::Service,
@@ -117,6 +137,10 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool) -> Instanc
         networks: network::parse(reader, object, &name),
         stemcell: reader.string(object, "stemcell").unwrap_or_default(),
         persistent_disk: persistent_disk(reader, object, &name),
+        persistent_disk_type: reader.string(object, "persistent_disk_type"),
+        vm_type: reader.string(object, "vm_type"),
+        vm_resources: vm_resources(reader, object, &name),
+        update: Update::parse(reader, object, update),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
         jobs: jobs(reader, object, &name),
         properties: reader
@@ -172,6 +196,13 @@ fn persistent_disk(reader: &mut Reader, object: &Object, group: &str) -> u32 {
     };
     reader.problem(object.at("persistent_disk"), message);
     0
+}
+
+fn vm_resources(reader: &mut Reader, object: &Object, group: &str) -> Option<VmResources> {
+    let section = reader.hash(object, "vm_resources")?;
+    let owner = format!("'vm_resources' of instance group '{group}'");
+    let mut number = |key: &str| reader.required_number(&section, key, &owner);
+    Some(VmResources { cpu: number("cpu"), ram: number("ram"), ephemeral_disk_size: number("ephemeral_disk_size") })
 }
 
 fn azs(reader: &mut Reader, object: &Object, group: &str) -> Vec<String> {

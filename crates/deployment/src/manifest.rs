@@ -4,10 +4,11 @@ use problem::{Problem, Problems};
 use value::Value;
 
 use crate::reader::{Object, Reader};
+use crate::update::Update;
 use crate::{addon, instance_group};
 
 pub use crate::addon::{Addon, Filter};
-pub use crate::instance_group::{InstanceGroup, Job, Lifecycle};
+pub use crate::instance_group::{InstanceGroup, Job, Lifecycle, VmResources};
 pub use crate::network::Network;
 
 /// What boson reads of a deployment manifest.
@@ -19,7 +20,7 @@ pub struct Manifest {
     pub name: String,
     /// Releases by name, with their versions.
     pub releases: Vec<Release>,
-    /// Stemcells: alias and operating system.
+    /// Its stemcells, in order.
     pub stemcells: Vec<Stemcell>,
     /// The groups, in order.
     pub instance_groups: Vec<InstanceGroup>,
@@ -38,6 +39,10 @@ pub struct Release {
     pub name: String,
     /// Its version as written, empty where it is missing.
     pub version: String,
+    /// `url`, where there is one; it may hold credentials.
+    pub url: Option<String>,
+    /// `sha1`, where there is one.
+    pub sha1: Option<String>,
 }
 
 /// An entry of `stemcells`.
@@ -47,6 +52,8 @@ pub struct Stemcell {
     pub alias: String,
     /// `os`, or `name` where the stemcell is given by name.
     pub os: String,
+    /// Its version as written, empty where it is missing.
+    pub version: String,
 }
 
 impl Manifest {
@@ -80,12 +87,13 @@ impl Manifest {
         }
         let features = reader.hash(&root, "features");
         let instances_per_az = features.and_then(|f| reader.bool(&f, "instances_per_az")).unwrap_or(false);
+        let update = Update::parse(&mut reader, &root, Update::default());
         let manifest = Manifest {
             file: file.to_owned(),
             name: reader.required_string(&root, "name", "the manifest"),
             releases: releases(&mut reader, &root),
             stemcells: stemcells(&mut reader, &root),
-            instance_groups: instance_group::parse(&mut reader, &root, instances_per_az),
+            instance_groups: instance_group::parse(&mut reader, &root, instances_per_az, update),
             addons: addon::parse(&mut reader, &root),
             properties: reader
                 .hash(&root, "properties")
@@ -142,7 +150,8 @@ fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
         if !name.is_empty() && releases.iter().any(|r| r.name == name) {
             reader.problem(object.path.clone(), format!("Duplicate release name '{name}'"));
         }
-        releases.push(Release { name, version });
+        let (url, sha1) = (reader.string(&object, "url"), reader.string(&object, "sha1"));
+        releases.push(Release { name, version, url, sha1 });
     }
     releases
 }
@@ -151,7 +160,9 @@ fn stemcells(reader: &mut Reader, root: &Object) -> Vec<Stemcell> {
     let mut stemcells = Vec::new();
     for object in reader.hashes(root, "stemcells") {
         let os = reader.string(&object, "os").or_else(|| reader.string(&object, "name")).unwrap_or_default();
-        stemcells.push(Stemcell { alias: reader.string(&object, "alias").unwrap_or_default(), os });
+        let alias = reader.string(&object, "alias").unwrap_or_default();
+        let version = reader.string(&object, "version").unwrap_or_default();
+        stemcells.push(Stemcell { alias, os, version });
     }
     stemcells
 }

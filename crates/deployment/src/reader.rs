@@ -79,6 +79,19 @@ impl<'a> Reader<'a> {
         String::new()
     }
 
+    /// An Integer field that must be present; 0 where it is not, or no number from 0 on.
+    pub(crate) fn required_number(&mut self, object: &Object, key: &str, owner: &str) -> u32 {
+        match object.map.get(key) {
+            None => self.missing(object, key, owner),
+            Some(Value::Int(number)) => match u32::try_from(*number) {
+                Ok(number) => return number,
+                Err(_) => self.problem(object.at(key), format!("'{key}' in {owner} must be a number from 0 on")),
+            },
+            Some(other) => self.wrong_type(object, key, other, "Integer"),
+        }
+        0
+    }
+
     /// As [`Reader::required_name`], of a job: among the rendered jobs lies what begins with a dot.
     pub(crate) fn required_job_name(&mut self, object: &Object, owner: &str) -> String {
         let name = self.required_name(object, owner, "a job");

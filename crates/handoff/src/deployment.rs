@@ -3,16 +3,15 @@
 //!
 //! No value of a property, and nothing else that may be a secret, is in it; `docs/contract.md` says how that is decided.
 
-mod update;
-
 use std::collections::BTreeMap;
 
 use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
 
-pub use crate::bpm_info::Run;
 use crate::document::Format;
-pub use update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
+
+pub use crate::bpm_info::Run;
+pub use ::deployment::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
 
 /// A part of the document whose structure is Kubernetes' or the user's.
 pub type Tree = serde_json::Value;

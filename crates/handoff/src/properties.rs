@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use bpm::ProcessConfig;
 use deployment::identity::Domain;
-use deployment::manifest::{Network, Release};
-use instance_group::{Instance, Link, Resolved, ResolvedJob};
+use deployment::manifest::Network;
+use instance_group::{Instance, JobRelease, Link, Resolved, ResolvedJob};
 use problem::{Class, Place, Problem, Step};
 use value::{Map, Value};
 
@@ -143,7 +143,7 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
     let own = own.filter(|(key, _)| key.as_str() != Some(QUARKS)).map(|(k, v)| (k.clone(), v.clone()));
     Ok(ResolvedJob {
         name: job.text("name")?,
-        release: Release { name: job.text("release")?, version: release.text("version")? },
+        release: JobRelease { name: job.text("release")?, version: release.text("version")? },
         properties: Value::Map(Rc::new(Map::from_unique(own.collect()))),
         links,
         provides: quarks
@@ -281,7 +281,7 @@ mod tests {
         let instance = Instance::new(&domain, "ig", "j", 0, Some("z1".into()));
         let job = ResolvedJob {
             name: "j".into(),
-            release: Release { name: "r".into(), version: "1".into() },
+            release: JobRelease { name: "r".into(), version: "1".into() },
             properties: Value::map([("a", Value::Symbol("b".into()))]),
             links: vec![Link {
                 name: "l".into(),

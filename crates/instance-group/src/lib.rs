@@ -15,7 +15,7 @@ use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
 use problem::{Place, Problem, Problems, Step};
-pub use resolved::{Instance, Link, Resolved, ResolvedJob};
+pub use resolved::{Instance, JobRelease, Link, Resolved, ResolvedJob};
 
 /// Everything that resolving needs: a manifest with its addons placed, and the spec of each job that it names.
 pub struct Deployment<'a> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use bpm::ProcessConfig;
 use deployment::JobSpec;
 use deployment::identity::{self, Domain};
-use deployment::manifest::{InstanceGroup, Job, Network, Release};
+use deployment::manifest::{InstanceGroup, Job, Network};
 use value::{Map, Value};
 
 use crate::Deployment;
@@ -40,7 +40,7 @@ pub struct ResolvedJob {
     /// The job's name.
     pub name: String,
     /// Its release.
-    pub release: Release,
+    pub release: JobRelease,
     /// Its bound properties: a Hash.
     pub properties: Value,
     /// The links it consumes, by the names of its spec.
@@ -55,6 +55,15 @@ pub struct ResolvedJob {
     pub templates: Vec<(String, String)>,
     /// The processes of its `bpm.yml`, once that is rendered; `None` where it has none.
     pub bpm: Option<Vec<ProcessConfig>>,
+}
+
+/// The release of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRelease {
+    /// Its name.
+    pub name: String,
+    /// Its version as the manifest has it, empty where it has none.
+    pub version: String,
 }
 
 /// A link that a job consumes.
@@ -148,10 +157,13 @@ pub(crate) fn job(
     properties: Value,
     (links, provides): (Vec<Link>, Vec<(String, String)>),
 ) -> ResolvedJob {
-    let release = deployment.manifest.releases.iter().find(|r| r.name == job.release).cloned();
+    let release = deployment.manifest.releases.iter().find(|r| r.name == job.release);
     ResolvedJob {
         name: job.name.clone(),
-        release: release.unwrap_or(Release { name: job.release.clone(), version: String::new() }),
+        release: JobRelease {
+            name: job.release.clone(),
+            version: release.map(|release| release.version.clone()).unwrap_or_default(),
+        },
         properties,
         links,
         provides,

@@ -1,10 +1,12 @@
-//! How a group is updated: the types of `update`.
+//! How a group is updated: `update` of the manifest and of its groups (BOSH: update config).
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A group's `update`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+use crate::reader::{Object, Reader};
+
+/// A group's `update`, what it does not say itself being the deployment's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
     /// How many instances are updated first, alone.
@@ -23,6 +25,66 @@ pub struct Update {
     pub initial_deploy_az_update_strategy: AzUpdate,
 }
 
+impl Default for Update {
+    /// Where neither the group nor the deployment says anything. BOSH has a default for `serial` and the strategies, and
+    /// requires the rest of a deployment; here the watch times end when five minutes are over.
+    fn default() -> Self {
+        let watch_time = WatchTime { from: 1_000, to: 300_000 };
+        Update {
+            canaries: Count::Number(1),
+            max_in_flight: Count::Number(1),
+            canary_watch_time: watch_time,
+            update_watch_time: watch_time,
+            serial: true,
+            vm_strategy: VmStrategy::default(),
+            initial_deploy_az_update_strategy: AzUpdate::default(),
+        }
+    }
+}
+
+impl Update {
+    /// What the object's `update` says, over `defaults`.
+    pub(crate) fn parse(reader: &mut Reader, object: &Object, defaults: Update) -> Update {
+        let Some(section) = reader.hash(object, "update") else { return defaults };
+        let mut update = defaults;
+        for (key, field) in [("canaries", &mut update.canaries), ("max_in_flight", &mut update.max_in_flight)] {
+            let message = format!("'{key}' must be a number or a percentage of instances");
+            read(reader, &section, key, field, |text| Count::parse(text).ok_or(message));
+        }
+        let (canary, other) = (&mut update.canary_watch_time, &mut update.update_watch_time);
+        read(reader, &section, "canary_watch_time", canary, WatchTime::parse);
+        read(reader, &section, "update_watch_time", other, WatchTime::parse);
+        update.serial = reader.bool(&section, "serial").unwrap_or(update.serial);
+        read(reader, &section, "vm_strategy", &mut update.vm_strategy, |text| match text {
+            "delete-create" => Ok(VmStrategy::DeleteCreate),
+            "create-swap-delete" => Ok(VmStrategy::CreateSwapDelete),
+            _ => Err("Invalid vm_strategy, valid strategies are: delete-create, create-swap-delete".to_owned()),
+        });
+        let key = "initial_deploy_az_update_strategy";
+        read(reader, &section, key, &mut update.initial_deploy_az_update_strategy, |text| match text {
+            "serial" => Ok(AzUpdate::Serial),
+            "parallel" => Ok(AzUpdate::Parallel),
+            _ => Err(format!("Invalid {key}, valid strategies are: serial, parallel")),
+        });
+        update
+    }
+}
+
+/// Reads a text of the section into `field`; keeps what it is where the key is absent.
+fn read<T>(
+    reader: &mut Reader,
+    section: &Object,
+    key: &str,
+    field: &mut T,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) {
+    match reader.string(section, key).map(|text| parse(&text)) {
+        None => {}
+        Some(Ok(value)) => *field = value,
+        Some(Err(message)) => reader.problem(section.at(key), message),
+    }
+}
+
 /// A number of instances, or a percentage of the group's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -33,6 +95,16 @@ pub enum Count {
 }
 
 impl Count {
+    /// As BOSH reads it: a number below zero is none.
+    fn parse(text: &str) -> Option<Count> {
+        if let Some(digits) = text.strip_suffix('%') {
+            let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+            return digits.parse().ok().filter(|_| only_digits).map(Count::Percent);
+        }
+        let number: i64 = text.parse().ok()?;
+        u32::try_from(number.max(0)).ok().map(Count::Number)
+    }
+
     /// How many that is of `size` instances, as BOSH computes it.
     pub fn of(self, size: u32) -> u32 {
         match self {
@@ -82,6 +154,25 @@ pub struct WatchTime {
     /// The end, in milliseconds after the start.
     #[serde(with = "duration")]
     pub to: u64,
+}
+
+impl WatchTime {
+    /// As BOSH reads it: a number of milliseconds, or two with a dash between them.
+    fn parse(text: &str) -> Result<WatchTime, String> {
+        let number = |text: &str| {
+            let digits = text.trim();
+            digits.parse().ok().filter(|_: &u64| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let bounds = match text.split_once('-') {
+            Some((from, to)) => number(from).zip(number(to)),
+            None => number(text).map(|both| (both, both)),
+        };
+        match bounds {
+            None => Err("Watch time should be an integer or a range of two integers".to_owned()),
+            Some((from, to)) if from > to => Err("Min watch time cannot be greater than max watch time".to_owned()),
+            Some((from, to)) => Ok(WatchTime { from, to }),
+        }
+    }
 }
 
 /// How an instance's VM is replaced.
@@ -145,6 +236,34 @@ mod tests {
         }
         for text in ["x", "-1", "5.5", "%", "true"] {
             assert!(serde_yaml::from_str::<Count>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_of_the_manifest_are_read_as_bosh_reads_them() {
+        let counts = [
+            ("3", Some(Count::Number(3))),
+            ("+3", Some(Count::Number(3))),
+            ("-1", Some(Count::Number(0))),
+            ("30%", Some(Count::Percent(30))),
+            ("+30%", None),
+            ("%", None),
+            ("", None),
+            ("3.5", None),
+        ];
+        for (text, count) in counts {
+            assert_eq!(Count::parse(text), count, "{text:?}");
+        }
+        let times = [
+            ("5000", Ok((5000, 5000))),
+            (" 5 - 60 ", Ok((5, 60))),
+            ("60-5", Err("Min watch time cannot be greater than max watch time")),
+            ("5s", Err("Watch time should be an integer or a range of two integers")),
+            ("-5", Err("Watch time should be an integer or a range of two integers")),
+        ];
+        for (text, expected) in times {
+            let read = WatchTime::parse(text).map(|time| (time.from, time.to));
+            assert_eq!(read.as_ref().map_err(String::as_str).copied(), expected, "{text:?}");
         }
     }
 
