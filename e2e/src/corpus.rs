@@ -1,29 +1,23 @@
-//! The corpus: `e2e/corpus/<kind>/<feature>/`, a job for each feature of templates, job specs and links.
+//! The corpus of BOSH's templates: `e2e/corpus/erb`, in the format of [`testkit::corpus`]. Each feature is a job.
 //!
-//! In a feature's directory: `<name>.erb`, templates; `spec.yml`, what the job's spec says besides name and templates;
-//! `manifest.yml`, what the manifest says of the job besides name and release. What is expected depends on the kind:
+//! Beside the templates: `spec.yml`, what the job's spec contains in addition to name and templates; `manifest.yml`, what
+//! the manifest says about the job in addition to name and release. The kinds:
 //!
-//! - `render`: `<name>`, the bytes that `<name>.erb` becomes
-//! - `fail`: `errors`, what is said of the job's templates
-//! - `refuse`: `errors`, what `plan` says, without the places
-//!
-//! Where Ruby's own words changed, `<name>-since-ruby-<version>` holds those of this version and later ones.
+//! - `render`: templates that render
+//! - `fail`: `errors` is the message about the job's templates
+//! - `refuse`: `errors` is the message of `plan`, without the places
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use testkit::corpus::Feature;
 
 use crate::here;
 
-/// A directory of the corpus.
-#[derive(Debug, Clone)]
-pub struct Feature {
-    /// Its name, and that of its job.
-    pub name: String,
-    /// Where it is.
-    pub directory: PathBuf,
-    /// Names of its templates, without `.erb`.
-    pub templates: Vec<String>,
+/// The features of a kind, sorted by name.
+pub fn features(kind: &str) -> io::Result<Vec<Feature>> {
+    Feature::all(&here().join("corpus/erb").join(kind), "erb")
 }
 
 /// What provides the links that features consume: two groups, of which one has no instances.
@@ -58,43 +52,9 @@ instance_groups:
   - {name: idle, release: corpus}
 ";
 
-impl Feature {
-    /// The features of a kind, by name.
-    pub fn all(kind: &str) -> io::Result<Vec<Feature>> {
-        let mut features = Vec::new();
-        for entry in fs::read_dir(here().join("corpus").join(kind))? {
-            let entry = entry?;
-            let mut templates: Vec<String> = fs::read_dir(entry.path())?
-                .flatten()
-                .filter_map(|file| file.file_name().to_str()?.strip_suffix(".erb").map(str::to_owned))
-                .collect();
-            templates.sort();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            features.push(Feature { name, directory: entry.path(), templates });
-        }
-        features.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(features)
-    }
-
-    /// A file of the feature; empty if there is none.
-    pub fn file(&self, name: &str) -> Vec<u8> {
-        fs::read(self.directory.join(name)).unwrap_or_default()
-    }
-
-    /// The name of the file that holds what is expected with this version of Ruby.
-    pub fn expected(&self, name: &str, ruby: (u32, u32)) -> String {
-        let start = format!("{name}-since-ruby-");
-        let versions = fs::read_dir(&self.directory).into_iter().flatten().flatten().filter_map(|file| {
-            let file = file.file_name().into_string().ok()?;
-            let (major, minor) = file.strip_prefix(&start)?.split_once('.')?;
-            Some(((major.parse().ok()?, minor.parse().ok()?), file))
-        });
-        versions.filter(|(since, _)| *since <= ruby).max().map_or_else(|| name.to_owned(), |(_, file)| file)
-    }
-
-    fn text(&self, name: &str) -> String {
-        String::from_utf8_lossy(&self.file(name)).into_owned()
-    }
+/// The text of a file of a feature.
+fn text(feature: &Feature, name: &str) -> String {
+    String::from_utf8_lossy(&feature.file(name)).into_owned()
 }
 
 /// Writes `manifest.yml` and `jobs-src/` for a group of features.
@@ -109,7 +69,7 @@ pub fn write(work: &Path, group: &str, features: &[Feature]) -> io::Result<()> {
     }
     for feature in features {
         manifest.push_str(&format!("  - name: {}\n    release: corpus\n", feature.name));
-        for line in feature.text("manifest.yml").split_inclusive('\n') {
+        for line in text(feature, "manifest.yml").split_inclusive('\n') {
             let indent = if line == "\n" { "" } else { "    " };
             manifest.push_str(&format!("{indent}{line}"));
         }
@@ -123,7 +83,7 @@ pub fn write(work: &Path, group: &str, features: &[Feature]) -> io::Result<()> {
                 job.join("templates").join(format!("{template}.erb")),
             )?;
         }
-        fs::write(job.join("spec"), spec + &feature.text("spec.yml"))?;
+        fs::write(job.join("spec"), spec + &text(feature, "spec.yml"))?;
     }
     fs::write(work.join("manifest.yml"), manifest)
 }

@@ -13,7 +13,8 @@ mod tree;
 pub use executables::{Outcome, ruby_version, run};
 pub use lone_job::lone_job;
 pub use page::fill;
-pub use snapshot::{UPDATE, check};
+pub use snapshot::check;
+pub use testkit::UPDATE;
 pub use tree::{copy, listing};
 
 use std::path::PathBuf;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-/// Set (to anything), it makes the tests write what they would compare.
-pub const UPDATE: &str = "BOSON_UPDATE";
+use testkit::UPDATE;
 
 /// Compares `actual` with the content of `file`; tells the first line that differs.
 pub fn check(file: &Path, actual: &str) -> Result<(), String> {

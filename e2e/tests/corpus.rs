@@ -6,10 +6,11 @@
 use std::fs;
 use std::path::Path;
 
-use e2e::corpus::{self, Feature};
-use e2e::{Outcome, UPDATE, ruby_version, run};
+use e2e::corpus;
+use e2e::{Outcome, ruby_version, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
+use testkit::corpus::{Feature, Reference};
 
 fn main() {
     let mut trials = Vec::new();
@@ -25,7 +26,7 @@ fn main() {
 }
 
 fn features(kind: &str) -> Vec<Feature> {
-    let features = Feature::all(kind).unwrap_or_else(|e| panic!("corpus/{kind}: {e}"));
+    let features = corpus::features(kind).unwrap_or_else(|e| panic!("corpus/{kind}: {e}"));
     assert!(!features.is_empty(), "corpus/{kind} is empty");
     features
 }
@@ -135,15 +136,7 @@ fn refused(feature: &Feature) -> String {
     lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
-fn compare(feature: &Feature, file: &str, came: &[u8]) -> Result<(), Failed> {
-    let file = &feature.expected(file, ruby_version());
-    let expected = feature.file(file);
-    if expected == came {
-        return Ok(());
-    }
-    if std::env::var_os(UPDATE).is_some() {
-        return fs::write(feature.directory.join(file), came).map_err(Failed::from);
-    }
-    let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Err(format!("{file}\n  expected {:?}\n  came     {:?}", show(&expected), show(came)).into())
+fn compare(feature: &Feature, file: &str, actual: &[u8]) -> Result<(), Failed> {
+    let ruby = Reference { name: "ruby", version: ruby_version() };
+    feature.check(file, actual, ruby).map_err(Failed::from)
 }

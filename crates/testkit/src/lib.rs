@@ -1,5 +1,6 @@
 //! Helpers for tests; never in a shipped executable.
 
+pub mod corpus;
 mod executables;
 pub mod files;
 pub mod random;
@@ -7,3 +8,6 @@ pub mod values;
 pub mod waiting;
 
 pub use executables::{EXECUTABLES, executable, file_of, static_executable};
+
+/// The variable that makes tests write what they would compare with committed files, if it is set to anything.
+pub const UPDATE: &str = "BOSON_UPDATE";
