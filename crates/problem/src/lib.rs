@@ -3,10 +3,13 @@
 //! A stage collects all problems of a run and returns them together as [`Problems`]; the executable prints them once.
 //! The texts name files, places and properties, never a property's value.
 
+pub mod code;
 mod similar;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+pub use code::Code;
 pub use similar::did_you_mean;
 
 /// What kind of mistake a problem is; decides the exit code (the outside contract: `docs/exit-codes.md`).
@@ -30,6 +33,26 @@ impl Class {
             Class::Input => 65,
             Class::Template => 66,
             Class::Internal => 70,
+        }
+    }
+
+    /// The code of a problem of this class for which none is named.
+    fn code(self) -> Code {
+        match self {
+            Class::Usage => code::USAGE,
+            Class::Input => code::INPUT_INVALID,
+            Class::Template => code::TEMPLATE_FAILED,
+            Class::Internal => code::INTERNAL,
+        }
+    }
+
+    /// The class' name in machine-readable output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Class::Usage => "usage",
+            Class::Input => "input",
+            Class::Template => "template",
+            Class::Internal => "internal",
         }
     }
 }
@@ -139,6 +162,8 @@ pub struct Note {
 pub struct Problem {
     /// Decides the exit code.
     pub class: Class,
+    /// The stable name of what is wrong.
+    pub code: Code,
     /// What is wrong; may have several lines.
     pub message: String,
     /// Where it is wrong.
@@ -152,9 +177,17 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of this class.
+    /// A problem of this class, with the class' general code.
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Problem { class, message: message.into(), place: None, causes: Vec::new(), hint: None, notes: Vec::new() }
+        Problem {
+            class,
+            code: class.code(),
+            message: message.into(),
+            place: None,
+            causes: Vec::new(),
+            hint: None,
+            notes: Vec::new(),
+        }
     }
 
     /// The command line or the environment is malformed.
@@ -175,6 +208,13 @@ impl Problem {
     /// Ours, or the environment's.
     pub fn internal(message: impl Into<String>) -> Self {
         Problem::new(Class::Internal, message)
+    }
+
+    /// Names what is wrong more precisely than the class does.
+    #[must_use]
+    pub fn code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
     }
 
     /// Adds the place.
@@ -249,6 +289,19 @@ impl Problems {
         self.0.iter_mut()
     }
 
+    /// The problems with their codes, as they are printed at the end of a run: each code once, below the first problem
+    /// that has it.
+    pub fn with_codes(&self) -> impl fmt::Display {
+        let mut shown = BTreeSet::new();
+        let problems = self.0.iter().map(|problem| {
+            let code = problem.code;
+            let explain =
+                if shown.insert(code) { format!("\n  code: {code} (boson explain-error {code})") } else { String::new() };
+            format!("{problem}{explain}")
+        });
+        problems.collect::<Vec<_>>().join("\n")
+    }
+
     /// The problems themselves, to be joined with those of another step.
     pub fn into_vec(self) -> Vec<Problem> {
         self.0
@@ -283,7 +336,9 @@ pub trait IoContext<T> {
 
 impl<T> IoContext<T> for std::io::Result<T> {
     fn io(self, doing: &str, path: &std::path::Path) -> Result<T> {
-        self.map_err(|e| Problem::internal(format!("cannot {doing} {}", path.display())).because(e).into())
+        self.map_err(|e| {
+            Problem::internal(format!("cannot {doing} {}", path.display())).because(e).code(code::IO).into()
+        })
     }
 }
 
@@ -297,6 +352,15 @@ mod tests {
         assert_eq!(all(vec![Problem::template("t"), Problem::input("i")]), 65);
         assert_eq!(all(vec![Problem::input("i"), Problem::internal("x"), Problem::template("t")]), 70);
         assert_eq!(all(vec![Problem::template("t")]), 66);
+    }
+
+    #[test]
+    fn each_code_is_shown_once() {
+        let problems = [Problem::input("a").code(code::JOB_UNKNOWN), Problem::usage("b"), Problem::input("c")];
+        let mut problems = Problems(problems.into());
+        problems.0[2].code = code::JOB_UNKNOWN;
+        let expected = "error: a\n  code: job-unknown (boson explain-error job-unknown)\nerror: b\n  code: usage (boson explain-error usage)\nerror: c";
+        assert_eq!(problems.with_codes().to_string(), expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod duration;
 pub mod multicall;
 mod name;
+mod report;
 mod secret;
 mod steps;
 pub mod termination;
@@ -144,25 +145,17 @@ fn misused(error: &clap::Error) -> ! {
     error.exit()
 }
 
-/// Prints the problems of a run on stderr, tells them in the container's termination message, and gives the exit code.
+/// Prints the problems of a run on stderr, writes them into the container's termination message, and gives the exit code.
 #[allow(clippy::print_stderr, reason = "the one place where problems are printed")]
 pub fn finish(result: Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(problems) => {
-            let text = without_control(&problems.to_string());
-            eprintln!("{text}");
-            termination::tell(&text);
+            eprintln!("{}", report::formatted(&problems));
+            termination::tell(report::text(&problems));
             ExitCode::from(problems.exit_code())
         }
     }
-}
-
-/// A release's names and texts are in what is printed: no control character of theirs comes to a terminal.
-fn without_control(text: &str) -> String {
-    let shown =
-        |c: char| if c.is_control() && c != '\n' && c != '\t' { c.escape_debug().to_string() } else { c.into() };
-    text.chars().map(shown).collect()
 }
 
 /// What to log: `level` or `target=level`, separated by commas. What is neither counts for nothing: a variable that
@@ -183,6 +176,7 @@ fn filter(text: &str) -> Targets {
 
 /// Starts logging on stderr as the flags say.
 pub fn start_logging(common: &Common) {
+    report::set_format(common.log_format);
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
@@ -208,11 +202,6 @@ mod tests {
         assert!(several.would_enable("plan::write", &tracing::Level::DEBUG));
         assert!(!several.would_enable("run_process", &tracing::Level::ERROR));
         assert!(!several.would_enable("vcap", &tracing::Level::DEBUG));
-    }
-
-    #[test]
-    fn control_characters_are_shown_not_sent() {
-        assert_eq!(without_control("a\tü\n\u{1b}[31m\r\0\u{9b}x"), "a\tü\n\\u{1b}[31m\\r\\0\\u{9b}x");
     }
 
     #[test]
