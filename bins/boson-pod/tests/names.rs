@@ -120,7 +120,7 @@ fn help_names_everything_and_nonsense_is_a_usage_error() {
     for name in NAMES.iter().chain(&["install"]) {
         assert!(help.contains(name), "{help}");
     }
-    assert!(text(&boson_pod(&["help", "run-process"]).stdout).contains("--stop-timeout-ms"));
+    assert!(text(&boson_pod(&["help", "run-process"]).stdout).contains("--stop-timeout"));
     assert!(boson_pod(&["--version"]).status.success());
     for args in [&[][..], &["fly"], &["run-process"], &["--root", "/", "run-process"]] {
         assert_eq!(boson_pod(args).status.code(), Some(2), "{args:?}");

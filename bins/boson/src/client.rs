@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 use sandbox::Channel;
 
 use crate::control::{Reply, Request};
@@ -18,6 +18,8 @@ pub(crate) fn connect(dir: &StateDir) -> Option<Channel> {
 pub(crate) fn expect(dir: &StateDir) -> Result<Channel> {
     connect(dir).ok_or_else(|| {
         Problem::input(format!("the deployment at {} is not up: its boson has died", dir.path().display()))
+            .code(code::NOT_RUNNING)
+            .code(code::NOT_RUNNING)
             .hint("boson down removes what it left; boson up starts it again")
             .into()
     })
@@ -48,7 +50,7 @@ pub(crate) fn follow(channel: &Channel) -> Result<u8> {
             Reply::Row(_) => {}
         }
     }
-    Err(Problem::internal("the deployment was stopped meanwhile").into())
+    Err(Problem::internal("the deployment was stopped meanwhile").code(code::NOT_RUNNING).into())
 }
 
 fn lost(e: std::io::Error) -> Problem {

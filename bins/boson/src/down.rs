@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use nix::sys::signal::Signal;
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 use sandbox::{Channel, ProcessId};
 use startup::Common;
 
@@ -75,7 +75,10 @@ fn remove(dir: &StateDir) -> Result<()> {
     }
     match dir.lock()? {
         Some(lock) => dir.remove(lock),
-        None => Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display())).into()),
+        None => Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display()))
+            .code(code::ALREADY_RUNNING)
+            .code(code::ALREADY_RUNNING)
+            .into()),
     }
 }
 

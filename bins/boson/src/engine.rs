@@ -26,7 +26,7 @@ mod stop;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -48,7 +48,7 @@ pub(crate) fn up(config: Config, signals: Signals, ready: Ready) -> Result<u8> {
     let input = Input::read(config)?;
     let Some(lock) = input.dir.lock()? else {
         let message = format!("the deployment {} is up already", input.name);
-        return Err(Problem::input(message).hint("boson down stops it").into());
+        return Err(Problem::input(message).code(code::ALREADY_RUNNING).hint("boson down stops it").into());
     };
     let progress = Progress::new();
     if input.dir.record().is_some() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use sandbox::{Command, InstanceSpec, Stdio};
 use startup::Common;
 
@@ -96,7 +96,7 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
         return Ok(all.into_iter().filter(is_wanted).collect());
     }
     let known: Vec<&str> = all.iter().map(|source| source.instance.as_str()).collect();
-    let problem = Problem::input(format!("there is no instance {wanted}"));
+    let problem = Problem::input(format!("there is no instance {wanted}")).code(code::INSTANCE_UNKNOWN);
     Err(problem.hint(format!("there are: {}", known.join(", "))).into())
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 use nix::unistd::{User, geteuid};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use sandbox::ProcessId;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,7 @@ impl StateDir {
             Some(path) => Ok(StateDir { path: std::path::absolute(path).io("find", path)? }),
             None => match deployment {
                 "" | "." | ".." => Err(Problem::input(format!("a deployment cannot be called \"{deployment}\""))
+                    .code(code::DEPLOYMENT_UNKNOWN)
                     .hint("give another name, in the manifest or with --name")
                     .into()),
                 _ => Ok(StateDir { path: all()?.join(deployment.replace('/', "-")) }),
@@ -71,7 +72,11 @@ impl StateDir {
         };
         if dir.record().is_none() {
             let message = format!("there is no deployment at {}", dir.path.display());
-            return Err(Problem::input(message).hint("boson up -m MANIFEST --release DIR starts one").into());
+            return Err(Problem::input(message)
+                .code(code::DEPLOYMENT_UNKNOWN)
+                .code(code::DEPLOYMENT_UNKNOWN)
+                .hint("boson up -m MANIFEST --release DIR starts one")
+                .into());
         }
         Ok(dir)
     }
@@ -119,7 +124,11 @@ impl StateDir {
                 .any(|e| e.is_ok_and(|e| e.file_name() != "lock" && e.file_name() != NEW_RECORD))
         {
             let message = format!("{} is not empty and not a deployment's", self.path.display());
-            return Err(Problem::input(message).hint("give an empty or a new directory with --state-dir").into());
+            return Err(Problem::input(message)
+                .code(code::OUTPUT_CONFLICT)
+                .code(code::OUTPUT_CONFLICT)
+                .hint("give an empty or a new directory with --state-dir")
+                .into());
         }
         let path = self.path.join("lock");
         let file =
@@ -127,7 +136,9 @@ impl StateDir {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Some(Lock(lock))),
             Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
-            Err((_, e)) => Err(Problem::internal(format!("cannot lock {}", path.display())).because(e).into()),
+            Err((_, e)) => {
+                Err(Problem::internal(format!("cannot lock {}", path.display())).code(code::IO).because(e).into())
+            }
         }
     }
 
@@ -266,13 +277,15 @@ fn only(all: &Path) -> Result<PathBuf> {
     found.sort();
     match found.len() {
         0 => Err(Problem::input("there is no deployment on this machine")
+            .code(code::DEPLOYMENT_UNKNOWN)
+            .code(code::DEPLOYMENT_UNKNOWN)
             .hint("boson up -m MANIFEST --release DIR starts one")
             .into()),
         1 => Ok(found.remove(0)),
         _ => {
             let names: Vec<_> = found.iter().filter_map(|p| Some(p.file_name()?.to_string_lossy())).collect();
             let message = format!("there are several deployments on this machine: {}", names.join(", "));
-            Err(Problem::usage(message).hint("name one with --name").into())
+            Err(Problem::usage(message).code(code::DEPLOYMENT_UNKNOWN).hint("name one with --name").into())
         }
     }
 }

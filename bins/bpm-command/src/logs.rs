@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use vcap::Vcap;
 
 use crate::{NO, Named};
@@ -49,7 +49,7 @@ pub(crate) fn run(vcap: &Vcap, options: &Options) -> Result<u8> {
     for path in wanted {
         match File::open(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                startup::finish(Err(Problem::internal("logs not found").because(path.display()).into()));
+                startup::finish(Err(Problem::internal("logs not found").code(code::IO).because(path.display()).into()));
                 return Ok(NO);
             }
             opened => logs.push(Log { file: opened.io("read", &path)?, path }),

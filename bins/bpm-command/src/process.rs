@@ -7,7 +7,7 @@ use std::time::Duration;
 use control::{Reply, Request, State, Status, Unanswered, ask};
 use handoff::process_state::ERRAND;
 use nix::unistd::Uid;
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use vcap::Vcap;
 
 use crate::{NO, Named, print};
@@ -42,12 +42,19 @@ impl<'a> Process<'a> {
                 let problem = Problem::internal(format!(
                     "{} runs in another container, where it has the id {pid}, which means nothing here",
                     self.subject()
-                ));
+                ))
+                .code(code::CONTROL_REFUSED)
+                .code(code::CONTROL_REFUSED);
                 Ok(refused(problem.hint(
                     "`bpm signal` reaches it there; containers of a pod with shareProcessNamespace have their ids in common",
                 )))
             }
-            _ => Ok(refused(Problem::internal("process is not running or could not be found").because(self.subject()))),
+            _ => Ok(refused(
+                Problem::internal("process is not running or could not be found")
+                    .code(code::NOT_RUNNING)
+                    .code(code::NOT_RUNNING)
+                    .because(self.subject()),
+            )),
         }
     }
 
@@ -71,7 +78,8 @@ impl<'a> Process<'a> {
             Some(reply) => Ok(self.told(reply)),
             None => {
                 self.described()?;
-                let problem = Problem::internal(format!("nobody supervises {}", self.subject()));
+                let problem =
+                    Problem::internal(format!("nobody supervises {}", self.subject())).code(code::NOT_RUNNING);
                 Ok(refused(problem.hint("its container does not run: the kubelet starts it, and its process with it")))
             }
         }
@@ -87,7 +95,8 @@ impl<'a> Process<'a> {
         let text = match std::fs::read_to_string(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let jobs = self.vcap.rendered_jobs()?.join(", ");
-                let problem = Problem::input(format!("cannot read {}", path.display())).because(e);
+                let problem =
+                    Problem::input(format!("cannot read {}", path.display())).code(code::JOB_NOT_RENDERED).because(e);
                 return Err(problem.hint(format!("rendered are the jobs: {jobs}")).into());
             }
             other => other.io("read", &path)?,
@@ -99,7 +108,7 @@ impl<'a> Process<'a> {
     pub(crate) fn status(&self) -> Result<Option<Status>> {
         match self.ask(Request::Status, AT_ONCE)? {
             Some(Reply::Done(status)) => Ok(Some(status)),
-            Some(Reply::Refused { message }) => Err(Problem::internal(message).into()),
+            Some(Reply::Refused { message }) => Err(Problem::internal(message).code(code::CONTROL_REFUSED).into()),
             None => Ok(None),
         }
     }
@@ -112,18 +121,26 @@ impl<'a> Process<'a> {
             // A supervisor ends when its process has, so whoever asked it to stop got what it wanted.
             Err(Unanswered::Ended) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
             Err(Unanswered::Forbidden) if !Uid::effective().is_root() => {
-                Err(Problem::internal("bpm must be run as root").because(format!("{}", Unanswered::Forbidden)).into())
+                Err(Problem::internal("bpm must be run as root")
+                    .code(code::CONTROL_REFUSED)
+                    .code(code::CONTROL_REFUSED)
+                    .because(format!("{}", Unanswered::Forbidden))
+                    .into())
             }
-            Err(why) => {
-                Err(Problem::internal(format!("cannot ask the supervisor of {}", self.subject())).because(why).into())
-            }
+            Err(why) => Err(Problem::internal(format!("cannot ask the supervisor of {}", self.subject()))
+                .code(code::CONTROL_REFUSED)
+                .code(code::CONTROL_REFUSED)
+                .because(why)
+                .into()),
         }
     }
 
     fn told(&self, reply: Reply) -> u8 {
         match reply {
             Reply::Done(_) => 0,
-            Reply::Refused { message } => refused(Problem::internal(format!("{}: {message}", self.subject()))),
+            Reply::Refused { message } => {
+                refused(Problem::internal(format!("{}: {message}", self.subject())).code(code::CONTROL_REFUSED))
+            }
         }
     }
 

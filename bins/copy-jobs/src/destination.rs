@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstatat, mkdirat};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use startup::Common;
 use vcap::Vcap;
 use vcap::dirs::{MadeDirs, make_dirs};
@@ -65,7 +65,7 @@ impl Destination {
         match fstatat(parent, self.name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW).map(kind) {
             Ok(SFlag::S_IFDIR | SFlag::S_IFLNK) | Err(_) => Ok(()),
             Ok(_) => {
-                let problem = Problem::internal(format!("cannot write {}", self.path().display()));
+                let problem = Problem::internal(format!("cannot write {}", self.path().display())).code(code::IO);
                 Err(problem.because("it is not a directory").into())
             }
         }
@@ -77,7 +77,8 @@ impl Destination {
         let base = File::open(&self.base).io("open", &self.base)?;
         let Some(below) = self.below else {
             let directory = base.metadata().io("open", &self.base)?.is_dir();
-            let no_dir = || Problem::internal(format!("{} is not a directory", self.base.display())).into();
+            let no_dir =
+                || Problem::internal(format!("{} is not a directory", self.base.display())).code(code::IO).into();
             return if directory { Ok((base.into(), made)) } else { Err(no_dir()) };
         };
         match mkdirat(&base, below, Mode::from_bits_truncate(0o755)) {
@@ -89,6 +90,8 @@ impl Destination {
         let opened = openat(&base, below, directory, Mode::empty());
         if matches!(opened, Err(Errno::ELOOP | Errno::ENOTDIR)) {
             let problem = Problem::internal(format!("{} is not a directory", self.parent().display()))
+                .code(code::IO)
+                .code(code::IO)
                 .hint("a link there is not followed: every release can write into the shared volume");
             return Err(problem.into());
         }

@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 use startup::Common;
 use vcap::Vcap;
 
@@ -105,7 +105,7 @@ fn copy(source: &Source, destination: &Destination, interrupt: &Interrupt) -> st
 }
 
 fn unwritable(destination: &Destination, e: &io::Error) -> Problem {
-    let problem = Problem::internal(format!("cannot write {}", destination.path().display())).because(e);
+    let problem = Problem::internal(format!("cannot write {}", destination.path().display())).code(code::IO).because(e);
     match e.kind() {
         io::ErrorKind::ResourceBusy => problem.hint("a mount point cannot be replaced: name a directory below it"),
         _ => problem,
@@ -120,6 +120,8 @@ fn refuse_overlap(source: &Path, destination: &Path) -> Result<()> {
     if resolved.starts_with(source) || source.starts_with(&resolved) {
         let both = format!("{} and {} overlap", source.display(), destination.display());
         return Err(Problem::input(format!("cannot copy: {both}"))
+            .code(code::OUTPUT_CONFLICT)
+            .code(code::OUTPUT_CONFLICT)
             .hint("the destination is replaced as a whole")
             .into());
     }

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result, code};
 use walkdir::WalkDir;
 
 use crate::links;
@@ -41,7 +41,11 @@ impl Source {
     pub(crate) fn read(from: &Path, also_known_as: &[&Path]) -> Result<Self> {
         let root = fs::canonicalize(from).map_err(|e| missing(from, &e))?;
         if !root.is_dir() {
-            return Err(Problem::input(format!("{} is not a directory", from.display())).hint(HINT).into());
+            return Err(Problem::input(format!("{} is not a directory", from.display()))
+                .code(code::RELEASE_MISSING)
+                .code(code::RELEASE_MISSING)
+                .hint(HINT)
+                .into());
         }
         let mut items = Vec::new();
         let mut problems = Vec::new();
@@ -69,15 +73,18 @@ const HINT: &str = "a release image has its job sources in /var/vcap/jobs-src; -
 fn missing(from: &Path, e: &io::Error) -> Problem {
     match e.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            Problem::input(format!("there are no job sources: {} does not exist", from.display())).hint(HINT)
+            Problem::input(format!("there are no job sources: {} does not exist", from.display()))
+                .code(code::RELEASE_MISSING)
+                .code(code::RELEASE_MISSING)
+                .hint(HINT)
         }
-        _ => Problem::internal(format!("cannot read {}", from.display())).because(e),
+        _ => Problem::internal(format!("cannot read {}", from.display())).code(code::IO).because(e),
     }
 }
 
 fn unreadable(e: &walkdir::Error) -> Problem {
     let path = e.path().unwrap_or(Path::new("")).display().to_string();
-    let problem = Problem::internal(format!("cannot read {path}"));
+    let problem = Problem::internal(format!("cannot read {path}")).code(code::IO);
     e.io_error().map_or_else(|| problem.clone().because(e), |cause| problem.clone().because(cause))
 }
 
@@ -97,6 +104,8 @@ fn kind(entry: &walkdir::DirEntry) -> Result<Kind> {
         "a device"
     };
     Err(Problem::input(format!("cannot copy {}: it is {special}", entry.path().display()))
+        .code(code::RELEASE_INVALID)
+        .code(code::RELEASE_INVALID)
         .hint("job sources are files, directories and links between them")
         .into())
 }
@@ -120,6 +129,8 @@ fn check_links(root: &Path, names: &[&Path], items: &mut [Item]) -> Vec<Problem>
                     root.join(&item.path).display(),
                     Path::new(target).display()
                 ))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
                 .hint("copy what it points to into the release, or make it a link to something below the job sources"),
             ),
         }

@@ -181,7 +181,7 @@ fn what_a_script_leaves_in_the_background_does_not_hang_it() {
             "sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & until [ -s \"${0%/jobs/*}/sys/log/a/pre-start.stdout.log\" ]; do sleep 0.01; done",
         ),
     )]);
-    let output = command(root.path()).args(["--quit-timeout-ms", "50"]).output().unwrap();
+    let output = command(root.path()).args(["--quit-timeout", "50ms"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let pid = text(&output.stdout).trim().trim_start_matches("[a] ").to_owned();
     assert!(!pid.is_empty() && !Path::new("/proc").join(&pid).exists(), "{pid}");
@@ -190,7 +190,7 @@ fn what_a_script_leaves_in_the_background_does_not_hang_it() {
 #[test]
 fn a_script_that_hangs_and_ignores_term_is_killed() {
     let root = root(&[("a", Some("trap '' TERM QUIT; echo ready; while :; do sleep 1000; done"))]);
-    let mut child = command(root.path()).args(["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]).spawn().unwrap();
+    let mut child = command(root.path()).args(["--stop-timeout", "50ms", "--quit-timeout", "50ms"]).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "[a] ready");
     let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
@@ -224,6 +224,6 @@ fn each_verb_runs_and_reports_the_scripts_of_its_name() {
         assert_eq!(fs::read_to_string(&log).unwrap(), "oops\n");
         let state = root.path().join(format!("var/vcap/sys/run/boson/b/{script}.hook"));
         let state = fs::read_to_string(state).unwrap();
-        assert!(state.starts_with("{\"state\":\"failed\",\"exit_code\":3,"), "{state}");
+        assert!(state.starts_with("{\"version\":1,\"state\":\"failed\",\"exit_code\":3,"), "{state}");
     }
 }

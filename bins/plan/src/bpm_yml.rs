@@ -6,7 +6,7 @@ use bpm::{JobConfig, ProcessConfig};
 use dialect_erb::{Mask, Renderer, Unit};
 use instance_group::report::{Entry, report};
 use instance_group::{Resolved, ResolvedJob};
-use problem::{Class, Note, Place, Problem, Problems, Result};
+use problem::{Class, Note, Place, Problem, Problems, Result, code};
 use template::Source;
 use value::Value;
 
@@ -117,6 +117,7 @@ fn entry(job: &str, template: &BpmTemplate, failure: &dialect_erb::Failure) -> E
         job: job.to_owned(),
         text: failure.text(&template.source.name),
         is_monit: false,
+        code: failure.error.code,
         note: Note { place, what: None, hint: None },
     }
 }
@@ -151,6 +152,7 @@ fn configuration(group: &Resolved, template: &BpmTemplate, texts: Vec<Vec<u8>>) 
             job.name, group.name
         );
         Problem::input(message)
+            .code(code::BPM_DIFFERS)
             .at(Place::file(file))
             .hint("a pod template cannot differ between its replicas; executable, args and env may, this field may not")
     });

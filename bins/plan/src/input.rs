@@ -8,7 +8,7 @@ use deployment::JobSpec;
 use deployment::manifest::{Job, Manifest};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc, safe_destination};
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{IoContext, Place, Problem, Problems, Result, code};
 use ruby::{Document, Vm};
 
 use crate::options::Request;
@@ -68,12 +68,16 @@ fn read_manifest(path: &Path) -> Result<Document> {
         Ok(text) => Ok(Document { file, text }),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             Err(Problem::input(format!("there is no deployment manifest {file}"))
+                .code(code::MANIFEST_MISSING)
                 .hint("give its path with --bosh-manifest-path or BOSH_MANIFEST_PATH")
                 .into())
         }
         // A mistaken path, not a broken machine.
         Err(e) if matches!(e.kind(), ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::FileTooLarge) => {
-            Err(Problem::input(format!("{file} is no deployment manifest")).because(e).into())
+            Err(Problem::input(format!("{file} is no deployment manifest"))
+                .code(code::MANIFEST_MISSING)
+                .because(e)
+                .into())
         }
         Err(e) => Err(e).io("read", path),
     }

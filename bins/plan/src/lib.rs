@@ -13,7 +13,7 @@ use dialect_erb::Renderer;
 use instance_group::{Deployment, Resolved};
 use options::Request;
 pub use options::{Kind, Options};
-use problem::{Place, Problem, Result};
+use problem::{Place, Problem, Result, code};
 use ruby::Vm;
 use startup::{Common, Steps};
 
@@ -64,6 +64,8 @@ fn choose(groups: Vec<Resolved>, name: &str, manifest: &str) -> Result<Resolved>
     let known: Vec<String> = groups.iter().map(|g| g.name.clone()).collect();
     groups.into_iter().find(|g| g.name == name).ok_or_else(|| {
         Problem::input(format!("instance group '{name}' not found"))
+            .code(code::GROUP_UNKNOWN)
+            .code(code::GROUP_UNKNOWN)
             .at(Place::file(manifest))
             .hint(format!("the manifest's instance groups are: {}", known.join(", ")))
             .into()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dialect_erb::Settings;
 use problem::{Problem, Problems, Result};
-use startup::Common;
+use startup::{Common, time_limit};
 
 /// What `plan` is told.
 #[derive(Debug, Args)]
@@ -43,8 +43,8 @@ pub struct Options {
     /// The instance group (needed with KIND; else only this one)
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
     pub instance_group_name: Option<String>,
-    /// Seconds that one template may take [default: 60]
-    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "SECONDS", allow_hyphen_values = true)]
+    /// How long one template may take: 45s, 1m30s, 500ms [default: 60s]
+    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "TIME", allow_hyphen_values = true)]
     pub template_timeout: Option<String>,
     /// Which templates get a process of their own: `process` (all), `auto` (those not proven harmless) [default: auto]
     #[arg(long = "isolation", env = "TEMPLATE_ISOLATION", value_name = "MODE")]
@@ -106,11 +106,15 @@ impl Options {
                     .hint("`plan ig-resolved -g GROUP` writes one document, `plan --output-dir DIR` all of them"),
             );
         }
-        let rendering = Settings::from_options(self.template_timeout.as_deref(), self.template_isolation.as_deref())
-            .unwrap_or_else(|found| {
-                problems.extend(found.into_vec());
-                Settings::default()
-            });
+        let mut limit = None;
+        match time_limit("TEMPLATE_TIMEOUT", self.template_timeout.as_deref()) {
+            Ok(given) => limit = given,
+            Err(problem) => problems.push(problem),
+        }
+        let rendering = Settings::from_options(limit, self.template_isolation.as_deref()).unwrap_or_else(|found| {
+            problems.extend(found.into_vec());
+            Settings::default()
+        });
         Problems::check(problems)?;
         let output = match (self.kind, output_dir) {
             (Some(kind), _) => Output::File(kind, common.path(path(self.output).as_deref(), "/mnt/quarks/output.json")),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use instance_group::Resolved;
-use problem::{Note, Place, Problem, Problems, Result, Step};
+use problem::{Note, Place, Problem, Problems, Result, Step, code};
 use properties_schema::{Facts, Schema, SchemaError, Violation, report};
 use ruby::Vm;
 use template::Source;
@@ -65,7 +65,9 @@ fn read(input: &Input, groups: &[Resolved], problems: &mut Vec<Problem>) -> Resu
                 let mut place = Place::file(&source.file);
                 place.line = u32::try_from(e.line()).ok();
                 place.column = u32::try_from(e.column()).ok();
-                let problem = Problem::input(format!("{} of job '{}' is not JSON", source.name, name.job));
+                let problem = Problem::input(format!("{} of job '{}' is not JSON", source.name, name.job))
+                    .code(code::SCHEMA_INVALID)
+                    .code(code::SCHEMA_INVALID);
                 problems.push(problem.at(place).because(e));
             }
         }
@@ -75,7 +77,7 @@ fn read(input: &Input, groups: &[Resolved], problems: &mut Vec<Problem>) -> Resu
 
 fn unusable(job: &str, source: &Source, why: &SchemaError) -> Problem {
     let message = format!("{} of job '{job}' cannot be used", source.name);
-    Problem::input(message).at(Place::file(&source.file)).because(&why.0)
+    Problem::input(message).code(code::SCHEMA_INVALID).at(Place::file(&source.file)).because(&why.0)
 }
 
 /// BOSH's report, and where the manifest has the values (or would have them).
@@ -84,7 +86,7 @@ fn located(vm: &Vm, input: &Input, (g, j): (usize, usize), violations: &[Violati
     let job = &group.jobs[j];
     let mut root = if job.properties.is_some() { job.path.clone() } else { group.path.clone() };
     root.push(Step::from("properties"));
-    let mut problem = Problem::input(report(name, violations));
+    let mut problem = Problem::input(report(name, violations)).code(code::SCHEMA_VIOLATED);
     problem.notes = violations
         .iter()
         .map(|violation| {

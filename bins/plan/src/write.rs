@@ -8,7 +8,7 @@ use handoff::bpm_info::BpmInfo;
 use handoff::output::{BPM_YAML, PROPERTIES_YAML, encode};
 use instance_group::Resolved;
 use jobs_src::JobsSrc;
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use ruby::Vm;
 use vcap::atomic;
 
@@ -26,7 +26,8 @@ pub(crate) fn check(request: &Request) -> Result<()> {
         let id = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino(), meta.is_file())).ok();
         id(a).is_some_and(|id_of_a| id_of_a.2 && Some(id_of_a) == id(b))
     };
-    let problem = |what: &str| Problem::input(format!("the output {} {what}", path.display()));
+    let problem =
+        |what: &str| Problem::input(format!("the output {} {what}", path.display())).code(code::OUTPUT_CONFLICT);
     if same(path, &request.manifest) {
         return Err(problem("is the deployment manifest").into());
     }

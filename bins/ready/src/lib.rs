@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use control::{Reply, Request, State, Unanswered, ask};
 use handoff::hook_state::{HookState, State as Hook};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use startup::{Common, plain_name};
 use vcap::Vcap;
 
@@ -40,9 +40,9 @@ pub struct Options {
     /// Whether the process is alive, rather than ready
     #[arg(long)]
     live: bool,
-    /// How long to wait for the process' supervisor, in milliseconds
-    #[arg(long, env = "READY_TIMEOUT_MS", value_name = "MS", default_value_t = 900)]
-    ready_timeout_ms: u64,
+    /// How long to wait for the process' supervisor
+    #[arg(long, env = "READY_TIMEOUT", value_name = "TIME", default_value = "900ms", value_parser = startup::parse_duration)]
+    ready_timeout: Duration,
     /// A further check, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -64,7 +64,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         Verdict::No(why) => {
             let process = options.process.as_deref().unwrap_or(&options.job);
             let subject = format!("job \"{}\", process \"{process}\": not ready", options.job);
-            startup::finish(Err(Problem::internal(subject).because(why).into()));
+            startup::finish(Err(Problem::internal(subject).code(code::NOT_READY).because(why).into()));
             Ok(NOT_READY)
         }
         Verdict::Yes | Verdict::Stopped => check(&options.command),
@@ -82,18 +82,18 @@ enum Verdict {
 /// What the supervisor says.
 fn supervised(vcap: &Vcap, options: &Options) -> Result<Verdict> {
     let socket = vcap.control_socket(&options.job, options.process.as_deref().unwrap_or(&options.job));
-    Ok(match ask(&socket, Request::Status, Duration::from_millis(options.ready_timeout_ms)) {
+    Ok(match ask(&socket, Request::Status, options.ready_timeout) {
         Ok(Reply::Done(status)) => match status.state {
             State::Running => Verdict::Yes,
             State::Starting if options.live => Verdict::Yes,
             State::Starting => Verdict::No("it is being started".to_owned()),
             State::Stopping | State::Stopped => Verdict::Stopped,
         },
-        Ok(Reply::Refused { message }) => return Err(Problem::internal(message).into()),
+        Ok(Reply::Refused { message }) => return Err(Problem::internal(message).code(code::CONTROL_REFUSED).into()),
         Err(Unanswered::Nobody | Unanswered::Ended) => Verdict::No("it does not run".to_owned()),
         Err(Unanswered::TimedOut) => Verdict::No("its supervisor does not answer".to_owned()),
         Err(why @ (Unanswered::Forbidden | Unanswered::Failed(_))) => {
-            return Err(Problem::internal("cannot ask the supervisor").because(why).into());
+            return Err(Problem::internal("cannot ask the supervisor").code(code::CONTROL_REFUSED).because(why).into());
         }
     })
 }

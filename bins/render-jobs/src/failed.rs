@@ -43,6 +43,7 @@ pub(crate) fn report_of(
             job: group.jobs[*job].name.clone(),
             text: failure.text(&template.source.name),
             is_monit: template.is_monit(),
+            code: failure.error.code,
             note: Note { place, what: None, hint: spec.and_then(|spec| hint(spec, failure)) },
         });
     }

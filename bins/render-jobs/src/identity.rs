@@ -2,7 +2,7 @@
 
 use deployment::identity::index;
 use instance_group::{Instance, Resolved};
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, code};
 
 use crate::options::Request;
 
@@ -25,19 +25,27 @@ pub(crate) fn of_this_pod(group: &Resolved, request: &Request) -> Result<Instanc
     };
     if az_index > azs.max(1) {
         let az_count = if azs == 0 { "no AZs".to_owned() } else { format!("{azs} AZs: {}", numbered(&group.azs)) };
-        problems.push(Problem::input(format!(
-            "AZ_INDEX {az_index} is out of range: instance group '{}' has {az_count}",
-            group.name
-        )));
+        problems.push(
+            Problem::input(format!(
+                "AZ_INDEX {az_index} is out of range: instance group '{}' has {az_count}",
+                group.name
+            ))
+            .code(code::INSTANCE_OUT_OF_RANGE)
+            .code(code::INSTANCE_OUT_OF_RANGE),
+        );
     }
     let replicas = request.replicas.unwrap_or(group.replicas);
     if replicas == 0 {
         let message = format!("REPLICAS is 0, so instance group '{}' has no pod to render for", group.name);
-        problems.push(Problem::input(message).hint("REPLICAS is the number of pods in each AZ"));
+        problems.push(
+            Problem::input(message).code(code::INSTANCE_OUT_OF_RANGE).hint("REPLICAS is the number of pods in each AZ"),
+        );
     }
     match ordinal(request) {
         Some(ordinal) if ordinal >= replicas && replicas > 0 => problems.push(
             Problem::input(format!("POD_ORDINAL {ordinal} is out of range: REPLICAS is {replicas}"))
+                .code(code::INSTANCE_OUT_OF_RANGE)
+                .code(code::INSTANCE_OUT_OF_RANGE)
                 .hint("ordinals count from 0 in each AZ"),
         ),
         Some(ordinal) if problems.is_empty() => match index(az_index, replicas, ordinal) {
@@ -45,7 +53,11 @@ pub(crate) fn of_this_pod(group: &Resolved, request: &Request) -> Result<Instanc
                 let az = group.azs.get(az_index as usize - 1).cloned();
                 return Ok(Instance::new(&group.domain, &group.name, "", index, az));
             }
-            None => problems.push(Problem::input("AZ_INDEX and REPLICAS give an index that is too large")),
+            None => problems.push(
+                Problem::input("AZ_INDEX and REPLICAS give an index that is too large")
+                    .code(code::INSTANCE_OUT_OF_RANGE)
+                    .code(code::INSTANCE_OUT_OF_RANGE),
+            ),
         },
         Some(_) => {}
         None => problems.push(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dialect_erb::Settings;
 use problem::{Problem, Problems, Result};
-use startup::Common;
+use startup::{Common, time_limit};
 
 /// What `render-jobs` is told.
 #[derive(Debug, Args)]
@@ -45,8 +45,8 @@ pub struct Options {
     /// Address of the pod; without it spec.ip is nil
     #[arg(long, env = "POD_IP", value_name = "IP")]
     pub pod_ip: Option<String>,
-    /// Seconds that one template may take [default: 60]
-    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "SECONDS", allow_hyphen_values = true)]
+    /// How long one template may take: 45s, 1m30s, 500ms [default: 60s]
+    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "TIME", allow_hyphen_values = true)]
     pub template_timeout: Option<String>,
     /// Which templates get a process of their own: `process` (all), `auto` (those not proven harmless) [default: auto]
     #[arg(long = "isolation", env = "TEMPLATE_ISOLATION", value_name = "MODE")]
@@ -93,11 +93,15 @@ impl Options {
                     .hint("give --instance-group-name or INSTANCE_GROUP_NAME"),
             );
         }
-        let rendering = Settings::from_options(self.template_timeout.as_deref(), self.template_isolation.as_deref())
-            .unwrap_or_else(|found| {
-                problems.extend(found.into_vec());
-                Settings::default()
-            });
+        let mut limit = None;
+        match time_limit("TEMPLATE_TIMEOUT", self.template_timeout.as_deref()) {
+            Ok(given) => limit = given,
+            Err(problem) => problems.push(problem),
+        }
+        let rendering = Settings::from_options(limit, self.template_isolation.as_deref()).unwrap_or_else(|found| {
+            problems.extend(found.into_vec());
+            Settings::default()
+        });
         Problems::check(problems)?;
         let group = group.unwrap_or_default();
         let path = |path: Option<PathBuf>| path.filter(|p| !p.as_os_str().is_empty());

@@ -2,7 +2,7 @@
 
 use instance_group::{Resolved, ResolvedJob};
 use jobs_src::{JobRef, JobsSrc, safe_destination};
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 use ruby::Vm;
 use template::Source;
 
@@ -85,7 +85,7 @@ fn templates(
         if let Some(other) = templates.iter().find(|t| t.destination == destination) {
             let message =
                 format!("templates '{}' and '{name}' have one destination '{destination}'", other.source.name);
-            problems.push(Problem::input(message).at(place()).because(of_job));
+            problems.push(Problem::input(message).code(code::TEMPLATE_PLACE).at(place()).because(of_job));
             continue;
         }
         match jobs_src.template(&of, name) {

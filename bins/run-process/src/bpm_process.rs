@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
 use hooks::Script;
 use nix::libc::{SIGINT, SIGTERM};
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{IoContext, Place, Problem, Problems, Result, code};
 use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimits};
 
 use crate::process::Program;
@@ -97,7 +97,8 @@ fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
     let path = PathBuf::from(config_path(context));
     let text = match std::fs::read_to_string(&path) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
-            let problem = Problem::input(format!("cannot read {}", path.display())).because(e);
+            let problem =
+                Problem::input(format!("cannot read {}", path.display())).code(code::JOB_NOT_RENDERED).because(e);
             return Err(problem.hint(missing_hint(context)).into());
         }
         other => other.io("read", &path)?,
@@ -136,6 +137,8 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
             Some(capability) => capabilities.push(capability),
             None => problems.push(
                 Problem::input(format!("capabilities: there is no capability \"{name}\""))
+                    .code(code::BPM_INVALID)
+                    .code(code::BPM_INVALID)
                     .at(Place::file(config_path(context))),
             ),
         }

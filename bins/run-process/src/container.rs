@@ -10,7 +10,7 @@ use bpm::{ProcessConfig, Volume};
 use nix::sys::resource::Resource;
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::Uid;
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 use supervisor::sys::attainable;
 use supervisor::{Capability, Privileges};
 use vcap::Vcap;
@@ -27,7 +27,7 @@ pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place
         return Ok(());
     }
     if context.strict {
-        let problem = |what: String| Problem::internal(what).at(described.clone());
+        let problem = |what: String| Problem::internal(what).code(code::CONTAINER_INSUFFICIENT).at(described.clone());
         return Problems::check(missing.into_iter().map(problem).collect());
     }
     let list = missing.iter().map(|what| format!("\n  {what}")).collect::<String>();

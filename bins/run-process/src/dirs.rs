@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bpm::ProcessConfig;
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, code};
 use vcap::own_dir::ensure_dir;
 
 use crate::Context;
@@ -40,11 +40,13 @@ pub(crate) fn create(context: &Context, process: &ProcessConfig) -> Result<()> {
     }
     if process.persistent_disk && !vcap.base().join("store").is_dir() {
         let hint = format!("{} must be a mounted volume", vcap.base().join("store").display());
-        problems.push(Problem::internal("requested persistent disk does not exist").hint(hint));
+        problems
+            .push(Problem::internal("requested persistent disk does not exist").code(code::VOLUME_MISSING).hint(hint));
     }
     for volume in process.additional_volumes.iter().filter(|v| v.mount_only) {
         if !place(vcap, &volume.path).exists() {
-            let problem = Problem::internal(format!("the volume {} does not exist", volume.path));
+            let problem =
+                Problem::internal(format!("the volume {} does not exist", volume.path)).code(code::VOLUME_MISSING);
             problems.push(problem.hint("with mount_only, somebody else has to make it: the pod has to mount it"));
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nix::unistd::Uid;
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 use supervisor::{Command, ResourceLimits};
 use vcap::own_dir::ensure_dir;
 
@@ -32,6 +32,8 @@ fn check(script: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Problem::input(format!("cannot find {}", script.display()))
+        .code(code::JOB_NOT_RENDERED)
+        .code(code::JOB_NOT_RENDERED)
         .hint("an errand is a job with a template for bin/run, rendered by render-jobs")
         .into())
 }

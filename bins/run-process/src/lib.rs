@@ -89,12 +89,12 @@ pub struct Options {
     /// Fail if the container cannot give all that bpm.yml asks for, instead of saying so and going on
     #[arg(long, env = "BOSON_STRICT")]
     pub strict: bool,
-    /// How long the process has to stop before it gets QUIT, in milliseconds
-    #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]
-    pub stop_timeout_ms: u64,
-    /// How long it has between QUIT and KILL, in milliseconds
-    #[arg(long, env = "QUIT_TIMEOUT_MS", value_name = "MS", default_value_t = 2_000)]
-    pub quit_timeout_ms: u64,
+    /// How long the process has to stop before it gets QUIT
+    #[arg(long, env = "STOP_TIMEOUT", value_name = "TIME", default_value = "15s", value_parser = startup::parse_duration)]
+    pub stop_timeout: Duration,
+    /// How long it has between QUIT and KILL
+    #[arg(long, env = "QUIT_TIMEOUT", value_name = "TIME", default_value = "2s", value_parser = startup::parse_duration)]
+    pub quit_timeout: Duration,
 }
 
 /// Runs the verb; gives the exit code.
@@ -106,11 +106,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let context = Context {
         vcap: Vcap::under(&common.root),
         owner: vcap::owner::vcap_ids(&common.root),
-        policy: Policy {
-            stop_timeout: Duration::from_millis(options.stop_timeout_ms),
-            quit_timeout: Duration::from_millis(options.quit_timeout_ms),
-            ..Policy::default()
-        },
+        policy: Policy { stop_timeout: options.stop_timeout, quit_timeout: options.quit_timeout, ..Policy::default() },
         once: options.once.then_some(Additions { env: options.env, volumes: options.volume }),
         strict: options.strict,
         grace: options.grace,

@@ -5,7 +5,7 @@ use std::path::Path;
 use hooks::Script;
 use nix::libc::SIGTERM;
 use nix::unistd::Pid;
-use problem::{Class, Place, Problem, Result};
+use problem::{Class, Place, Problem, Result, code};
 use serde_json::json;
 use supervisor::failures::{check_machine, hint, not_started};
 use supervisor::{
@@ -199,7 +199,8 @@ impl Running<'_> {
         if exit.is_success() || self.state != State::Running {
             return;
         }
-        let problem = Problem::internal("post-start failed, so that it does not become ready");
+        let problem =
+            Problem::internal("post-start failed, so that it does not become ready").code(code::SCRIPT_FAILED);
         let problem = match result {
             Ok(exit) => problem.because(exit),
             Err(error) => {
@@ -243,7 +244,7 @@ impl Running<'_> {
 
     fn hook_failed(&mut self, result: &std::result::Result<Exit, SpawnError>) {
         let hook = self.program.hook.as_ref().map_or(Path::new(""), |hook| Path::new(&hook.program));
-        let mut problem = Problem::internal("prestart hook failed");
+        let mut problem = Problem::internal("prestart hook failed").code(code::SCRIPT_FAILED);
         problem.place.clone_from(&self.program.described);
         let problem = match result {
             Ok(exit) => problem.because(format!("{}: {exit}", hook.display())),

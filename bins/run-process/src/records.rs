@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use handoff::process_state::{ProcessState, State, Stop};
 use nix::libc;
 use nix::unistd::{Gid, Pid, Uid};
-use problem::{IoContext, Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result, code};
 use serde_json::json;
 use supervisor::{Exit, Progress, Status};
 use vcap::atomic::{clear_leftovers, replace_file};
@@ -265,7 +265,7 @@ fn lock(path: &Path, pid_file: &Path) -> Result<Option<Lock>> {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => {
             let pid = fs::read_to_string(pid_file).map(|pid| format!(" with pid {}", pid.trim())).unwrap_or_default();
-            Err(Problem::internal(format!("it is running already{pid}")).into())
+            Err(Problem::internal(format!("it is running already{pid}")).code(code::ALREADY_RUNNING).into())
         }
         // Not every file system and not every kernel has such locks.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOLCK | libc::ENOSYS)) => {

@@ -3,7 +3,7 @@
 //! On a VM BOSH's agent runs the scripts of all jobs. Here a job's scripts need a container of the job's release, because
 //! only that has its packages.
 
-use problem::{Place, Problem, Result};
+use problem::{Place, Problem, Result, code};
 
 use crate::bpm_process::{missing_hint, post_start};
 use crate::process::Program;
@@ -34,7 +34,7 @@ fn prepare(context: &Context) -> Result<(Program, Records)> {
 fn check(context: &Context) -> Result<()> {
     let job = context.vcap.job(&context.job);
     if !job.is_dir() {
-        let problem = Problem::input(format!("there is no {}", job.display()));
+        let problem = Problem::input(format!("there is no {}", job.display())).code(code::JOB_NOT_RENDERED);
         return Err(problem.hint(missing_hint(context)).into());
     }
     let path = job.join("config/bpm.yml");
@@ -42,6 +42,8 @@ fn check(context: &Context) -> Result<()> {
     let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
     let Some(first) = config.processes.first() else { return Ok(()) };
     Err(Problem::input(format!("the job has the process \"{}\", beside which its scripts run", first.name))
+        .code(code::USAGE)
+        .code(code::USAGE)
         .at(Place::file(path.to_string_lossy()))
         .hint("--scripts is for jobs without processes")
         .into())

@@ -21,7 +21,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use serde::{Deserialize, Serialize};
 use supervisor::Outlet;
 
@@ -108,7 +108,9 @@ impl Journal {
             Ok(lock) => lock,
             Err(Errno::EWOULDBLOCK) => {
                 let problem =
-                    Problem::internal(format!("{} is in use: these logs are followed already", path.display()));
+                    Problem::internal(format!("{} is in use: these logs are followed already", path.display()))
+                        .code(code::ALREADY_RUNNING)
+                        .code(code::ALREADY_RUNNING);
                 return Err(problem.hint("--logs-positions names another file").into());
             }
             Err(error) => {

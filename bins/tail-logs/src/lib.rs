@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 use startup::Common;
 use supervisor::Signals;
 use vcap::Vcap;
@@ -93,8 +93,12 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let until = Until { processes: Processes::of(Vcap::under(&common.root)), ended: options.logs_until_ended };
     match follow::follow(&mut logs, &until, &signals, &std::io::stdout()) {
         Ok(Outcome::Done) => Ok(0),
-        Ok(Outcome::Closed) => Err(Problem::internal("nobody reads stdout any more").into()),
-        Err(e) => Err(Problem::internal(format!("cannot follow the logs in {}", dir.display())).because(e).into()),
+        Ok(Outcome::Closed) => Err(Problem::internal("nobody reads stdout any more").code(code::STDOUT_CLOSED).into()),
+        Err(e) => Err(Problem::internal(format!("cannot follow the logs in {}", dir.display()))
+            .code(code::IO)
+            .code(code::IO)
+            .because(e)
+            .into()),
     }
 }
 

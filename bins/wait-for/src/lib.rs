@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use nix::sys::signal::Signal;
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 use resolver::Resolver;
 use startup::{Common, parse_duration};
 use supervisor::Signals;
@@ -89,8 +89,10 @@ fn too_late(progress: &Progress, waited: Duration) -> Problem {
     let after = if waited.is_zero() { String::new() } else { format!(" after {waited:?}") };
     let missing: Vec<_> = progress.missing().collect();
     if let ([(target, cause)], 1) = (missing.as_slice(), progress.len()) {
-        return Problem::internal(format!("{target} is not there{after}")).because(cause);
+        return Problem::internal(format!("{target} is not there{after}")).code(code::WAIT_TIMEOUT).because(cause);
     }
-    let problem = Problem::internal(format!("{} of {} targets are not there{after}", missing.len(), progress.len()));
+    let problem = Problem::internal(format!("{} of {} targets are not there{after}", missing.len(), progress.len()))
+        .code(code::WAIT_TIMEOUT)
+        .code(code::WAIT_TIMEOUT);
     missing.into_iter().fold(problem, |problem, (target, cause)| problem.because(format!("{target}: {cause}")))
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use problem::Problem;
+use problem::{Problem, code};
 
 use crate::yaml::{Entry, Kind, Node};
 
@@ -30,7 +30,7 @@ impl<'a> Decoder<'a> {
             Some(process) => format!("process \"{process}\": {what}"),
             None => what,
         };
-        self.problems.push(Problem::input(message).at(node.place(self.file)));
+        self.problems.push(Problem::input(message).code(code::BPM_INVALID).at(node.place(self.file)));
     }
 
     /// yaml.v3's type error, without the value, which may be a secret.

@@ -19,7 +19,7 @@ mod yaml;
 pub use bytes::{INVALID_BYTE_QUANTITY, to_bytes};
 pub use config::{Hooks, Limits, ProcessConfig, ShutdownSignal, Unsafe, Volume};
 
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 use serde::Serialize;
 
 /// A whole `bpm.yml`.
@@ -37,6 +37,8 @@ impl JobConfig {
         self.processes.iter().find(|p| p.name == name).ok_or_else(|| {
             let mut problem =
                 Problem::input(format!("process \"{name}\" not present in job configuration ({})", self.path))
+                    .code(code::PROCESS_UNKNOWN)
+                    .code(code::PROCESS_UNKNOWN)
                     .at(Place::file(&self.path));
             let known: Vec<_> = self.processes.iter().map(|p| p.name.as_str()).collect();
             if !known.is_empty() {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
 /// Deeper documents are refused: nobody writes them, and they would exhaust the stack.
@@ -106,7 +106,7 @@ impl<'a, I: Iterator<Item = Scanned<'a>>> Reader<'a, I> {
     fn syntax(&self, what: &str, line: usize, column: usize) -> Problems {
         let mut place = Place::line(self.file, number(line));
         place.column = Some(number(column + 1));
-        Problem::input(format!("failed to parse job configuration: {what}")).at(place).into()
+        Problem::input(format!("failed to parse job configuration: {what}")).code(code::BPM_INVALID).at(place).into()
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Rc<Node>> {

@@ -1,6 +1,6 @@
 //! A job's `spec` (in a compiled release: `job.MF`).
 
-use problem::Problems;
+use problem::{Problems, code};
 use value::Value;
 
 use crate::property::{json_round_trip, split};
@@ -62,7 +62,7 @@ impl JobSpec {
     /// # Errors
     /// All that is wrong with it, in the director's words.
     pub fn parse(value: &Value, job: &str, file: &str) -> problem::Result<JobSpec> {
-        let mut reader = Reader::new(file);
+        let mut reader = Reader::new(file, code::SPEC_INVALID);
         let Value::Map(map) = value else {
             reader.problem(vec![], format!("Job '{job}' has a spec that is no Hash (a {})", value.class_name()));
             Problems::check(reader.problems)?;

@@ -1,6 +1,6 @@
 //! The deployment manifest.
 
-use problem::{Problem, Problems};
+use problem::{Problem, Problems, code};
 use value::Value;
 
 use crate::reader::{Object, Reader};
@@ -73,10 +73,12 @@ impl Manifest {
     /// # Errors
     /// A document that is no manifest at all.
     pub fn read(value: &Value, file: &str) -> problem::Result<(Manifest, Vec<Problem>)> {
-        let mut reader = Reader::new(file);
+        let mut reader = Reader::new(file, code::MANIFEST_INVALID);
         let Value::Map(map) = value else {
             let what = if value.is_nil() { "is empty".to_owned() } else { format!("is a {}", value.class_name()) };
             return Err(Problem::input(format!("a deployment manifest must be a Hash, and this document {what}"))
+                .code(code::MANIFEST_INVALID)
+                .code(code::MANIFEST_INVALID)
                 .at(problem::Place::file(file))
                 .into());
         };
@@ -117,7 +119,8 @@ impl Manifest {
             }
             for job in &group.jobs {
                 if !self.releases.iter().any(|r| r.name == job.release) && !job.release.is_empty() {
-                    reader.problem(
+                    reader.problem_of(
+                        code::RELEASE_UNKNOWN,
                         job.path.clone(),
                         format!(
                             "Job '{}' (instance group '{}') references an unknown release '{}'",

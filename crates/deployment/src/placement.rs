@@ -1,6 +1,6 @@
 //! Placing the jobs of addons into instance groups.
 
-use problem::{Place, Problem, Problems};
+use problem::{Place, Problem, Problems, code};
 
 use crate::instance_group::Job;
 use crate::manifest::Manifest;
@@ -20,7 +20,7 @@ impl Manifest {
                         "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the deployment releases section.",
                         job.name, job.release, job.release
                     );
-                    problems.push(Problem::input(message).at(at(job)));
+                    problems.push(Problem::input(message).code(code::RELEASE_UNKNOWN).at(at(job)));
                 }
             }
             for group in &mut self.instance_groups {
@@ -36,7 +36,7 @@ impl Manifest {
                             "Colocated job '{}' is already added to the instance group '{}'",
                             job.name, group.name
                         );
-                        problems.push(Problem::input(message).at(at(job)));
+                        problems.push(Problem::input(message).code(code::MANIFEST_INVALID).at(at(job)));
                     } else {
                         group.jobs.push(job.clone());
                     }

@@ -1,11 +1,12 @@
 //! Reading typed fields out of a [`Value`], collecting BOSH's texts for what is missing or of the wrong type.
 
-use problem::{Place, Problem, Step};
+use problem::{Code, Place, Problem, Step};
 use value::{Map, Value};
 
 /// Where in which document a value was read, and the problems met so far.
 pub(crate) struct Reader<'a> {
     pub(crate) file: &'a str,
+    code: Code,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -28,12 +29,18 @@ impl Object<'_> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(file: &'a str) -> Self {
-        Reader { file, problems: Vec::new() }
+    /// A reader of `file`, whose problems have this code.
+    pub(crate) fn new(file: &'a str, code: Code) -> Self {
+        Reader { file, code, problems: Vec::new() }
     }
 
     pub(crate) fn problem(&mut self, path: Vec<Step>, message: impl Into<String>) {
-        self.problems.push(Problem::input(message).at(Place::node(self.file, path)));
+        self.problem_of(self.code, path, message);
+    }
+
+    /// A problem with a more precise code.
+    pub(crate) fn problem_of(&mut self, code: Code, path: Vec<Step>, message: impl Into<String>) {
+        self.problems.push(Problem::input(message).code(code).at(Place::node(self.file, path)));
     }
 
     fn wrong_type(&mut self, object: &Object, key: &str, value: &Value, class: &str) {

@@ -191,7 +191,7 @@ impl Pool<'_> {
     }
 
     fn time(&self) -> Duration {
-        Duration::from_secs(self.settings.timeout.into())
+        self.settings.timeout
     }
 
     /// The tasks with the contexts that they need and no others.
@@ -237,14 +237,15 @@ impl Pool<'_> {
         // From the last one on: a worker that is replaced leaves the places before it as they are.
         for i in (0..ready.len()).rev() {
             if ready[i] && !self.receive(i) {
-                self.replace(i, "ended the process it was evaluated in")?;
+                self.replace(i, LOST, "ended the process it was evaluated in")?;
             } else if self.workers[i].tasks.is_empty() {
                 // It takes a while to go: nobody waits for that now.
                 let process = self.workers.swap_remove(i).process;
                 process.end();
                 self.ended.push(process);
             } else if self.workers[i].deadline <= Instant::now() {
-                self.replace(i, &format!("took longer than {} s, the TEMPLATE_TIMEOUT", self.settings.timeout))?;
+                let why = format!("took longer than {:?}, the TEMPLATE_TIMEOUT", self.settings.timeout);
+                self.replace(i, TOO_SLOW, &why)?;
             } else if self.workers[i].collect <= Instant::now() {
                 self.workers[i].collect = Instant::now() + LONG;
                 self.workers[i].process.collect();
@@ -282,12 +283,12 @@ impl Pool<'_> {
     }
 
     /// A worker that is gone or stuck: its current task has failed, another worker goes on with the rest.
-    fn replace(&mut self, i: usize, why: &str) -> Result<()> {
+    fn replace(&mut self, i: usize, class: &str, why: &str) -> Result<()> {
         let worker = self.workers.swap_remove(i);
         let mut tasks = worker.tasks.clone();
         drop(worker);
         if let Some(current) = tasks.pop_front() {
-            self.outcomes[current] = Some(Err(lost(why)));
+            self.outcomes[current] = Some(Err(lost(class, why)));
         }
         if tasks.is_empty() { Ok(()) } else { self.start(tasks.into()) }
     }
@@ -305,13 +306,18 @@ fn frame(received: &[u8]) -> Option<&[u8]> {
 fn outcome(frame: &[u8]) -> Outcome {
     match frame.split_first() {
         Some((b'T', text)) => Ok(text.to_vec()),
-        Some((b'F', facts)) => Err(ruby::load(facts).unwrap_or_else(|_| lost("gave no result"))),
-        _ => Err(lost("gave no result")),
+        Some((b'F', facts)) => Err(ruby::load(facts).unwrap_or_else(|_| lost(LOST, "gave no result"))),
+        _ => Err(lost(LOST, "gave no result")),
     }
 }
 
-fn lost(why: &str) -> Value {
-    Value::map([("class", Value::str("Boson::Lost")), ("message", Value::str(why)), ("line", Value::Nil)])
+/// The class of a failure whose template ended the process that it was evaluated in.
+const LOST: &str = "Boson::Lost";
+/// The class of a failure whose template exceeded the time limit.
+pub(crate) const TOO_SLOW: &str = "Boson::TooSlow";
+
+fn lost(class: &str, why: &str) -> Value {
+    Value::map([("class", Value::str(class)), ("message", Value::str(why)), ("line", Value::Nil)])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use problem::Problem;
+use problem::{Code, Problem, code};
 use ruby::Vm;
 use template::{RenderError, Source, Span};
 use value::{Encoding, Text, Value};
@@ -169,7 +169,7 @@ fn failure(facts: &Value, mask: &Mask) -> Failure {
     let message = if is_syntax { syntax_error(&message) } else { message };
     let line = facts.get("line").and_then(Value::as_int).and_then(|n| u32::try_from(n).ok());
     Failure {
-        error: RenderError { span: line.map(Span::line), ..RenderError::new(mask.apply(&message)) },
+        error: RenderError { span: line.map(Span::line), ..RenderError::new(mask.apply(&message)).code(kind(facts)) },
         // A template may ask for a name that it made of a value.
         properties: names.filter_map(|name| mask.harmless(name)).collect(),
         asked: match facts.get("asked").and_then(Value::as_str) {
@@ -178,6 +178,19 @@ fn failure(facts: &Value, mask: &Mask) -> Failure {
             _ => Asked::Job,
         },
         link: facts.get("link").and_then(Value::as_str).and_then(|name| mask.harmless(name.to_owned())),
+    }
+}
+
+/// The code of what was raised.
+fn kind(facts: &Value) -> Code {
+    match facts.get("class").and_then(Value::as_str) {
+        _ if facts.get("link").and_then(Value::as_str).is_some() => code::LINK_UNKNOWN,
+        _ if facts.get("properties").and_then(Value::as_array).is_some_and(|names| !names.is_empty()) => {
+            code::PROPERTY_MISSING
+        }
+        Some("SyntaxError") => code::TEMPLATE_SYNTAX,
+        Some(pool::TOO_SLOW) => code::TEMPLATE_TIMEOUT,
+        _ => code::TEMPLATE_FAILED,
     }
 }
 

@@ -1,14 +1,16 @@
 //! How templates are evaluated: processes, time limit, isolation.
 
-use problem::{Problem, Problems};
+use std::time::Duration;
+
+use problem::Problem;
 
 /// How templates are evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Processes at a time.
     pub workers: usize,
-    /// Seconds that one template may take.
-    pub timeout: u32,
+    /// How long one template may take; longer than zero.
+    pub timeout: Duration,
     /// Which templates share a process.
     pub isolation: IsolationMode,
 }
@@ -41,33 +43,21 @@ impl Default for Settings {
     /// One worker per core, a minute for each template.
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        Settings { workers, timeout: 60, isolation: IsolationMode::default() }
+        Settings { workers, timeout: Duration::from_secs(60), isolation: IsolationMode::default() }
     }
 }
 
 impl Settings {
-    /// The default with the values of `TEMPLATE_TIMEOUT` and `TEMPLATE_ISOLATION`; an empty one counts as absent.
+    /// The default with the values of `TEMPLATE_TIMEOUT` and `TEMPLATE_ISOLATION`; an empty mode counts as absent.
     ///
     /// # Errors
-    /// A timeout that is not a number of seconds, an unknown isolation mode.
-    pub fn from_options(timeout: Option<&str>, isolation: Option<&str>) -> problem::Result<Settings> {
+    /// An unknown isolation mode.
+    pub fn from_options(timeout: Option<Duration>, isolation: Option<&str>) -> problem::Result<Settings> {
         let mut settings = Settings::default();
-        let mut problems = Vec::new();
-        if let Some(text) = timeout.filter(|text| !text.is_empty()) {
-            match text.parse().ok().filter(|seconds| *seconds > 0) {
-                Some(seconds) => settings.timeout = seconds,
-                None => problems.push(Problem::usage(format!(
-                    "TEMPLATE_TIMEOUT must be a number of seconds from 1 on, not '{text}'"
-                ))),
-            }
-        }
+        settings.timeout = timeout.unwrap_or(settings.timeout);
         if let Some(text) = isolation.filter(|text| !text.is_empty()) {
-            match IsolationMode::parse(text) {
-                Ok(mode) => settings.isolation = mode,
-                Err(found) => problems.extend(found.into_vec()),
-            }
+            settings.isolation = IsolationMode::parse(text)?;
         }
-        Problems::check(problems)?;
         Ok(settings)
     }
 }

@@ -1,6 +1,6 @@
 //! What all documents have in common: a version, and a reader that accepts nothing that it does not know.
 
-use problem::{Class, Place, Problem, Result};
+use problem::{Class, Place, Problem, Result, code};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, Deserializer};
 
@@ -20,7 +20,7 @@ pub(crate) struct Format {
 impl Format {
     /// A problem of this document; `path` is the file.
     pub(crate) fn problem(&self, message: &str, path: &str) -> Problem {
-        Problem::new(self.class, format!("{}: {message}", self.name)).at(Place::file(path))
+        Problem::new(self.class, format!("{}: {message}", self.name)).code(code::DOCUMENT_INVALID).at(Place::file(path))
     }
 
     /// Checks the version that a document has. `None` stands for a document without one.
@@ -34,13 +34,13 @@ impl Format {
             None => format!("{name} has no version, and this program reads version {own}"),
         };
         let hint = "the program that wrote it and the one that reads it must be from the same release of boson";
-        Err(Problem::new(self.class, message).at(Place::file(path)).hint(hint).into())
+        Err(Problem::new(self.class, message).code(code::DOCUMENT_VERSION).at(Place::file(path)).hint(hint).into())
     }
 
     /// The document as YAML, its version first.
     pub(crate) fn encode_yaml(&self, document: &impl Serialize) -> Result<String> {
         // What serde reports may quote a value.
-        let cannot = |_| Problem::internal(format!("cannot encode {}", self.name));
+        let cannot = |_| Problem::internal(format!("cannot encode {}", self.name)).code(code::DOCUMENT_INVALID);
         let body = serde_yaml::to_value(document).map_err(cannot)?;
         let mut whole = serde_yaml::Mapping::new();
         whole.insert(VERSION_KEY.into(), self.version.into());

@@ -1,6 +1,6 @@
 //! `output.json`: a JSON object of file name to file content, what one container hands to `write-secrets`.
 
-use problem::{Place, Problem};
+use problem::{Place, Problem, code};
 
 /// The key under which `plan ig-resolved` hands over the resolved instance group.
 pub const PROPERTIES_YAML: &str = "properties.yaml";
@@ -20,9 +20,13 @@ pub fn encode(file_name: &str, content: &str) -> String {
 
 /// The content of `file_name` in the text of an `output.json`; `path` is named in the problem.
 pub fn decode(text: &str, file_name: &str, path: &str) -> problem::Result<String> {
-    let wrong = |what: &str| Problem::input(format!("not an output.json: {what}")).at(Place::file(path));
+    let wrong = |what: &str| {
+        Problem::input(format!("not an output.json: {what}")).code(code::DOCUMENT_INVALID).at(Place::file(path))
+    };
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| {
         Problem::input(format!("not an output.json: not JSON at line {} column {}", e.line(), e.column()))
+            .code(code::DOCUMENT_INVALID)
+            .code(code::DOCUMENT_INVALID)
             .at(Place::file(path))
     })?;
     let content = value.get(file_name).ok_or_else(|| wrong(&format!("it has no key '{file_name}'")))?;

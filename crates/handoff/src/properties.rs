@@ -9,7 +9,7 @@ use bpm::ProcessConfig;
 use deployment::identity::Domain;
 use deployment::manifest::Network;
 use instance_group::{Instance, JobRelease, Link, Resolved, ResolvedJob};
-use problem::{Class, Place, Problem, Step};
+use problem::{Class, Place, Problem, Step, code};
 use value::{Map, Value};
 
 use crate::document::{Format, NOT_A_NUMBER, VERSION_KEY};
@@ -200,7 +200,9 @@ impl<'a> Node<'a> {
             Some(Step::Index(index)) => format!("element {index}"),
             None => "the document".to_owned(),
         };
-        Problem::input(format!("{}: {name} {what}", FORMAT.name)).at(Place::node(self.file, self.path.clone()))
+        Problem::input(format!("{}: {name} {what}", FORMAT.name))
+            .code(code::DOCUMENT_INVALID)
+            .at(Place::node(self.file, self.path.clone()))
     }
 
     fn wrong<T>(&self, key: &str, what: &str) -> problem::Result<T> {

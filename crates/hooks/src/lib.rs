@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, code};
 pub use script::Script;
 use supervisor::{Exit, Notice, Policy, Signals, SpawnError, failures};
 use vcap::Vcap;
@@ -18,12 +18,12 @@ pub struct HookOptions {
     /// Only the script of this job; once for each job [default: all]
     #[arg(long, value_name = "JOB")]
     pub job: Vec<String>,
-    /// How long the scripts have to stop before they get QUIT, in milliseconds
-    #[arg(long, env = "STOP_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000)]
-    pub stop_timeout_ms: u64,
-    /// How long they have between QUIT and KILL, in milliseconds
-    #[arg(long, env = "QUIT_TIMEOUT_MS", value_name = "MS", default_value_t = 2_000)]
-    pub quit_timeout_ms: u64,
+    /// How long the scripts have to stop before they get QUIT
+    #[arg(long, env = "STOP_TIMEOUT", value_name = "TIME", default_value = "15s", value_parser = startup::parse_duration)]
+    pub stop_timeout: Duration,
+    /// How long they have between QUIT and KILL
+    #[arg(long, env = "QUIT_TIMEOUT", value_name = "TIME", default_value = "2s", value_parser = startup::parse_duration)]
+    pub quit_timeout: Duration,
 }
 
 /// Runs the scripts of this name (`pre-start`, `post-start`, `post-deploy`) to their end; gives the exit code. A job without
@@ -31,11 +31,7 @@ pub struct HookOptions {
 ///
 /// To be called before anything else happens: signals that arrive from then on stop the scripts.
 pub fn run(script: &'static str, options: HookOptions, root: &Path) -> Result<u8> {
-    let policy = Policy {
-        stop_timeout: Duration::from_millis(options.stop_timeout_ms),
-        quit_timeout: Duration::from_millis(options.quit_timeout_ms),
-        ..Policy::default()
-    };
+    let policy = Policy { stop_timeout: options.stop_timeout, quit_timeout: options.quit_timeout, ..Policy::default() };
     let signals =
         Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
     let vcap = Vcap::under(root);
@@ -67,6 +63,8 @@ fn jobs(vcap: &Vcap, wanted: &[String]) -> Result<Vec<String>> {
     let mut rendered = vcap.rendered_jobs()?;
     let problem = |job: &&String| {
         Problem::input(format!("job \"{job}\" is not rendered"))
+            .code(code::JOB_NOT_RENDERED)
+            .code(code::JOB_NOT_RENDERED)
             .hint(format!("rendered are the jobs: {}", rendered.join(", ")))
     };
     // The job bpm has nothing but boson's command.
@@ -113,5 +111,5 @@ fn report(name: &str, scripts: &[Script], results: &[std::result::Result<Exit, S
             }
         })
     };
-    Err(failed.into_iter().fold(Problem::internal(message), because).into())
+    Err(failed.into_iter().fold(Problem::internal(message).code(code::SCRIPT_FAILED), because).into())
 }

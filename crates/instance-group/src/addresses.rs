@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use deployment::identity::slots;
 use deployment::names::group_label;
-use problem::{Place, Problem};
+use problem::{Place, Problem, code};
 
 use crate::Deployment;
 
@@ -28,7 +28,7 @@ pub(crate) fn check(deployment: &Deployment, problems: &mut Vec<Problem>) {
             );
             let mut place = Place::node(&deployment.manifest.file, group.path.clone());
             place.path.push("name".into());
-            problems.push(Problem::input(message).at(place).hint("rename one of them"));
+            problems.push(Problem::input(message).code(code::NAME_CONFLICT).at(place).hint("rename one of them"));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use deployment::JobSpec;
 use deployment::manifest::{InstanceGroup, Job, Manifest};
 use deployment::property::{self, Found};
-use problem::{Place, Problem};
+use problem::{Place, Problem, code};
 use value::{Map, Value};
 
 /// The key of a resolved job's properties that is not the job's own.
@@ -55,7 +55,7 @@ pub(crate) fn unsatisfied_mappings(manifest: &Manifest, group: &InstanceGroup) -
         path.extend(["property_mappings".into(), to.as_str().into()]);
         let message =
             format!("Cannot satisfy property mapping '{to}: {from}', as '{from}' is not in deployment properties");
-        Problem::input(message).at(Place::node(&manifest.file, path))
+        Problem::input(message).code(code::PROPERTY_INVALID).at(Place::node(&manifest.file, path))
     };
     of_group(manifest, group).1.into_iter().map(problem).collect()
 }
@@ -126,6 +126,8 @@ fn property_problem(manifest: &Manifest, group: &InstanceGroup, job: &Job, name:
     path.push("properties".into());
     path.extend(property::split(name).map(Into::into));
     Problem::input(message)
+        .code(code::PROPERTY_INVALID)
+        .code(code::PROPERTY_INVALID)
         .at(Place::node(&manifest.file, path))
         .because(format!("job '{}' of instance group '{}' declares it", job.name, group.name))
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use deployment::job_spec::ConsumedLink;
 use deployment::manifest::{InstanceGroup, Job};
 use deployment::property::{json_round_trip, split};
-use problem::Problem;
+use problem::{Problem, code};
 use value::{Map, Value};
 
 use crate::Deployment;
@@ -108,7 +108,7 @@ impl Entry<'_> {
     fn problem(&self, message: String) -> Problem {
         let mut place = self.deployment.place(self.job);
         place.path.extend(["consumes".into(), self.link.name.as_str().into()]);
-        Problem::input(message).at(place)
+        Problem::input(message).code(code::LINK_INVALID).at(place)
     }
 
     fn explicit(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
-use problem::{Place, Problem, Problems, Step};
+use problem::{Place, Problem, Problems, Step, code};
 pub use resolved::{Instance, JobRelease, Link, Resolved, ResolvedJob};
 
 /// Everything that resolving needs: a manifest with its addons placed, and the spec of each job that it names.
@@ -99,5 +99,8 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
 }
 
 fn unknown_job(deployment: &Deployment, job: &Job) -> Problem {
-    Problem::input(format!("Job '{}' not found in release '{}'", job.name, job.release)).at(deployment.place(job))
+    Problem::input(format!("Job '{}' not found in release '{}'", job.name, job.release))
+        .code(code::JOB_UNKNOWN)
+        .code(code::JOB_UNKNOWN)
+        .at(deployment.place(job))
 }

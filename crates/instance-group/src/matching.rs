@@ -1,10 +1,10 @@
 //! Matching consumers with providers (BOSH: links manager), all failures in one report.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use deployment::manifest::{InstanceGroup, Job};
-use problem::{Note, Problem};
+use problem::{Code, Note, Problem, code};
 use value::{Map, Value};
 
 use crate::Deployment;
@@ -36,6 +36,7 @@ pub(crate) fn resolve(
         by_type.entry(&provider.link_type).or_default().push(i);
     }
     let mut report = Vec::new();
+    let mut codes = BTreeSet::new();
     let mut failing: Vec<(&InstanceGroup, &Job)> = Vec::new();
     for consumer in consumers {
         let of_type = by_type.get(consumer.link_type.as_str()).map(Vec::as_slice).unwrap_or_default();
@@ -47,13 +48,14 @@ pub(crate) fn resolve(
                 let content = contents.entry(i).or_insert_with(|| resolved::link_content(deployment, &providers[i]));
                 on_network(content, consumer)
             }
-            Err(lines) => {
+            Err(unresolved) => {
                 let group = &deployment.manifest.instance_groups[consumer.group];
                 let job = &group.jobs[consumer.job];
                 if failing.last().is_none_or(|(of, last)| of.name != group.name || last.path != job.path) {
                     failing.push((group, job));
                 }
-                report.extend(lines);
+                codes.insert(unresolved.code);
+                report.extend(unresolved.lines);
                 continue;
             }
         };
@@ -67,7 +69,10 @@ pub(crate) fn resolve(
             message.push_str("\n  ");
             message.push_str(&line);
         }
-        let mut problem = Problem::input(message);
+        // The report is one problem; of several kinds of mistakes in it the general code stands for all.
+        let is_ambiguous = codes.iter().all(|code| *code == code::LINK_AMBIGUOUS);
+        let code = if is_ambiguous { code::LINK_AMBIGUOUS } else { code::LINK_UNRESOLVED };
+        let mut problem = Problem::input(message).code(code);
         let notes = failing.into_iter().map(|(group, job)| Note {
             place: deployment.place(job),
             what: Some(format!("job '{}' in instance group '{}'", job.name, group.name)),
@@ -85,13 +90,19 @@ enum Choice {
     Manual(Value),
 }
 
+/// Why a link has no provider: BOSH's lines about it, and their code.
+struct Unresolved {
+    code: Code,
+    lines: Vec<String>,
+}
+
 /// `of_type` are the indexes of the providers that the consumer's type allows.
 fn choose(
     deployment: &Deployment,
     providers: &[Provider],
     of_type: &[usize],
     consumer: &Consumer,
-) -> Result<Choice, Vec<String>> {
+) -> Result<Choice, Unresolved> {
     let (found, network) = match &consumer.wanted {
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
         Wanted::Blocked => (Vec::new(), None),
@@ -106,24 +117,28 @@ fn choose(
         if consumer.optional && implicit {
             return Ok(Choice::Nothing);
         }
-        return Err(vec![
+        let lines = vec![
             format!("- {} Details below:", headline(deployment, consumer)),
             "  - No link providers found".to_owned(),
-        ]);
+        ];
+        return Err(Unresolved { code: code::LINK_UNRESOLVED, lines });
     }
     let is_there = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
     match found.as_slice() {
         [one] if is_there(one) => Ok(Choice::Provider(*one)),
-        [one] => Err(vec![
-            format!("- {} Details below:", headline(deployment, consumer)),
-            format!("  - {} does not belong to network '{}'", describe(*one), network.unwrap_or_default()),
-        ]),
+        [one] => {
+            let lines = vec![
+                format!("- {} Details below:", headline(deployment, consumer)),
+                format!("  - {} does not belong to network '{}'", describe(*one), network.unwrap_or_default()),
+            ];
+            Err(Unresolved { code: code::LINK_UNRESOLVED, lines })
+        }
         several => {
             // BOSH says it of every candidate as soon as a network is asked for.
             let tail = network.map_or(String::new(), |n| format!(" does not belong to network '{n}'"));
             let mut lines = vec![format!("- {} Multiple link providers found:", headline(deployment, consumer))];
             lines.extend(several.iter().map(|i| format!("  - {}{tail}", describe(*i))));
-            Err(lines)
+            Err(Unresolved { code: code::LINK_AMBIGUOUS, lines })
         }
     }
 }

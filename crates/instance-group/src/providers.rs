@@ -7,7 +7,7 @@ use deployment::JobSpec;
 use deployment::job_spec::property_names;
 use deployment::manifest::{InstanceGroup, Job};
 use deployment::property::{self, Found};
-use problem::Problem;
+use problem::{Problem, code};
 use value::{Map, Value};
 
 use crate::Deployment;
@@ -107,7 +107,7 @@ impl Owner<'_> {
     fn problem(&self, section: &str, message: String) -> Problem {
         let mut place = self.deployment.place(self.job);
         place.path.push(section.into());
-        Problem::input(message).at(place)
+        Problem::input(message).code(code::LINK_INVALID).at(place)
     }
 
     fn custom_definitions(&self, problems: &mut Vec<Problem>) -> Vec<Declared> {

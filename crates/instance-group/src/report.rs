@@ -1,6 +1,6 @@
 //! The report about the templates of an instance group that failed to render, in BOSH's layout.
 
-use problem::{Note, Problem};
+use problem::{Code, Note, Problem, code};
 
 /// A template that failed.
 pub struct Entry {
@@ -10,6 +10,8 @@ pub struct Entry {
     pub text: String,
     /// Whether it is about `monit`, which BOSH shows without the job's header.
     pub is_monit: bool,
+    /// The kind of the failure.
+    pub code: Code,
     /// Where the template is wrong, and a hint.
     pub note: Note,
 }
@@ -35,7 +37,9 @@ pub fn report(group: &str, entries: Vec<Entry>) -> Problem {
         .collect();
     let of_group = section(&format!("- Unable to render jobs for instance group '{group}'. Errors are:"), &of_jobs);
     let whole = section("Unable to render instance groups for deployment. Errors are:", &[of_group]);
-    let mut problem = Problem::template(whole);
+    // The report is one problem; the general code stands for failures of several kinds.
+    let common = entries.first().map(|first| first.code).filter(|code| entries.iter().all(|e| e.code == *code));
+    let mut problem = Problem::template(whole).code(common.unwrap_or(code::TEMPLATE_FAILED));
     problem.notes = entries.into_iter().map(|e| e.note).collect();
     problem
 }
@@ -52,7 +56,7 @@ mod tests {
     use super::*;
 
     fn entry(job: &str, text: &str, is_monit: bool) -> Entry {
-        Entry { job: job.into(), text: text.into(), is_monit, note: Note::default() }
+        Entry { job: job.into(), text: text.into(), is_monit, code: code::TEMPLATE_FAILED, note: Note::default() }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use deployment::JobSpec;
-use problem::{Place, Problem, Problems, Result, did_you_mean};
+use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};
 use template::{PathError, Source, relative_path};
@@ -99,11 +99,13 @@ impl JobsSrc {
         }
         if directory.is_dir() {
             return Err(Problem::input(format!("Missing job manifest for '{}'", job.job))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
                 .because(format!("neither job.MF nor spec is in {}", directory.display()))
                 .into());
         }
         let message = format!("Job '{}' not found in release '{}'", job.job, job.release);
-        Err(Problem::input(message).hint(self.absent_job_hint(job)).into())
+        Err(Problem::input(message).code(code::JOB_UNKNOWN).hint(self.absent_job_hint(job)).into())
     }
 
     fn absent_job_hint(&self, job: &JobRef) -> String {
@@ -126,6 +128,8 @@ impl JobsSrc {
         let path = self.job(job).join("templates").join(name);
         read_source(&path, name)?.ok_or_else(|| {
             Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
+                .code(code::TEMPLATE_MISSING)
+                .code(code::TEMPLATE_MISSING)
                 .at(Place::file(path.display().to_string()))
                 .into()
         })
@@ -148,7 +152,8 @@ impl JobsSrc {
 /// Destinations that lead out of the job's directory, or that no file can have.
 pub fn safe_destination(text: &str) -> Result<String> {
     relative_path(text).map_err(|why| {
-        let problem = Problem::input(format!("template destination '{}' {why}", text.escape_debug()));
+        let problem =
+            Problem::input(format!("template destination '{}' {why}", text.escape_debug())).code(code::TEMPLATE_PLACE);
         match why {
             PathError::Absolute | PathError::Outside => {
                 problem.hint("a destination is a path below the job's directory")
@@ -170,7 +175,7 @@ fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
             Ok(destination) => {
                 if let Some(other) = taken.get(&destination) {
                     let message = format!("templates '{other}' and '{source}' have one destination '{destination}'");
-                    problems.push(Problem::input(message).at(place(source)));
+                    problems.push(Problem::input(message).code(code::TEMPLATE_PLACE).at(place(source)));
                 } else {
                     taken.insert(destination, source);
                 }
@@ -182,12 +187,17 @@ fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
         let is_of =
             |path: &str| *destination == path || destination.strip_prefix(path).is_some_and(|d| d.starts_with('/'));
         if destination == ".bosh" || is_of(".bosh/links.json") {
-            problems.push(Problem::input(format!("{start}, where the list of links lies")).at(place(source)));
+            problems.push(
+                Problem::input(format!("{start}, where the list of links lies"))
+                    .code(code::TEMPLATE_PLACE)
+                    .code(code::TEMPLATE_PLACE)
+                    .at(place(source)),
+            );
         }
         let above = destination.match_indices('/').map(|(end, _)| &destination[..end]);
         for (path, other) in above.filter_map(|path| taken.get_key_value(path)) {
             let message = format!("{start}, below the file '{path}' that template '{other}' becomes");
-            problems.push(Problem::input(message).at(place(source)));
+            problems.push(Problem::input(message).code(code::TEMPLATE_PLACE).at(place(source)));
         }
     }
     Problems::check(problems)
@@ -208,9 +218,9 @@ fn read_source(path: &Path, name: &str) -> Result<Option<Source>> {
 fn unreadable(path: &Path, e: std::io::Error) -> Problems {
     if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge) {
         // The release is wrong, not the machine.
-        return Problem::input(format!("cannot read {}", path.display())).because(e).into();
+        return Problem::input(format!("cannot read {}", path.display())).code(code::IO).because(e).into();
     }
-    Problem::internal(format!("cannot read {}", path.display())).because(e).into()
+    Problem::internal(format!("cannot read {}", path.display())).code(code::IO).because(e).into()
 }
 
 fn is_absent(kind: ErrorKind) -> bool {

@@ -45,8 +45,10 @@ codes! {
 
     /// The deployment manifest does not exist or is not a readable file.
     MANIFEST_MISSING = "manifest-missing";
-    /// The deployment manifest, or a job's spec, has a value that BOSH does not accept there.
+    /// The deployment manifest has a value that BOSH does not accept there.
     MANIFEST_INVALID = "manifest-invalid";
+    /// A job's spec has a value that BOSH does not accept there.
+    SPEC_INVALID = "spec-invalid";
     /// A document is not YAML, or not YAML that can be used.
     YAML_INVALID = "yaml-invalid";
     /// The manifest has `((variables))` that were not interpolated.
@@ -118,8 +120,10 @@ codes! {
     INSTANCE_OUT_OF_RANGE = "instance-out-of-range";
     /// A document of another stage does not exist.
     DOCUMENT_MISSING = "document-missing";
-    /// A document of another stage is malformed or of another version.
+    /// A document of another stage is malformed.
     DOCUMENT_INVALID = "document-invalid";
+    /// A document of another stage has a version that this program does not read.
+    DOCUMENT_VERSION = "document-version";
     /// The output would destroy something that boson has not written.
     OUTPUT_CONFLICT = "output-conflict";
 
@@ -141,6 +145,8 @@ codes! {
     ALREADY_RUNNING = "already-running";
     /// Something is not running.
     NOT_RUNNING = "not-running";
+    /// A process runs, but is not ready.
+    NOT_READY = "not-ready";
     /// A process could not be controlled.
     CONTROL_REFUSED = "control-refused";
     /// Something that was waited for did not come in time.

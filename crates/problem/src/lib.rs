@@ -295,8 +295,11 @@ impl Problems {
         let mut shown = BTreeSet::new();
         let problems = self.0.iter().map(|problem| {
             let code = problem.code;
-            let explain =
-                if shown.insert(code) { format!("\n  code: {code} (boson explain-error {code})") } else { String::new() };
+            let explain = if shown.insert(code) {
+                format!("\n  code: {code} (boson explain-error {code})")
+            } else {
+                String::new()
+            };
             format!("{problem}{explain}")
         });
         problems.collect::<Vec<_>>().join("\n")

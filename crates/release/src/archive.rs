@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::path::{Component, Path, PathBuf};
 
-use problem::{Class, IoContext, Place, Problem, Problems, Result};
+use problem::{Class, IoContext, Place, Problem, Problems, Result, code};
 
 use crate::blobs::Blobs;
 use crate::cache::{Cache, Stop};
@@ -147,13 +147,19 @@ fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
 /// Unpacks a job or package into its directory below `to`, if its digest is the manifest's.
 fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> Result<()> {
     let path = from.join(format!("{name}.tgz"));
-    let missing = |e| Problem::input(format!("{} is not in the archive", path.display())).because(e);
+    let missing =
+        |e| Problem::input(format!("{} is not in the archive", path.display())).code(code::RELEASE_DAMAGED).because(e);
     let mut archive = ArchiveFile { read: File::open(&path).map_err(missing)?, stop };
     let wrong = |fault: Fault| match fault {
-        Fault::Unreadable(e) => Problem::internal(format!("cannot read {}", path.display())).because(e),
-        Fault::Unknown(_) => Problem::input(format!("{} cannot be checked", path.display())).because(fault),
+        Fault::Unreadable(e) => Problem::internal(format!("cannot read {}", path.display())).code(code::IO).because(e),
+        Fault::Unknown(_) => {
+            Problem::input(format!("{} cannot be checked", path.display())).code(code::RELEASE_DAMAGED).because(fault)
+        }
         Fault::Other { .. } => {
-            Problem::input(format!("{} is damaged: its digest is not the manifest's", path.display())).because(fault)
+            Problem::input(format!("{} is damaged: its digest is not the manifest's", path.display()))
+                .code(code::RELEASE_DAMAGED)
+                .code(code::RELEASE_DAMAGED)
+                .because(fault)
         }
     };
     checksum::check(&mut archive, &spec::text(&part.sha1).unwrap_or_default()).map_err(wrong)?;
@@ -175,7 +181,11 @@ fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::ReadOnlyFilesystem
     );
     let message = format!("cannot unpack {}", path.display());
-    let problem = if is_ours { Problem::internal(message) } else { Problem::input(message) };
+    let problem = if is_ours {
+        Problem::internal(message).code(code::IO)
+    } else {
+        Problem::input(message).code(code::RELEASE_DAMAGED)
+    };
     problem.because(deepest(e))
 }
 
@@ -194,6 +204,8 @@ fn name_of(part: &Part, manifest: &Path) -> Result<String> {
         Ok(name)
     } else {
         Err(Problem::input(format!("'{}' is no name of a job or package", name.escape_debug()))
+            .code(code::RELEASE_INVALID)
+            .code(code::RELEASE_INVALID)
             .at(Place::file(manifest.display().to_string()))
             .into())
     }
@@ -206,7 +218,12 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     let name = spec::text(&manifest.name).unwrap_or_default();
     if !is_name(&name) {
         let place = Place::file(manifest_file.display().to_string());
-        problems.push(Problem::input(format!("'{}' is no release name", name.escape_debug())).at(place));
+        problems.push(
+            Problem::input(format!("'{}' is no release name", name.escape_debug()))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
+                .at(place),
+        );
     }
     let (mut jobs, mut packages) = (Vec::new(), Vec::new());
     let mut keep = |found: Problems| problems.extend(found.into_vec());
@@ -225,7 +242,11 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     let twice = |names: Vec<&str>, what: &str| -> Vec<Problem> {
         let names = names.iter().enumerate().filter(|(at, name)| names[..*at].contains(name));
         let place = || Place::file(manifest_file.display().to_string());
-        names.map(|(_, name)| Problem::input(format!("{what} '{name}' is there twice")).at(place())).collect()
+        names
+            .map(|(_, name)| {
+                Problem::input(format!("{what} '{name}' is there twice")).code(code::RELEASE_INVALID).at(place())
+            })
+            .collect()
     };
     problems.extend(twice(jobs.iter().map(|job: &Job| job.name.as_str()).collect(), "job"));
     problems.extend(twice(packages.iter().map(|package: &Package| package.name.as_str()).collect(), "package"));
@@ -240,7 +261,10 @@ fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package>
     let dir = release.join(PACKAGES).join(&name);
     if !dir.join(PACKAGING).is_file() {
         let expected = dir.join(PACKAGING);
-        return Err(Problem::input(format!("Expected to find '{}' for package '{name}'", expected.display())).into());
+        return Err(Problem::input(format!("Expected to find '{}' for package '{name}'", expected.display()))
+            .code(code::RELEASE_INVALID)
+            .code(code::RELEASE_INVALID)
+            .into());
     }
     Ok(Package {
         spec: manifest.to_path_buf(),
@@ -264,6 +288,8 @@ fn dependencies(part: &Part, manifest: &Path) -> Result<Vec<String>> {
     spec::texts(&part.dependencies).ok_or_else(|| {
         let name = spec::text(&part.name).unwrap_or_default();
         Problem::input(format!("Package '{name}' has invalid dependencies"))
+            .code(code::RELEASE_INVALID)
+            .code(code::RELEASE_INVALID)
             .at(Place::file(manifest.display().to_string()))
             .into()
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use problem::{Place, Problem, Result};
+use problem::{Place, Problem, Result, code};
 use serde::Deserialize;
 use serde_yaml::Value;
 
@@ -76,13 +76,17 @@ impl Blobs {
         match checked {
             // Without a digest that is known, there is nothing to say.
             Ok(()) | Err(Fault::Unknown(_)) => None,
-            Err(Fault::Unreadable(e)) => Some(Problem::internal(format!("cannot read {}", file.display())).because(e)),
+            Err(Fault::Unreadable(e)) => {
+                Some(Problem::internal(format!("cannot read {}", file.display())).code(code::IO).because(e))
+            }
             Err(fault) => Some(self.problem(path, "is not the one that is listed").because(fault)),
         }
     }
 
     fn problem(&self, path: &Path, what: &str) -> Problem {
         Problem::input(format!("blob '{}' {what}", path.display()))
+            .code(code::RELEASE_DAMAGED)
+            .code(code::RELEASE_DAMAGED)
             .at(Place::file(self.list.display().to_string()))
             .hint("`bosh sync-blobs` downloads the blobs of a release to blobs/")
     }

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use sha2::{Digest, Sha256};
 
 use crate::runner::Runner;
@@ -152,7 +152,7 @@ impl Cache {
             }
             thread::sleep(LOCK_INTERVAL);
         }
-        Err(Problem::internal("interrupted").into())
+        Err(Problem::internal("interrupted").code(code::INTERRUPTED).into())
     }
 
     /// Takes the lock, if nobody has it.

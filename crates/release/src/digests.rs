@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, code};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of a file's content.
@@ -55,7 +55,9 @@ pub(crate) fn digests(files: &BTreeSet<&Path>, memory: &Path) -> Result<HashMap<
                     done.2 |= read;
                     done.0.insert(path.to_path_buf(), (digest, stamp));
                 }
-                Err(e) => done.1.push(Problem::internal(format!("cannot read {}", path.display())).because(e)),
+                Err(e) => {
+                    done.1.push(Problem::internal(format!("cannot read {}", path.display())).code(code::IO).because(e))
+                }
             }
         }
     };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Place, Problem, Result};
+use problem::{IoContext, Place, Problem, Result, code};
 
 use crate::spec::{self, JobSpec};
 
@@ -34,12 +34,18 @@ impl Job {
         let directory = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let at = || Place::file(spec_file.display().to_string());
         if !spec_file.is_file() {
-            return Err(Problem::input(format!("Job '{directory}' has no {spec_name}")).at(at()).into());
+            return Err(Problem::input(format!("Job '{directory}' has no {spec_name}"))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
+                .at(at())
+                .into());
         }
         let spec: JobSpec = spec::read(&spec_file)?;
         let mut problems = Vec::new();
         let mut invalid = |what: &str| {
-            problems.push(Problem::input(format!("Job '{directory}' has invalid {what}")).at(at()));
+            problems.push(
+                Problem::input(format!("Job '{directory}' has invalid {what}")).code(code::RELEASE_INVALID).at(at()),
+            );
         };
         let templates = spec::pairs(&spec.templates).unwrap_or_else(|| {
             invalid("templates spec format");
@@ -53,18 +59,31 @@ impl Job {
             Some(name) if name == directory => {}
             Some(name) => problems.push(
                 Problem::input(format!("Job directory '{directory}' does not match job name '{name}' in spec"))
+                    .code(code::RELEASE_INVALID)
+                    .code(code::RELEASE_INVALID)
                     .at(at()),
             ),
-            None => problems.push(Problem::input(format!("Job '{directory}' has no name in its spec")).at(at())),
+            None => problems.push(
+                Problem::input(format!("Job '{directory}' has no name in its spec"))
+                    .code(code::RELEASE_INVALID)
+                    .code(code::RELEASE_INVALID)
+                    .at(at()),
+            ),
         }
         let own_files = own_files(dir)?;
         if !own_files.iter().any(|file| file == "monit" || file.ends_with(".monit")) {
-            problems.push(Problem::input(format!("Job '{directory}' is missing monit file")).at(at()));
+            problems.push(
+                Problem::input(format!("Job '{directory}' is missing monit file")).code(code::RELEASE_INVALID).at(at()),
+            );
         }
         let real = |file: &str| fs::canonicalize(dir.join(file)).is_ok_and(|real| real.starts_with(release));
         for file in own_files.iter().map(String::as_str).chain([spec_name]).filter(|file| !real(file)) {
-            problems
-                .push(Problem::input(format!("file '{file}' of job '{directory}' leads out of the release")).at(at()));
+            problems.push(
+                Problem::input(format!("file '{file}' of job '{directory}' leads out of the release"))
+                    .code(code::RELEASE_INVALID)
+                    .code(code::RELEASE_INVALID)
+                    .at(at()),
+            );
         }
         for (source, _) in &templates {
             problems.extend(template_fault(dir, release, source, &directory).map(|problem| problem.at(at())));
@@ -90,9 +109,12 @@ fn own_files(dir: &Path) -> Result<Vec<String>> {
 
 /// What is wrong with a template's source.
 fn template_fault(dir: &Path, release: &Path, source: &str, job: &str) -> Option<Problem> {
-    let missing = || Problem::input(format!("Missing template file '{source}' for job '{job}'"));
+    let missing =
+        || Problem::input(format!("Missing template file '{source}' for job '{job}'")).code(code::TEMPLATE_MISSING);
     let outside = || {
         Problem::input(format!("template file '{source}' of job '{job}' leads out of the release"))
+            .code(code::RELEASE_INVALID)
+            .code(code::RELEASE_INVALID)
             .hint("a release must hold everything that it is made of")
     };
     let mut parts = Path::new(source).components();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 
 use crate::package::Package;
 
@@ -34,11 +34,16 @@ impl<'a> Order<'a> {
         }
         if let Some(at) = self.path.iter().position(|above| *above == name) {
             let cycle = [&self.path[at..], &[name]].concat().join(" -> ");
-            return Err(Problem::input(format!("packages depend on each other in a cycle: {cycle}")).into());
+            return Err(Problem::input(format!("packages depend on each other in a cycle: {cycle}"))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
+                .into());
         }
         let Some(package) = self.by_name.get(name).copied() else {
             let known = self.by_name.keys().copied().collect::<Vec<_>>().join(", ");
             return Err(Problem::input(format!("there is no package '{name}'"))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
                 .hint(format!("the release has: {known}"))
                 .into());
         };

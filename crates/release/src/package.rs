@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{IoContext, Place, Problem, Problems, Result, code};
 
 use crate::spec::{self, PackageSpec};
 
@@ -55,7 +55,11 @@ impl Package {
         let spec_file = if vendored { lock } else { spec_file };
         let at = || Place::file(spec_file.display().to_string());
         if !spec_file.is_file() {
-            return Err(Problem::input(format!("Package '{directory}' has no spec")).at(at()).into());
+            return Err(Problem::input(format!("Package '{directory}' has no spec"))
+                .code(code::RELEASE_INVALID)
+                .code(code::RELEASE_INVALID)
+                .at(at())
+                .into());
         }
         let spec: PackageSpec = spec::read(&spec_file)?;
         let mut problems = Vec::new();
@@ -63,13 +67,25 @@ impl Package {
             Some(name) if name == directory => {}
             Some(name) => problems.push(
                 Problem::input(format!("Package directory '{directory}' does not match package name '{name}' in spec"))
+                    .code(code::RELEASE_INVALID)
+                    .code(code::RELEASE_INVALID)
                     .at(at()),
             ),
-            None => problems.push(Problem::input(format!("Package '{directory}' has no name in its spec")).at(at())),
+            None => problems.push(
+                Problem::input(format!("Package '{directory}' has no name in its spec"))
+                    .code(code::RELEASE_INVALID)
+                    .code(code::RELEASE_INVALID)
+                    .at(at()),
+            ),
         }
         let mut list = |what: &str, value| {
             spec::texts(value).unwrap_or_else(|| {
-                problems.push(Problem::input(format!("Package '{directory}' has invalid {what} in its spec")).at(at()));
+                problems.push(
+                    Problem::input(format!("Package '{directory}' has invalid {what} in its spec"))
+                        .code(code::RELEASE_INVALID)
+                        .code(code::RELEASE_INVALID)
+                        .at(at()),
+                );
                 Vec::new()
             })
         };
@@ -78,8 +94,11 @@ impl Package {
         let excluded_files = list("excluded_files", &spec.excluded_files);
         if !vendored && !dir.join(PACKAGING).is_file() {
             let expected = dir.join(PACKAGING);
-            problems
-                .push(Problem::input(format!("Expected to find '{}' for package '{directory}'", expected.display())));
+            problems.push(
+                Problem::input(format!("Expected to find '{}' for package '{directory}'", expected.display()))
+                    .code(code::RELEASE_INVALID)
+                    .code(code::RELEASE_INVALID),
+            );
         }
         Problems::check(problems)?;
         let content = if vendored { Content::Vendored } else { Content::Source { files, excluded_files } };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Place, Problem, Problems, Result};
+use problem::{IoContext, Place, Problem, Problems, Result, code};
 
 use crate::blobs::Blobs;
 use crate::job::Job;
@@ -33,10 +33,14 @@ pub struct Release {
 impl Release {
     /// Reads and checks everything in a source directory but the packages' files; reports all problems.
     pub fn open(dir: &Path) -> Result<Self> {
-        let missing = |e| Problem::input(format!("there is no release in {}", dir.display())).because(e);
+        let missing = |e| {
+            Problem::input(format!("there is no release in {}", dir.display())).code(code::RELEASE_MISSING).because(e)
+        };
         let real = fs::canonicalize(dir).map_err(missing)?;
         if !["jobs", "packages"].iter().any(|part| real.join(part).is_dir()) {
             return Err(Problem::input(format!("{} is not a release", dir.display()))
+                .code(code::RELEASE_MISSING)
+                .code(code::RELEASE_MISSING)
                 .because("it has neither jobs nor packages")
                 .hint("a release's source directory holds jobs/<job>/spec and packages/<package>/spec")
                 .into());
@@ -88,7 +92,11 @@ fn name(dir: &Path) -> Result<String> {
     };
     if !is_name(&name) {
         let place = Place::file(if given.is_some() { file.display().to_string() } else { dir.display().to_string() });
-        return Err(Problem::input(format!("'{}' is no release name", name.escape_debug())).at(place).into());
+        return Err(Problem::input(format!("'{}' is no release name", name.escape_debug()))
+            .code(code::RELEASE_INVALID)
+            .code(code::RELEASE_INVALID)
+            .at(place)
+            .into());
     }
     Ok(name)
 }
@@ -119,6 +127,8 @@ fn missing_packages(jobs: &[Job], packages: &[Package]) -> Vec<Problem> {
     let known: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let expected = |package: &str, spec: &Path, of: String| {
         Problem::input(format!("Expected to find package '{package}' since it's a dependency of {of}"))
+            .code(code::RELEASE_INVALID)
+            .code(code::RELEASE_INVALID)
             .at(Place::file(spec.display().to_string()))
     };
     let of_jobs = jobs.iter().flat_map(|job| {

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use problem::{IoContext, Place, Problem, Result};
+use problem::{IoContext, Place, Problem, Result, code};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_yaml::Value;
@@ -78,7 +78,7 @@ pub(crate) fn read<T: DeserializeOwned + Default>(file: &Path) -> Result<T> {
             place.line = u32::try_from(at.line()).ok();
             place.column = u32::try_from(at.column()).ok();
         }
-        Problem::input("cannot read the YAML").at(place).because(e)
+        Problem::input("cannot read the YAML").code(code::YAML_INVALID).at(place).because(e)
     })?;
     Ok(read.unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 
 use crate::job::Job;
 use crate::release::Release;
@@ -18,7 +18,10 @@ impl Release {
     pub fn stage_jobs(&self, dest: &Path) -> Result<()> {
         fs::create_dir_all(dest).io("create", dest)?;
         if fs::read_dir(dest).io("read", dest)?.next().is_some() {
-            return Err(Problem::internal(format!("{} is not empty", dest.display())).into());
+            return Err(Problem::internal(format!("{} is not empty", dest.display()))
+                .code(code::OUTPUT_CONFLICT)
+                .code(code::OUTPUT_CONFLICT)
+                .into());
         }
         self.jobs.iter().try_for_each(|job| stage_job(job, &dest.join(&job.name)))
     }

@@ -7,7 +7,7 @@ mod writer;
 
 use std::rc::Rc;
 
-use problem::{Place, Problem, Problems, Step};
+use problem::{Place, Problem, Problems, Step, code};
 use value::Value;
 use value::{Encoding, Text};
 
@@ -113,7 +113,7 @@ fn small_enough(value: Value, document: &Document) -> problem::Result<Value> {
     if value.written_out() <= MOST_VALUES {
         return Ok(value);
     }
-    let problem = Problem::input("too large a YAML document").at(Place::file(&document.file));
+    let problem = Problem::input("too large a YAML document").code(code::YAML_INVALID).at(Place::file(&document.file));
     Err(problem.because(format!("with its aliases written out it has more than {MOST_VALUES} values")).into())
 }
 
@@ -127,7 +127,7 @@ fn unreadable(document: &Document, error: &RubyError) -> Problem {
         place.line = Some(line.max(1));
         place.column = Some(column.max(1));
     }
-    let problem = Problem::input("not a YAML document that BOSH reads").at(place);
+    let problem = Problem::input("not a YAML document that BOSH reads").code(code::YAML_INVALID).at(place);
     match error.class.as_str() {
         "Psych::SyntaxError" => problem.because(&error.message),
         // The alias' name is not shown: it is a value that should have stood in quotes more often than a name.

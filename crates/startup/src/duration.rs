@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-/// A time as it is written: `45s`, `1m30s`, `500ms`, or a number of seconds.
+use problem::Problem;
+
+const FORM: &str = "must be a time such as 45s, 1m30s, 500ms, or a number of seconds";
+
+/// A time as it is written: `45s`, `1m30s`, `500ms`, or a number of seconds. Units are `ms`, `s`, `m` and `h`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let malformed = || "must be a time such as 45s, 1m30s, 500ms, or a number of seconds".to_owned();
+    let malformed = || FORM.to_owned();
     if let Ok(seconds) = text.parse::<u32>() {
         return Ok(Duration::from_secs(seconds.into()));
     }
@@ -28,9 +32,31 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if text.is_empty() { Err(malformed()) } else { Ok(total) }
 }
 
+/// The time limit that the variable `name` gives; `None` if it is absent or empty.
+///
+/// # Errors
+/// A text that is not a time, or a limit of 0.
+pub fn time_limit(name: &str, text: Option<&str>) -> Result<Option<Duration>, Problem> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    match parse_duration(text) {
+        Ok(Duration::ZERO) => Err(Problem::usage(format!("{name} must be longer than 0"))),
+        Ok(limit) => Ok(Some(limit)),
+        Err(why) => Err(Problem::usage(format!("{name} {why}, not '{text}'"))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_limit_is_longer_than_zero() {
+        let message = |text| time_limit("T", Some(text)).unwrap_err().message;
+        assert_eq!(message("0s"), "T must be longer than 0");
+        assert!(message("soon").starts_with("T must be a time such as 45s") && message("soon").ends_with("not 'soon'"));
+        assert_eq!(time_limit("T", Some("")), Ok(None));
+        assert_eq!(time_limit("T", Some("2")), Ok(Some(Duration::from_secs(2))));
+    }
 
     #[test]
     fn times_are_written_as_people_do() {

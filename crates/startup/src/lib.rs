@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches, Parser, ValueEnum};
-pub use duration::parse_duration;
+pub use duration::{parse_duration, time_limit};
 pub use name::plain_name;
 use problem::Result;
 pub use secret::Secret;

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_json_line_has_code_class_and_place() {
-        let mut problem = Problem::input("no \"job\"").code(code::JOB_UNKNOWN).at(Place::line("m.yml", 3)).because("why");
+        let mut problem =
+            Problem::input("no \"job\"").code(code::JOB_UNKNOWN).at(Place::line("m.yml", 3)).because("why");
         problem.notes = vec![Note { place: Place::file("a"), what: Some("b".into()), hint: None }];
         let expected = r#"{"level":"ERROR","fields":{"message":"no \"job\"","code":"job-unknown","class":"input","place":"m.yml:3","causes":["why"],"notes":[{"place":"a","message":"b"}]}}"#;
         assert_eq!(json_line(&problem), expected);

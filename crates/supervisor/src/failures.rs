@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::libc::ENOEXEC;
-use problem::Problem;
+use problem::{Problem, code};
 
 use crate::sys::SpawnError;
 
@@ -38,11 +38,17 @@ fn has_emulators() -> bool {
 /// `dir` is its working directory, where it has one of its own.
 pub fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Problem {
     let problem = match (error.doing, dir) {
-        ("execute", _) => Problem::internal(format!("cannot execute {}", program.display())),
+        ("execute", _) => {
+            Problem::internal(format!("cannot execute {}", program.display())).code(code::PROCESS_NOT_STARTED)
+        }
         (doing @ "change to its working directory", Some(dir)) => {
             Problem::internal(format!("cannot {doing} {} to execute {}", dir.display(), program.display()))
+                .code(code::PROCESS_NOT_STARTED)
+                .code(code::PROCESS_NOT_STARTED)
         }
-        (doing, _) => Problem::internal(format!("cannot {doing} to execute {}", program.display())),
+        (doing, _) => Problem::internal(format!("cannot {doing} to execute {}", program.display()))
+            .code(code::PROCESS_NOT_STARTED)
+            .code(code::PROCESS_NOT_STARTED),
     };
     let problem = problem.because(&error.error);
     match hint(program, error) {

@@ -1,6 +1,6 @@
 //! The error of a template that does not render.
 
-use problem::{Place, Problem};
+use problem::{Code, Place, Problem, code};
 
 use crate::source::{Source, Span};
 
@@ -9,6 +9,8 @@ use crate::source::{Source, Span};
 /// No part of it contains a value that the template was given: values are secrets, and errors are logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderError {
+    /// The kind of the error.
+    pub code: Code,
     /// What is wrong, in the message that the template system's users know; may have several lines.
     pub message: String,
     /// Where in the source.
@@ -18,9 +20,16 @@ pub struct RenderError {
 }
 
 impl RenderError {
-    /// An error without a place.
+    /// An error without a place, with the general code.
     pub fn new(message: impl Into<String>) -> RenderError {
-        RenderError { message: message.into(), span: None, hint: None }
+        RenderError { code: code::TEMPLATE_FAILED, message: message.into(), span: None, hint: None }
+    }
+
+    /// Names the kind of the error more precisely.
+    #[must_use]
+    pub fn code(mut self, code: Code) -> RenderError {
+        self.code = code;
+        self
     }
 
     /// Adds the place.
@@ -44,7 +53,7 @@ impl RenderError {
 
     /// The error as a problem of its own, of the class "template".
     pub fn problem(self, source: &Source) -> Problem {
-        let mut problem = Problem::template(&self.message).at(self.place(source));
+        let mut problem = Problem::template(&self.message).code(self.code).at(self.place(source));
         problem.hint = self.hint;
         problem
     }

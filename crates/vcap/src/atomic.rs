@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use tempfile::NamedTempFile;
 
 use crate::dirs::make_dirs;
@@ -95,9 +95,11 @@ enum Staged<'a> {
 impl<'a> Staged<'a> {
     fn new(path: &'a Path, bytes: &'a [u8], mode: u32) -> Result<Self> {
         match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => {
-                Err(Problem::internal(format!("cannot write {}", path.display())).because("it is a directory").into())
-            }
+            Ok(meta) if meta.is_dir() => Err(Problem::internal(format!("cannot write {}", path.display()))
+                .code(code::IO)
+                .code(code::IO)
+                .because("it is a directory")
+                .into()),
             Ok(meta) if meta.file_type().is_fifo() || meta.file_type().is_char_device() => {
                 Ok(Staged::Stream { named: path, bytes })
             }
@@ -156,7 +158,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn refused(path: &Path, e: &io::Error) -> Problem {
-    let problem = Problem::internal(format!("cannot write {}", path.display())).because(e);
+    let problem = Problem::internal(format!("cannot write {}", path.display())).code(code::IO).because(e);
     if e.kind() == io::ErrorKind::NotFound && !parent(path).exists() {
         return problem.hint(format!("the directory {} does not exist", parent(path).display()));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 
 /// The `/var/vcap` of a pod or of a local instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,8 @@ impl Vcap {
         let jobs = self.jobs();
         let entries = match std::fs::read_dir(&jobs) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                let problem = Problem::input(format!("cannot read {}", jobs.display())).because(e);
+                let problem =
+                    Problem::input(format!("cannot read {}", jobs.display())).code(code::JOB_NOT_RENDERED).because(e);
                 return Err(problem.hint("render-jobs puts the rendered jobs there").into());
             }
             other => other.io("read", &jobs)?,

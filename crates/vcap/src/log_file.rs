@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::libc;
 use nix::unistd::{Gid, Uid};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 
 use crate::own_dir::refused;
 use crate::owner::fchown_where_possible;
@@ -32,7 +32,7 @@ pub fn open_log(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<File> {
         _ => None,
     };
     if let Some(why) = unfit {
-        return Err(Problem::internal(format!("cannot open {}", path.display())).because(why).into());
+        return Err(Problem::internal(format!("cannot open {}", path.display())).code(code::IO).because(why).into());
     }
     fchown_where_possible(&file, owner).io("change the owner of", path)?;
     // Somebody else's file that may be written is good enough.

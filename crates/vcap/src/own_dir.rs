@@ -7,7 +7,7 @@ use std::path::Path;
 
 use nix::libc;
 use nix::unistd::{Gid, Uid};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 
 use crate::owner::fchown_where_possible;
 
@@ -44,7 +44,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 pub(crate) fn refused(path: &Path, e: &io::Error) -> Problem {
-    Problem::internal(format!("refusing to open symlink at {}", path.display())).because(e)
+    Problem::internal(format!("refusing to open symlink at {}", path.display())).code(code::IO).because(e)
 }
 
 fn tolerate(result: io::Result<()>) -> io::Result<()> {

@@ -25,7 +25,10 @@ fn a_process_is_ready_when_post_start_has_succeeded_once() {
     let (code, _, stderr) = pod.ready(&[]);
     assert_eq!(
         (code, stderr.as_str()),
-        (1, "error: job \"web\", process \"web\": not ready\n  caused by: post-start runs\n")
+        (
+            1,
+            "error: job \"web\", process \"web\": not ready\n  caused by: post-start runs\n  code: not-ready (boson explain-error not-ready)\n"
+        )
     );
     assert_eq!(pod.ready(&["--live"]).0, 0);
     fs::write(&go, "").unwrap();
@@ -97,7 +100,7 @@ fn c08_one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
     let pod = Pod::new(WAIT);
     let pids = pod.file("pids");
     pod.hook("post-start", &format!("trap '' TERM; echo $$ >> {}; {WAIT}", pids.display()));
-    let supervisor = pod.start(&["--quit-timeout-ms", "50"]);
+    let supervisor = pod.start(&["--quit-timeout", "50ms"]);
     let known = || fs::read_to_string(&pids).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
     let exists = |pid: &String| fs::exists(format!("/proc/{pid}")).unwrap();
     eventually("it hangs", || known().len() == 1);
@@ -133,7 +136,7 @@ fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_
     pod.config(&format!("processes: [{{name: web, executable: {program}}}, {{name: side, executable: {program}}}]"));
     pod.hook("post-start", &format!("until [ -e {} ]; do sleep 0.01; done", go.display()));
     let side = ["--process", "side"];
-    let why = |args: &[&str]| pod.ready(args).2.lines().last().unwrap_or_default().trim().to_owned();
+    let why = |args: &[&str]| pod.ready(args).2.lines().nth(1).unwrap_or_default().trim().to_owned();
     let first = pod.spawn(&side);
     eventually("the second process runs", || pod.bpm("running", &["-p", "side"]).0 == 0);
     assert_eq!(why(&side), "caused by: post-start has not run yet");

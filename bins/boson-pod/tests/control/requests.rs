@@ -81,7 +81,7 @@ fn who_restarts_waits_for_the_old_process_and_the_new_one_is_watched_like_the_fi
 #[test]
 fn a_process_that_does_not_want_to_stop_is_made_to() {
     let pod = Pod::new(&format!("trap '' TERM QUIT; (trap '' TERM QUIT; {WAIT}) & {WAIT}"));
-    let mut supervisor = pod.start(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]);
+    let mut supervisor = pod.start(&["--stop-timeout", "50ms", "--quit-timeout", "50ms"]);
     let pid = pod.bpm("pid", &[]).1;
     assert_eq!(pod.bpm("stop", &[]).0, 0);
     assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap() && supervisor.lives());
@@ -120,7 +120,7 @@ fn a_hook_can_be_stopped_and_what_it_keeps_back_is_not_ready() {
     eventually("the hook runs", || hook.exists());
     let (code, _, stderr) = pod.ready(&[]);
     assert_eq!(code, 1);
-    assert!(stderr.ends_with("caused by: it is being started\n"), "{stderr}");
+    assert!(stderr.contains("caused by: it is being started\n"), "{stderr}");
     assert_eq!(pod.ready(&["--live"]).0, 0, "it is not dead either");
     assert!(!pod.runs());
     assert_eq!(pod.bpm("stop", &[]).0, 0);

@@ -105,7 +105,7 @@ impl Pod {
 
     /// `ready --job JOB ...`.
     pub(crate) fn ready(&self, more: &[&str]) -> Answer {
-        answer(self.command("ready").args(["--job", &self.job, "--ready-timeout-ms", "60000"]).args(more))
+        answer(self.command("ready").args(["--job", &self.job, "--ready-timeout", "60s"]).args(more))
     }
 
     pub(crate) fn is_ready(&self) -> bool {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use problem::{IoContext, Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result, code};
 use release::{CompileStep, Release, Runner, compile_targets};
 use vcap::Vcap;
 
@@ -32,6 +32,8 @@ impl InPlace {
             .filter(|dir| dir.symlink_metadata().is_ok())
             .map(|dir| {
                 Problem::input(format!("{} is there already", dir.display()))
+                    .code(code::OUTPUT_CONFLICT)
+                    .code(code::OUTPUT_CONFLICT)
                     .hint("--in-place is for an image that has none of the release's packages yet")
             })
             .collect();
@@ -78,7 +80,9 @@ impl Runner for InPlace {
 impl InPlace {
     fn script(&self, step: &CompileStep, compile: &Path, install: &Path) -> Result<u8> {
         let argv = step.argv();
-        let cannot = |e: io::Error| Problem::input(format!("cannot run {}", argv.join(" "))).because(e);
+        let cannot = |e: io::Error| {
+            Problem::input(format!("cannot run {}", argv.join(" "))).code(code::PROCESS_NOT_STARTED).because(e)
+        };
         let output = || step.log.try_clone().io("write", compile);
         let mut child = Command::new(&argv[0])
             .args(&argv[1..])

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::unistd::{AccessFlags, access};
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use release::{CompiledPackage, Release};
 
 use super::tree;
@@ -20,7 +20,8 @@ const PACKAGES: &str = "packages";
 /// The directory that is to be written, whatever leads there; refuses one that holds anything else, and one that cannot be
 /// made.
 pub(super) fn check(output: &Path) -> Result<PathBuf> {
-    let refused = |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).because(e);
+    let refused =
+        |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).code(code::IO).because(e);
     // Without a slash or a dot at its end, which no rename takes.
     let whole: PathBuf = std::path::absolute(output).io("find", output)?.components().collect();
     let children = match fs::read_dir(&whole) {
@@ -31,16 +32,21 @@ pub(super) fn check(output: &Path) -> Result<PathBuf> {
         }
         Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
             return Err(Problem::input(format!("{} is no directory", output.display()))
+                .code(code::OUTPUT_CONFLICT)
+                .code(code::OUTPUT_CONFLICT)
                 .hint("give a new directory, an empty one, or one that --output made")
                 .into());
         }
-        children => children.map_err(|e| Problem::input(format!("cannot read {}", output.display())).because(e))?,
+        children => children
+            .map_err(|e| Problem::input(format!("cannot read {}", output.display())).code(code::IO).because(e))?,
     };
     for child in children {
         let name = child.io("read", output)?.file_name();
         if name != JOBS && name != PACKAGES {
             let message = format!("{} holds something else: {}", output.display(), name.to_string_lossy());
             return Err(Problem::input(message)
+                .code(code::OUTPUT_CONFLICT)
+                .code(code::OUTPUT_CONFLICT)
                 .hint("what is there is replaced: give a new directory, an empty one, or one that --output made")
                 .into());
         }
@@ -80,7 +86,7 @@ fn fill(new: &Path, release: &Release, packages: &[&CompiledPackage], interrupt:
     release.stage_jobs(&new.join(JOBS))?;
     for package in packages {
         if interrupt.is_asked() {
-            return Err(Problem::internal("interrupted").into());
+            return Err(Problem::internal("interrupted").code(code::INTERRUPTED).into());
         }
         tree::copy(&package.dir, &new.join(PACKAGES).join(&package.name))?;
     }
@@ -89,7 +95,8 @@ fn fill(new: &Path, release: &Release, packages: &[&CompiledPackage], interrupt:
 
 /// What was there is in `new` afterwards.
 fn put(new: &Path, output: &Path) -> Result<()> {
-    let cannot = |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).because(e);
+    let cannot =
+        |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).code(code::IO).because(e);
     if !output.exists() {
         return Ok(fs::rename(new, output).map_err(cannot)?);
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use problem::{IoContext, Problem};
+use problem::{IoContext, Problem, code};
 use release::{CompileStep, Runner};
 use sandbox::{Bind, Command, InstanceSpec, Once, Stdio};
 
@@ -25,8 +25,12 @@ impl Sandboxed {
 
 impl Runner for Sandboxed {
     fn run(&self, step: &CompileStep) -> problem::Result<u8> {
-        let cannot =
-            |e: io::Error| Problem::internal(format!("cannot compile {} in a sandbox", step.package)).because(e);
+        let cannot = |e: io::Error| {
+            Problem::internal(format!("cannot compile {} in a sandbox", step.package))
+                .code(code::SANDBOX_UNAVAILABLE)
+                .code(code::SANDBOX_UNAVAILABLE)
+                .because(e)
+        };
         let (compile, install) = (step.compile_target(), step.install_target());
         let command = Command {
             argv: step.argv(),

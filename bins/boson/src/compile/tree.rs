@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 use walkdir::WalkDir;
 
 /// Copies everything below (and including) `from` to `to`, which may be an empty directory already: modes, owners where
@@ -17,7 +17,8 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut linked: HashMap<(u64, u64), PathBuf> = HashMap::new();
     let mut directories = Vec::new();
     for entry in WalkDir::new(from) {
-        let entry = entry.map_err(|e| Problem::internal(format!("cannot read {}", from.display())).because(e))?;
+        let entry = entry
+            .map_err(|e| Problem::internal(format!("cannot read {}", from.display())).code(code::IO).because(e))?;
         let meta = entry.metadata().map_err(io::Error::from).io("read", entry.path())?;
         let target = entry.path().strip_prefix(from).map_or_else(|_| to.to_path_buf(), |below| to.join(below));
         // `join` of nothing ends with a slash.
@@ -46,7 +47,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
             change().io("change", &target)?;
         } else if !meta.file_type().is_socket() {
             let special = format!("cannot copy {}", entry.path().display());
-            return Err(Problem::input(special).because("it is a device").into());
+            return Err(Problem::input(special).code(code::RELEASE_INVALID).because("it is a device").into());
         }
     }
     for (target, meta) in directories.iter().rev() {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use nix::sys::signal::Signal;
-use problem::Problem;
+use problem::{Problem, code};
 use sandbox::{Channel, Process, Stdio};
 
 use super::failure::Failure;
@@ -99,7 +99,7 @@ pub(crate) fn exec(
 ) -> Result<u8, Failure> {
     let Some(found) = running.instance(instance) else {
         let names: Vec<String> = running.instances().iter().map(|instance| instance.name().to_owned()).collect();
-        let problem = Problem::input(format!("there is no instance {instance}"));
+        let problem = Problem::input(format!("there is no instance {instance}")).code(code::INSTANCE_UNKNOWN);
         return Err(problem.hint(format!("there are: {}", names.join(", "))).into());
     };
     let stdio = streams.stdio().map_err(|e| Problem::internal("cannot pass the standard streams on").because(e))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use problem::Problem;
+use problem::{Problem, code};
 use workload::Errand;
 
 use super::clients::{Client, Streams};
@@ -40,7 +40,7 @@ fn unknown(deployment: &Deployment, name: &str) -> Problem {
     let mut known: Vec<&str> =
         deployment.groups.iter().flat_map(|group| &group.pod.errands).map(|errand| errand.job.as_str()).collect();
     known.dedup();
-    let problem = Problem::input(format!("there is no errand {name}"));
+    let problem = Problem::input(format!("there is no errand {name}")).code(code::ERRAND_UNKNOWN);
     if known.is_empty() {
         problem.hint("the deployment has no errands")
     } else {
@@ -59,9 +59,10 @@ fn run_in(
     let host = &running.host;
     match (group.pod.is_errand(), running.instance(&member.name)) {
         (false, Some(instance)) => run_all(&instance, &host.interrupt, errands, client, streams),
-        (false, None) => Err(Problem::internal(format!("{} does not run", member.name)).into()),
+        (false, None) => Err(Problem::internal(format!("{} does not run", member.name)).code(code::NOT_RUNNING).into()),
         (true, Some(_)) => {
-            let problem = Problem::input(format!("an errand of {} is running already", member.name));
+            let problem =
+                Problem::input(format!("an errand of {} is running already", member.name)).code(code::ALREADY_RUNNING);
             Err(problem.hint("wait for its end").into())
         }
         (true, None) => {

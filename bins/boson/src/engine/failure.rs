@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use problem::{Class, Problem, Problems};
+use problem::{Class, Problem, Problems, code};
 
 /// Why something failed.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Failure {
 
 /// The failure to make namespaces or a root file system.
 pub(crate) fn cannot_sandbox(e: &std::io::Error) -> Problem {
-    Problem::internal("cannot make a sandbox on this machine").because(e).hint(
+    Problem::internal("cannot make a sandbox on this machine").code(code::SANDBOX_UNAVAILABLE).because(e).hint(
         "boson needs Linux namespaces: as root all of them, else user namespaces (sysctl user.max_user_namespaces, \
          kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)",
     )

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 use startup::Secret;
 
 use super::publish::Publish;
@@ -56,7 +56,7 @@ impl Input {
         for release in &config.releases {
             if !release.is_file() && !release.join("jobs").is_dir() {
                 let message = format!("{} is not a release's source directory: it has no jobs/", release.display());
-                problems.push(Problem::input(message).hint(
+                problems.push(Problem::input(message).code(code::RELEASE_MISSING).hint(
                     "--release names the directory that holds jobs/, packages/ and src/, or an archive made by bosh",
                 ));
             }
@@ -81,7 +81,13 @@ impl Input {
 
 /// The manifest's text.
 pub(crate) fn read_manifest(path: &Path) -> Result<Secret<Vec<u8>>> {
-    let refused = |e| Problem::input("cannot read the manifest").at(Place::file(path.display().to_string())).because(e);
+    let refused = |e| {
+        Problem::input("cannot read the manifest")
+            .code(code::MANIFEST_MISSING)
+            .code(code::MANIFEST_MISSING)
+            .at(Place::file(path.display().to_string()))
+            .because(e)
+    };
     Ok(Secret::new(vcap::input::read(path).map_err(refused)?))
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use handoff::hook_state::HookState;
 use handoff::process_state::State as ProcessStateName;
 use nix::sys::signal::Signal;
-use problem::{IoContext, Problem, Result as Outcome};
+use problem::{IoContext, Problem, Result as Outcome, code};
 use sandbox::{Command, Exit, Process, ProcessId, Stdio};
 use workload::Program;
 
@@ -63,10 +63,11 @@ impl Instance {
         let dir = host.dir.instance(&member.name);
         dir.make()?;
         host.status.set_instance(&member.name, State::Stage("sandbox".to_owned()));
-        let sandbox = host
-            .network
-            .create(sandbox_spec::specification(host, group, member, &dir))
-            .map_err(|e| Problem::internal(format!("cannot make the sandbox of {}", member.name)).because(e))?;
+        let sandbox = host.network.create(sandbox_spec::specification(host, group, member, &dir)).map_err(|e| {
+            Problem::internal(format!("cannot make the sandbox of {}", member.name))
+                .code(code::SANDBOX_UNAVAILABLE)
+                .because(e)
+        })?;
         for path in sandbox_spec::properties_files(group) {
             sandbox
                 .write(&path, group.properties.expose().as_bytes(), 0o600)

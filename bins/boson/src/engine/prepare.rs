@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
-use problem::{IoContext, Problem, Problems};
+use problem::{IoContext, Problem, Problems, code};
 use sandbox::{Ids, Network, ProcessId, Subnet};
 
 use super::deployment::Deployment;
@@ -69,6 +69,7 @@ fn check_publish(input: &Input, deployment: &Deployment) -> Result<(), Problems>
     let names: Vec<&str> = deployment.groups.iter().flat_map(|g| &g.members).map(|m| m.name.as_str()).collect();
     let problem = |instance: &str| {
         Problem::usage(format!("--publish names an instance that there is not: {instance}"))
+            .code(code::INSTANCE_UNKNOWN)
             .hint(format!("the instances are: {}", names.join(", ")))
     };
     Problems::check(unknown.map(|publish| problem(&publish.instance)).collect())

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::str::FromStr;
 
-use problem::{Problem, Result};
+use problem::{Problem, Result, code};
 
 /// `HOSTPORT:GROUP/INDEX:PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,8 @@ impl Publish {
     pub(crate) fn listen(&self) -> Result<TcpListener> {
         Ok(TcpListener::bind(("127.0.0.1", self.host_port)).map_err(|e| {
             Problem::internal(format!("cannot listen on 127.0.0.1:{}", self.host_port))
+                .code(code::PORT_UNAVAILABLE)
+                .code(code::PORT_UNAVAILABLE)
                 .because(e)
                 .hint("choose another host port for --publish")
         })?)

@@ -1,6 +1,6 @@
 //! The lines and messages about instances that `boson up` prints.
 
-use problem::Problem;
+use problem::{Problem, code};
 use sandbox::Exit;
 
 use super::publish::Publish;
@@ -36,7 +36,8 @@ pub(crate) fn published(publish: &Publish) -> String {
 
 /// A process that exited while its group was being started; `output` is the end of what it printed.
 pub(crate) fn ended_early(instance: &str, process: &str, exit: u8, output: &str) -> Problem {
-    let problem = Problem::internal(format!("{instance}: {process} ended during the start, exit status {exit}"));
+    let problem = Problem::internal(format!("{instance}: {process} ended during the start, exit status {exit}"))
+        .code(code::PROCESS_ENDED);
     if output.is_empty() { problem } else { problem.because(format!("the end of its output:\n{output}")) }
 }
 

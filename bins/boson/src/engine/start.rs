@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use handoff::process_state::State as ProcessStateName;
-use problem::{Problem, Problems};
+use problem::{Problem, Problems, code};
 
 use super::deployment::{Group, Member};
 use super::failure::Failure;
@@ -43,9 +43,9 @@ fn publish(running: &RunningDeployment) -> Result<(), Failure> {
     let host = &running.host;
     for (publish, listener) in &running.published {
         let Some(member) = running.deployment.member(&publish.instance) else { continue };
-        host.network
-            .forward(listener, SocketAddrV4::new(member.ip, publish.port))
-            .map_err(|e| Problem::internal(format!("cannot publish port {}", publish.port)).because(e))?;
+        host.network.forward(listener, SocketAddrV4::new(member.ip, publish.port)).map_err(|e| {
+            Problem::internal(format!("cannot publish port {}", publish.port)).code(code::PORT_UNAVAILABLE).because(e)
+        })?;
         host.progress.line(&report::published(publish));
     }
     Ok(())
@@ -93,7 +93,7 @@ fn wait_until_running(running: &RunningDeployment, group: &Group, events: &Recei
             Decision::EndedEarly => check_ended_early(host, &instances)?,
             Decision::TimedOut => {
                 let message = format!("not running after {} s: {}", START_LIMIT.as_secs(), waiting.join(", "));
-                return Err(Problem::internal(message).into());
+                return Err(Problem::internal(message).code(code::WAIT_TIMEOUT).into());
             }
         }
         match events.recv_timeout(INTERVAL) {

@@ -39,7 +39,7 @@ fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
         // Without it /proc tells about the wrong processes.
         unshare.extend(mount_proc.then_some("--mount-proc"));
         unshare.push(&RUN_PROCESS);
-        let output = output(job.command_below(&unshare).args(["--quit-timeout-ms", "50"]));
+        let output = output(job.command_below(&unshare).args(["--quit-timeout", "50ms"]));
         assert_eq!(output.status.code(), Some(5), "{output:?}");
     }
 }

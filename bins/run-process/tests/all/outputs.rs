@@ -10,7 +10,7 @@ fn a_reader_that_has_stalled_holds_nobody_up() {
     // Far more than pipes and buffers hold; nobody reads any of it but the first line.
     let job =
         Job::script("echo ready; head -c 8000000 /dev/zero; echo >&2 done; echo > \"$HOME/done\"; sleep 1000", "");
-    let running = job.start(&["--quit-timeout-ms", "50"]);
+    let running = job.start(&["--quit-timeout", "50ms"]);
     eventually("everything is printed", || job.path("var/vcap/data/web/done").exists());
     eventually("everything is in the log file", || {
         job.path("var/vcap/sys/log/web/web.stdout.log").metadata().unwrap().len() == 8_000_006

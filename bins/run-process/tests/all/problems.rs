@@ -116,7 +116,7 @@ fn a_link_in_place_of_a_log_file_or_directory_is_refused() {
 #[test]
 fn names_that_are_paths_are_a_usage_error() {
     let job = Job::without_bpm_yml();
-    for args in [["--process", "../x"], ["--process", ""], ["--stop-timeout-ms", "soon"], ["--process", ".."]] {
+    for args in [["--process", "../x"], ["--process", ""], ["--stop-timeout", "soon"], ["--process", ".."]] {
         refused(&job, &args, 2);
     }
 }
@@ -153,7 +153,7 @@ fn an_executable_whose_loader_is_missing_is_127() {
 fn a_hook_that_hangs_is_stopped() {
     let job = Job::script("exit 0", "  hooks: {pre_start: ROOT/hook}\n");
     job.write("hook", "#!/bin/sh\ntrap '' TERM\necho hanging\nwhile :; do sleep 1000; done\n", 0o755);
-    let mut running = job.spawn(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]);
+    let mut running = job.spawn(&["--stop-timeout", "50ms", "--quit-timeout", "50ms"]);
     assert_eq!(running.line(), "hanging");
     running.signal(nix::sys::signal::Signal::SIGTERM);
     // Nothing was started: as if it had been stopped at once.

@@ -8,7 +8,7 @@ fn a_program_that_does_not_exist_is_127() {
     let output = job.run();
     assert_eq!(output.status.code(), Some(127));
     let expected = format!(
-        "error: job \"web\", process \"web\": cannot execute /no/such/program\n  --> {}\n  caused by: No such file or directory (os error 2)\n",
+        "error: job \"web\", process \"web\": cannot execute /no/such/program\n  --> {}\n  caused by: No such file or directory (os error 2)\n  code: process-not-started (boson explain-error process-not-started)\n",
         job.path("var/vcap/jobs/web/config/bpm.yml").display()
     );
     assert_eq!(text(&output.stderr), expected);

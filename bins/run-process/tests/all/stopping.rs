@@ -28,7 +28,7 @@ fn term_and_int_reach_the_process_as_its_shutdown_signal() {
 #[test]
 fn a_process_that_ignores_term_gets_quit() {
     let job = Job::script(&format!("trap : TERM; trap 'echo got QUIT; exit 4' QUIT\n{WAIT}"), "");
-    let running = job.start(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "60000"]);
+    let running = job.start(&["--stop-timeout", "50ms", "--quit-timeout", "60s"]);
     running.signal(Signal::SIGTERM);
     assert_eq!(running.wait(), ("got QUIT\n".to_owned(), 4));
 }
@@ -39,7 +39,7 @@ fn a_process_that_ignores_everything_is_killed_with_all_below_it() {
         "trap '' TERM QUIT; (trap '' TERM QUIT; echo $$; exec setsid sh -c 'echo $$; echo ready; sleep 1000') & wait; while :; do wait; done",
         "",
     );
-    let mut running = job.spawn(&["--stop-timeout-ms", "50", "--quit-timeout-ms", "50"]);
+    let mut running = job.spawn(&["--stop-timeout", "50ms", "--quit-timeout", "50ms"]);
     let lines = [running.line(), running.line()];
     assert_eq!(running.line(), "ready");
     running.signal(Signal::SIGTERM);
@@ -87,7 +87,7 @@ fn what_a_process_leaves_behind_is_terminated() {
         until [ -s \"$TMPDIR/pid\" ]; do sleep 0.01; done
         exit 7";
     let job = Job::script(script, "");
-    let output = output(job.command().args(["--quit-timeout-ms", "60000"]));
+    let output = output(job.command().args(["--quit-timeout", "60s"]));
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(job.read("var/vcap/data/web/tmp/said"), "terminated\n");
     assert!(!exists(job.read("var/vcap/data/web/tmp/pid").trim()));
@@ -108,7 +108,7 @@ fn a_process_dies_with_its_supervisor() {
 fn a_process_is_stopped_even_while_nobody_reads_its_output() {
     // Much more than pipes hold; the reader reads only the first line.
     let job = Job::script("echo ready; yes", "");
-    let running = job.start(&["--quit-timeout-ms", "50"]);
+    let running = job.start(&["--quit-timeout", "50ms"]);
     running.signal(Signal::SIGTERM);
     let pid = job.path("var/vcap/sys/run/bpm/web/web.pid");
     eventually("the process is over", || !pid.exists());

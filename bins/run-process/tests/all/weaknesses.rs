@@ -75,7 +75,7 @@ fn c12_nothing_of_a_process_is_left_and_term_comes_once() {
     let job = Job::script("trap 'echo TERM; exit 0' TERM\n\"$HOME/child\" &\nwait\nwait", "");
     let child = "#!/bin/sh\ntrap 'echo child TERM; exit' TERM\necho $$\nwhile :; do sleep 10 & wait $!; done\n";
     job.write("var/vcap/data/web/child", child, 0o755);
-    let mut running = job.spawn(&["--quit-timeout-ms", "60000"]);
+    let mut running = job.spawn(&["--quit-timeout", "60s"]);
     let child = running.line();
     running.signal(Signal::SIGTERM);
     // First the process itself, and what it left behind afterwards.
@@ -150,7 +150,7 @@ fn c19_limits_are_set() {
 fn c20_a_stop_fits_into_the_grace_period() {
     // Without it, the process would have an hour.
     let job = Job::script(&format!("trap '' TERM QUIT; {WAIT}"), "");
-    let running = job.start(&["--grace", "200ms", "--stop-timeout-ms", "3600000"]);
+    let running = job.start(&["--grace", "200ms", "--stop-timeout", "1h"]);
     running.signal(Signal::SIGTERM);
     assert_eq!(running.wait().1, 137);
 }

@@ -8,7 +8,7 @@ pub(super) const WORDS: &[&str] = &[
     "Property '",
     "expects a hash, but received '",
     "link.address requires bosh director",
-    "took longer than s, the TEMPLATE_TIMEOUT",
+    "took longer than, the TEMPLATE_TIMEOUT",
     "ended the process it was evaluated in",
     "the embedded Ruby gave no result",
     "an exception that cannot be shown",

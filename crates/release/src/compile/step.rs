@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use problem::{IoContext, Problem, Result};
+use problem::{IoContext, Problem, Result, code};
 
 use super::Plan;
 use crate::cache::Work;
@@ -94,9 +94,9 @@ fn failed(release: &Release, plan: &Plan, script: &str, status: u8, work: &Work,
     let shown = if is_log_kept { WHERE_THE_REST_CAN_BE_READ } else { WHERE_IT_CANNOT };
     let problem = match last_lines(&work.log, &shown) {
         Ok(lines) if !lines.is_empty() => {
-            Problem::input(message).because(format!("the last lines of its log:\n{lines}"))
+            Problem::input(message).code(code::COMPILE_FAILED).because(format!("the last lines of its log:\n{lines}"))
         }
-        _ => Problem::input(message).because("it printed nothing"),
+        _ => Problem::input(message).code(code::COMPILE_FAILED).because("it printed nothing"),
     };
     if is_log_kept { problem.hint(format!("the whole log is in {}", work.log.display())) } else { problem }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use nix::unistd::{Gid, Uid};
-use problem::{IoContext, Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result, code};
 
 use super::generation;
 use super::paths::Tree;
@@ -26,7 +26,7 @@ pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn
     let handle = File::open(dir).io("open", dir)?;
     // The directory itself is what is locked: no lock file to leave behind.
     let lock = Flock::lock(handle, FlockArg::LockExclusive)
-        .map_err(|(_, e)| Problem::internal(format!("cannot lock {}", dir.display())).because(e))?;
+        .map_err(|(_, e)| Problem::internal(format!("cannot lock {}", dir.display())).code(code::IO).because(e))?;
     // Declared after the lock, so that undoing happens under it.
     let mut made = Undo::default();
     let durable = fstatfs(&*lock).map_or(true, |fs| fs.filesystem_type() != TMPFS_MAGIC);
@@ -213,5 +213,7 @@ fn generations(dir: &Path) -> io::Result<BTreeSet<u64>> {
 
 fn in_the_way(path: &Path) -> Problem {
     Problem::internal(format!("{} is in the way: it was not written by boson", path.display()))
+        .code(code::OUTPUT_CONFLICT)
+        .code(code::OUTPUT_CONFLICT)
         .hint("remove it, or write to another directory")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, code};
 
 use super::RenderedEntry;
 
@@ -60,6 +60,8 @@ impl<'a> Tree<'a> {
 
 fn refused(path: &str, fault: &str) -> Problem {
     Problem::input(format!("cannot write '{}' below the jobs directory: {fault}", path.escape_debug()))
+        .code(code::TEMPLATE_PLACE)
+        .code(code::TEMPLATE_PLACE)
 }
 
 /// What is wrong with a path in itself.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use problem::{Problem, Problems};
+use problem::{Problem, Problems, code};
 use release::{Compiler, Progress as Told, Release};
 
 use crate::compile::{Count, Sandboxed};
@@ -77,7 +77,7 @@ fn collisions(packages: &Packages, group: &Group) -> Vec<Problem> {
     twice
         .map(|((name, _), _)| {
             let message = format!("instance group {} needs two different packages named {name}", group.name());
-            Problem::input(message).hint("move one of the jobs to another instance group")
+            Problem::input(message).code(code::PACKAGE_CONFLICT).hint("move one of the jobs to another instance group")
         })
         .collect()
 }
