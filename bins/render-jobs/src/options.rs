@@ -96,7 +96,7 @@ impl Options {
         let mut limit = None;
         match time_limit("TEMPLATE_TIMEOUT", self.template_timeout.as_deref()) {
             Ok(given) => limit = given,
-            Err(problem) => problems.push(problem),
+            Err(found) => problems.extend(found.into_vec()),
         }
         let rendering = Settings::from_options(limit, self.template_isolation.as_deref()).unwrap_or_else(|found| {
             problems.extend(found.into_vec());

@@ -36,12 +36,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// A text that is not a time, or a limit of 0.
-pub fn time_limit(name: &str, text: Option<&str>) -> Result<Option<Duration>, Problem> {
+pub fn time_limit(name: &str, text: Option<&str>) -> problem::Result<Option<Duration>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     match parse_duration(text) {
-        Ok(Duration::ZERO) => Err(Problem::usage(format!("{name} must be longer than 0"))),
+        Ok(Duration::ZERO) => Err(Problem::usage(format!("{name} must be longer than 0")).into()),
         Ok(limit) => Ok(Some(limit)),
-        Err(why) => Err(Problem::usage(format!("{name} {why}, not '{text}'"))),
+        Err(why) => Err(Problem::usage(format!("{name} {why}, not '{text}'")).into()),
     }
 }
 
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn a_time_limit_is_longer_than_zero() {
-        let message = |text| time_limit("T", Some(text)).unwrap_err().message;
-        assert_eq!(message("0s"), "T must be longer than 0");
-        assert!(message("soon").starts_with("T must be a time such as 45s") && message("soon").ends_with("not 'soon'"));
+        let message = |text| time_limit("T", Some(text)).unwrap_err().to_string();
+        assert_eq!(message("0s"), "error: T must be longer than 0");
+        assert!(message("soon").starts_with("error: T must be a time such as 45s") && message("soon").ends_with("not 'soon'"));
         assert_eq!(time_limit("T", Some("")), Ok(None));
         assert_eq!(time_limit("T", Some("2")), Ok(Some(Duration::from_secs(2))));
     }
