@@ -91,7 +91,7 @@ fn a_failure_is_told_in_boshs_words_with_its_reason() {
              caused by: c: killed by SIGKILL; see {log}/c/pre-start.stderr.log\n  \
              caused by: d: cannot execute bin/pre-start: Permission denied (os error 13); it is not executable (mode 0640)\n  \
              caused by: e: cannot execute bin/pre-start: No such file or directory (os error 2); its first line ends as \
-             lines do on Windows (CR LF), so that no such interpreter exists\n"
+             lines do on Windows (CR LF), so that no such interpreter exists\n  code: script-failed (boson explain-error script-failed)\n"
         )
     );
 }
@@ -217,7 +217,7 @@ fn each_verb_runs_and_reports_the_scripts_of_its_name() {
         let log = root.path().join(format!("var/vcap/sys/log/b/{script}.stderr.log"));
         let expected = format!(
             "[b] oops\nerror: 1 of 2 {script} scripts failed. Failed Jobs: b. Successful Jobs: a.\n  \
-             caused by: b: exit status 3; see {}\n",
+             caused by: b: exit status 3; see {}\n  code: script-failed (boson explain-error script-failed)\n",
             log.display()
         );
         assert_eq!(text(&output.stderr), expected);

@@ -53,7 +53,10 @@ mod tests {
     fn a_time_limit_is_longer_than_zero() {
         let message = |text| time_limit("T", Some(text)).unwrap_err().to_string();
         assert_eq!(message("0s"), "error: T must be longer than 0");
-        assert!(message("soon").starts_with("error: T must be a time such as 45s") && message("soon").ends_with("not 'soon'"));
+        assert!(
+            message("soon").starts_with("error: T must be a time such as 45s")
+                && message("soon").ends_with("not 'soon'")
+        );
         assert_eq!(time_limit("T", Some("")), Ok(None));
         assert_eq!(time_limit("T", Some("2")), Ok(Some(Duration::from_secs(2))));
     }

@@ -192,7 +192,9 @@ fn a_second_run_of_the_same_process_is_refused_and_disturbs_nothing() {
     let pid = job.read("var/vcap/sys/run/bpm/web/web.pid");
     assert_eq!(
         text(&second.stderr),
-        format!("error: job \"web\", process \"web\": it is running already with pid {pid}\n")
+        format!(
+            "error: job \"web\", process \"web\": it is running already with pid {pid}\n  code: already-running (boson explain-error already-running)\n"
+        )
     );
     assert_eq!(fs::read(&state).unwrap(), before);
     running.signal(Signal::SIGTERM);

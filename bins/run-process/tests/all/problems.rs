@@ -21,7 +21,7 @@ fn a_missing_bpm_yml_is_65() {
     let job = Job::without_bpm_yml();
     assert_eq!(
         refused(&job, &[], 65),
-        "error: job \"web\", process \"web\": cannot read /var/vcap/jobs/web/config/bpm.yml\n  caused by: No such file or directory (os error 2)\n  hint: rendered are the jobs: web\n"
+        "error: job \"web\", process \"web\": cannot read /var/vcap/jobs/web/config/bpm.yml\n  caused by: No such file or directory (os error 2)\n  hint: rendered are the jobs: web\n  code: job-not-rendered (boson explain-error job-not-rendered)\n"
     );
     nothing_was_touched(&job);
 }
@@ -32,7 +32,7 @@ fn a_wrong_bpm_yml_is_65_with_all_its_problems() {
         Job::new("processes:\n- name: web\n  args: {}\n- name: other\n  executable: x\n  shutdown_signal: KILL\n");
     assert_eq!(
         refused(&job, &[], 65),
-        "error: job \"web\", process \"web\": process \"web\": args: cannot unmarshal !!map into []string\n  --> /var/vcap/jobs/web/config/bpm.yml:3:9\n\
+        "error: job \"web\", process \"web\": process \"web\": args: cannot unmarshal !!map into []string\n  --> /var/vcap/jobs/web/config/bpm.yml:3:9\n  code: bpm-invalid (boson explain-error bpm-invalid)\n\
          error: job \"web\", process \"web\": process \"web\": invalid config: executable\n  --> /var/vcap/jobs/web/config/bpm.yml:2:3\n\
          error: job \"web\", process \"web\": process \"other\": shutdown signal should either be 'TERM' or 'INT' (or left unspecified), but got 'KILL'\n  --> /var/vcap/jobs/web/config/bpm.yml:6:20\n"
     );
@@ -44,7 +44,7 @@ fn an_unknown_process_is_65() {
     let job = Job::new("processes: [{name: a, executable: x}, {name: b, executable: x}]");
     assert_eq!(
         refused(&job, &["--process", "c"], 65),
-        "error: job \"web\", process \"c\": process \"c\" not present in job configuration (/var/vcap/jobs/web/config/bpm.yml)\n  --> /var/vcap/jobs/web/config/bpm.yml\n  hint: its processes are: a, b\n"
+        "error: job \"web\", process \"c\": process \"c\" not present in job configuration (/var/vcap/jobs/web/config/bpm.yml)\n  --> /var/vcap/jobs/web/config/bpm.yml\n  hint: its processes are: a, b\n  code: process-unknown (boson explain-error process-unknown)\n"
     );
     nothing_was_touched(&job);
 }
