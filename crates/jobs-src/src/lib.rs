@@ -46,8 +46,8 @@ impl JobsSrc {
         self.0.join(&job.release).join(&job.job)
     }
 
-    /// Reads the specs of jobs, all in one call of the VM. `named_at` says where a job is asked for, for the case that it
-    /// is not there.
+    /// Reads the specs of jobs, all in one call of the VM. `named_at` returns the place that names a
+    /// job, for the problem that it is missing.
     ///
     /// # Errors
     /// Everything that is wrong with any of them, located.

@@ -1,10 +1,10 @@
 //! `properties_schema.json`: what a job says of its own properties, as a JSON Schema of 2020-12.
 //!
-//! BOSH validates with json_schemer; the keywords, the order in which their errors are told and the texts are the same.
-//! What Ruby decides there (regular expressions, formats, certificates) is asked of whoever calls ([`Facts`]), so that
-//! this crate has no engine of its own for any of it.
+//! BOSH validates with json_schemer; the keywords, the order of their errors and the messages are the same. What Ruby
+//! decides there (regular expressions, formats, certificates), the caller decides ([`Facts`]): this crate has no engine of
+//! its own for any of it.
 //!
-//! No text holds a value of the properties: texts are made of places, names and what the schema's author wrote.
+//! No message contains a value of the properties: messages consist of places, names and what the schema's author wrote.
 
 mod applicators;
 mod assertions;

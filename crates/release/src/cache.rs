@@ -22,6 +22,7 @@ use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result, code};
 use sha2::{Digest, Sha256};
 
+use crate::checksum::hex;
 use crate::runner::Runner;
 use crate::tree::flush;
 
@@ -65,7 +66,7 @@ impl Cache {
 
     /// Where the digests of a release's files are remembered.
     pub(crate) fn digests(&self, release: &Path) -> Result<PathBuf> {
-        let name: String = Sha256::digest(release.as_os_str().as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        let name = hex(&Sha256::digest(release.as_os_str().as_bytes()));
         Ok(self.at("digests")?.join(name))
     }
 

@@ -71,7 +71,8 @@ pub(crate) fn sha256(file: &mut dyn Read) -> io::Result<String> {
     digest_of::<Sha256>(file)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits, in lower case.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

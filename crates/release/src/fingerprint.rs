@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use problem::Result;
 use sha2::{Digest, Sha256};
 
+use crate::checksum::hex;
 use crate::digests::FileDigest;
 use crate::package::{Content, PACKAGING, PRE_PACKAGING, Package};
 use crate::package_file::{FileKind, PackageFile};
@@ -54,7 +55,7 @@ pub(crate) fn fingerprint(
         add(&mut all, name.as_bytes());
         add(&mut all, fingerprint.as_bytes());
     }
-    Ok(all.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&all.finalize()))
 }
 
 /// Adds a part with its length, so that no two lists of parts look alike.

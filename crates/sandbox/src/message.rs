@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::ids::Ids;
 use crate::spec::{InstanceSpec, Subnet};
 
-/// What a shim is told first.
+/// The first message to a shim.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Setup {
     /// Make the outer namespaces and the bridge, then hold them.
@@ -70,7 +70,7 @@ pub(crate) enum ToInit {
     Write { id: u64, path: PathBuf, mode: u32 },
 }
 
-/// What an instance's init tells.
+/// An instance's init to the program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromInit {
     /// The root file system is there.

@@ -1,4 +1,8 @@
-//! Values as Psych reads them: everything that a BOSH document can hold, with Ruby's distinctions kept.
+//! Values of YAML and JSON documents, with the distinctions that Ruby makes: Integer and Float, String and Symbol, the
+//! encoding of a String, keys of any kind in insertion order, and which parts are one shared object.
+//!
+//! A value does not know its position. A problem names a node by its path (`problem::Place::node`); the program that has the
+//! document turns paths into lines and columns (`ruby::Vm::locate`).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -103,7 +107,7 @@ impl Value {
         Value::Map(Rc::new(pairs.into_iter().map(|(k, v)| (Value::str(k), v)).collect()))
     }
 
-    /// The text, where this is a String of valid UTF-8.
+    /// The text, if this is a String of valid UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Str(text) => std::str::from_utf8(&text.bytes).ok(),
@@ -111,7 +115,7 @@ impl Value {
         }
     }
 
-    /// The Hash, where this is one.
+    /// The Hash, if this is one.
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -119,7 +123,7 @@ impl Value {
         }
     }
 
-    /// The elements, where this is an Array.
+    /// The elements, if this is an Array.
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
             Value::Array(items) => Some(items),
@@ -127,7 +131,7 @@ impl Value {
         }
     }
 
-    /// The Integer, where this is one that fits.
+    /// The Integer, if this is one of 64 bits.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(n) => Some(*n),
@@ -135,23 +139,23 @@ impl Value {
         }
     }
 
-    /// `nil`?
+    /// Whether it is `nil`.
     pub fn is_nil(&self) -> bool {
         matches!(self, Value::Nil)
     }
 
-    /// As Ruby's `if` sees it.
+    /// Whether Ruby's `if` takes it for true.
     pub fn is_truthy(&self) -> bool {
         !matches!(self, Value::Nil | Value::Bool(false))
     }
 
-    /// The value of a String key of a Hash; `None` where it is absent or this is no Hash.
+    /// The value of a String key of a Hash; `None` if it is absent or this is not a Hash.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_map()?.get(key)
     }
 
-    /// How many values there would be if everything that is shared were written out, as whoever walks all of them finds
-    /// them; a few lines of aliases to aliases are enough for more than fit into any memory.
+    /// The number of values if every shared one counts each time it occurs, as a walk over all of them finds. A few lines of
+    /// aliases to aliases yield more than fit into any memory.
     pub fn written_out(&self) -> u64 {
         fn count(value: &Value, known: &mut HashMap<*const (), u64>) -> u64 {
             let (place, shared) = match value {
@@ -195,7 +199,7 @@ impl Value {
         }
     }
 
-    /// What Ruby's `to_s` gives for a scalar; `None` for the others.
+    /// The result of Ruby's `to_s` for a scalar of valid UTF-8; `None` for others.
     pub fn scalar_to_s(&self) -> Option<String> {
         Some(match self {
             Value::Nil => String::new(),
@@ -275,12 +279,12 @@ impl Map {
         self.pairs.len()
     }
 
-    /// No pair at all?
+    /// Whether it has no pair.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Builds from pairs whose keys are known to be unique (a Hash that Ruby gave us).
+    /// A Hash of pairs whose keys are known to be unique: those of a Hash that Ruby returned.
     pub fn from_unique(pairs: Vec<(Value, Value)>) -> Map {
         Map { pairs }
     }
