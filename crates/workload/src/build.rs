@@ -2,7 +2,7 @@
 
 use bpm::ProcessConfig;
 use handoff::bpm_info::{self, BpmInfo, Run};
-use handoff::deployment::{Lifecycle, PersistentDisk, Script};
+use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script};
 use handoff::output::PROPERTIES_YAML;
 use handoff::process_state::ERRAND;
 
@@ -17,17 +17,20 @@ const BPM: &str = "bpm";
 const BESIDE_PROCESSES: [Script; 4] = [Script::PostStart, Script::PreStop, Script::Drain, Script::PostStop];
 
 impl Pod {
-    /// What runs in the instances of the group.
-    pub fn new(info: &BpmInfo, settings: &Settings) -> Pod {
-        let builder = Builder { info, settings, disk: None };
-        builder.pod()
+    /// What runs in the instances of a group.
+    ///
+    /// `info` is the group's `bpm.yaml`; `group` is the group in `deployment.yaml`, which has the lifecycle scripts of each job
+    /// and the persistent disk. Without it, every job counts as having every script, and no disk is mounted: right for
+    /// a sandbox, where boson's programs look for the scripts themselves and all of `/var/vcap` is one directory.
+    pub fn new(info: &BpmInfo, group: Option<&InstanceGroup>, settings: &Settings) -> Pod {
+        Builder { info, group, settings }.pod()
     }
 }
 
 struct Builder<'a> {
     info: &'a BpmInfo,
+    group: Option<&'a InstanceGroup>,
     settings: &'a Settings,
-    disk: Option<&'a PersistentDisk>,
 }
 
 impl Builder<'_> {
@@ -66,7 +69,7 @@ impl Builder<'_> {
             volume(VolumeName::Packages, "/var/vcap/packages", Source::Image),
             volume(VolumeName::Tmp, "/tmp", Source::Scratch),
         ];
-        if let Some(disk) = self.disk {
+        if let Some(disk) = self.disk() {
             let source = Source::Disk { size: disk.size, disk_type: disk.disk_type.clone() };
             volumes.push(volume(VolumeName::Store, "/var/vcap/store", source));
         }
@@ -240,7 +243,7 @@ impl Builder<'_> {
 
     /// Where jobs write.
     fn of_jobs(&self) -> Vec<Mount> {
-        let store = self.disk.map(|_| VolumeName::Store);
+        let store = self.disk().map(|_| VolumeName::Store);
         [VolumeName::Data, VolumeName::Sys].into_iter().chain(store).map(Mount::writable).collect()
     }
 
@@ -255,8 +258,13 @@ impl Builder<'_> {
         releases
     }
 
-    fn has(&self, job: &bpm_info::Job, _script: Script) -> bool {
-        job.name != BPM
+    fn disk(&self) -> Option<&PersistentDisk> {
+        self.group.and_then(|group| group.persistent_disk.as_ref())
+    }
+
+    fn has(&self, job: &bpm_info::Job, script: Script) -> bool {
+        let has = |group: &InstanceGroup| group.jobs.iter().any(|j| j.name == job.name && j.scripts.contains(&script));
+        job.name != BPM && self.group.is_none_or(has)
     }
 }
 

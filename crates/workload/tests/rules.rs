@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use handoff::bpm_info::BpmInfo;
-use workload::{Image, Pod, RootUse, Script, Settings, Source, User};
+use handoff::deployment::Deployment;
+use workload::{Image, Pod, RootUse, Script, Settings, Source, User, VolumeName};
 
 const DOCUMENT: &str = include_str!("everything/bpm.yaml");
 
@@ -14,7 +15,13 @@ fn settings() -> Settings {
 }
 
 fn pod_of(document: &str) -> Pod {
-    Pod::new(&BpmInfo::decode(document, "bpm.yaml").unwrap(), &settings())
+    Pod::new(&BpmInfo::decode(document, "bpm.yaml").unwrap(), None, &settings())
+}
+
+/// As [`service`], of a group whose scripts and disk are known.
+fn documented() -> Pod {
+    let deployment = Deployment::decode(include_str!("everything/deployment.yaml"), "deployment.yaml").unwrap();
+    Pod::new(&BpmInfo::decode(DOCUMENT, "bpm.yaml").unwrap(), deployment.group("db"), &settings())
 }
 
 fn service() -> Pod {
@@ -27,7 +34,7 @@ fn errand() -> Pod {
 
 #[test]
 fn names_are_unique_and_mounts_have_volumes() {
-    for pod in [service(), errand()] {
+    for pod in [service(), errand(), documented()] {
         let names: BTreeSet<&str> = pod.containers().map(|container| container.name.as_str()).collect();
         assert_eq!(names.len(), pod.containers().count(), "{names:?}");
         for container in pod.containers() {
@@ -45,7 +52,7 @@ fn names_are_unique_and_mounts_have_volumes() {
 fn only_supply_writes_to_what_all_instances_share() {
     let pod = service();
     for container in pod.containers().filter(|container| !pod.supply.contains(container)) {
-        let shared = container.mounts.iter().filter(|mount| mount.volume == workload::VolumeName::AllReleases);
+        let shared = container.mounts.iter().filter(|mount| mount.volume == VolumeName::AllReleases);
         assert!(shared.into_iter().all(|mount| mount.read_only), "{}", container.name);
     }
 }
@@ -104,6 +111,42 @@ fn scripts_run_in_their_release_or_all_at_once() {
     assert_eq!(pod.pre_start.command().unwrap().argv(), ["pre-start"]);
     assert_eq!(pod.post_start_command().unwrap().argv(), ["post-start", "--job", "users", "--job", "backup"]);
     assert_eq!(pod.post_deploy.command().unwrap().argv(), ["post-deploy"]);
+}
+
+#[test]
+fn only_jobs_that_have_a_script_need_a_container_for_it() {
+    let pod = documented();
+    let commands: Vec<_> = pod.pre_start.containers.iter().map(|container| container.command.argv()).collect();
+    assert_eq!(commands, [["pre-start", "--job", "postgres"]]);
+    assert_eq!(pod.post_deploy.command(), None);
+    assert_eq!(pod.post_start_command(), None);
+    let scripts_only: Vec<_> = pod.scripts_only.iter().map(|job| (job.job.as_str(), job.scripts.clone())).collect();
+    assert_eq!(scripts_only, [("users", vec![Script::Drain])]);
+    assert_eq!(pod.scripts_only[0].container.user, User::Root(vec![RootUse::Script(Script::Drain)]));
+    let user = |name: &str| &pod.containers().find(|container| container.name == name).unwrap().user;
+    assert_eq!(*user("postgres/postgres"), User::Root(vec![RootUse::PreStartHook, RootUse::Script(Script::PostStart)]));
+    assert_eq!(*user("postgres/exporter"), User::Vcap);
+}
+
+#[test]
+fn a_persistent_disk_is_mounted_where_jobs_run() {
+    let pod = documented();
+    let with_disk: Vec<&str> = pod
+        .containers()
+        .filter(|container| container.mounts.iter().any(|mount| mount.volume == VolumeName::Store))
+        .map(|container| container.name.as_str())
+        .collect();
+    let expected = [
+        "create-dirs",
+        "pre-start/postgres",
+        "postgres/postgres",
+        "postgres/exporter",
+        "tcpdump/tcpdump",
+        "users/scripts",
+        "backup/run",
+    ];
+    assert_eq!(with_disk, expected);
+    assert!(service().volumes.iter().all(|volume| volume.name != VolumeName::Store));
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Deployment {
             };
             let info = BpmInfo::decode(&read("bpm", output::BPM_YAML)?, &name)?;
             let properties = Secret::new(read("ig-resolved", output::PROPERTIES_YAML)?);
-            let pod = Pod::new(&info, settings);
+            let pod = Pod::new(&info, None, settings);
             let mut members = Vec::new();
             for instance in &pod.instances {
                 let ip = subnet
