@@ -1,4 +1,4 @@
-//! Asking a deployment that is up.
+//! The connection of a verb to a deployment that is up.
 
 use std::os::fd::BorrowedFd;
 
@@ -9,12 +9,12 @@ use crate::control::{Reply, Request};
 use crate::output;
 use crate::state::StateDir;
 
-/// The connection, if somebody holds the deployment.
+/// The connection, if the deployment is up.
 pub(crate) fn connect(dir: &StateDir) -> Option<Channel> {
     Channel::connect(&dir.control()).ok()
 }
 
-/// As [`connect`], for verbs that make no sense otherwise.
+/// As [`connect`], for verbs that need a deployment that is up.
 pub(crate) fn expect(dir: &StateDir) -> Result<Channel> {
     connect(dir).ok_or_else(|| {
         Problem::input(format!("the deployment at {} is not up: its boson has died", dir.path().display()))
@@ -25,26 +25,26 @@ pub(crate) fn expect(dir: &StateDir) -> Result<Channel> {
     })
 }
 
-/// Sends a question.
+/// Sends a request.
 pub(crate) fn ask(channel: &Channel, request: &Request, fds: &[BorrowedFd<'_>]) -> Result<()> {
     Ok(channel.send(request, fds).map_err(lost)?)
 }
 
-/// The next part of the answer.
+/// The next reply.
 pub(crate) fn next(channel: &Channel) -> Result<Option<Reply>> {
     Ok(channel.receive().map_err(lost)?.map(|(reply, _)| reply))
 }
 
-/// Prints progress and complaints until what was asked for has ended; gives its exit code.
+/// Prints replies until the request is done; returns its exit code.
 pub(crate) fn follow(channel: &Channel) -> Result<u8> {
-    let mut said = String::new();
+    let mut text_so_far = String::new();
     while let Some(reply) = next(channel)? {
         match reply {
-            Reply::Line(text) => output::complain(&text),
-            Reply::Part(text) => said.push_str(&text),
+            Reply::Line(text) => output::error(&text),
+            Reply::Part(text) => text_so_far.push_str(&text),
             Reply::Exited(code) => return Ok(code),
             Reply::Failed { text, code } => {
-                output::complain(&(said + &text));
+                output::error(&(text_so_far + &text));
                 return Ok(code);
             }
             Reply::Row(_) => {}

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use problem::Result;
-use release::{CompiledPackage, Compiler, Progress as Told, Release, Runner};
+use release::{CompiledPackage, Compiler, Progress as CompileProgress, Release, Runner};
 use startup::Common;
 
 use crate::interrupt::Interrupt;
@@ -22,7 +22,7 @@ pub(crate) use count::Count;
 use in_place::InPlace;
 pub(crate) use sandboxed::Sandboxed;
 
-/// What `compile` is told.
+/// The arguments of `compile`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Compiles the packages that the jobs of a release need, each after those that it depends on, by their \
@@ -57,7 +57,7 @@ pub(crate) const ABOUT: &str = "Compiles a release's packages, and writes what i
 /// The exit code of who was interrupted.
 const INTERRUPTED: u8 = 130;
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let signals = Signals::block()?;
     // What scripts make is for everybody, as on a compilation VM.
@@ -79,14 +79,14 @@ fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let progress = Progress::new();
     let step = progress.step("compiling packages");
     let count = Count::default();
-    let tell = |told: Told| count.tell(&step, &progress, told);
+    let report = |event: CompileProgress| count.report(&step, &progress, event);
     let runner: Box<dyn Runner> = if options.in_place {
         Box::new(InPlace::new(&release, interrupt)?)
     } else {
         Box::new(Sandboxed::new(interrupt))
     };
     let all =
-        Compiler::new(&cache, runner.as_ref(), &tell).compile(&release, &Vec::from_iter(wanted.iter().copied()))?;
+        Compiler::new(&cache, runner.as_ref(), &report).compile(&release, &Vec::from_iter(wanted.iter().copied()))?;
     step.done(&count.to_string());
     let (Some(output), Some(given)) = (output, &options.output) else { return Ok(()) };
     let step = progress.step("writing jobs and packages");

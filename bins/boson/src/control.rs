@@ -1,11 +1,11 @@
-//! What the other verbs ask a deployment that is up, over the socket in its directory.
+//! The requests of other verbs to a deployment that is up, and its replies, over the socket in its directory.
 
 use serde::{Deserialize, Serialize};
 
-/// A question; one per connection.
+/// A request; one per connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// What runs?
+    /// The status table.
     Status,
     /// Stop everything.
     Stop,
@@ -15,18 +15,18 @@ pub(crate) enum Request {
     Exec { instance: String, argv: Vec<String> },
 }
 
-/// A part of the answer; the connection's end is the answer's end.
+/// A reply; the last one is followed by the end of the connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// One row of the status table.
     Row(Row),
     /// Progress.
     Line(String),
-    /// A part of what a stage complained about; the rest follows.
+    /// A part of a failure's messages; the rest follows.
     Part(String),
-    /// What was run has ended.
+    /// The command has exited.
     Exited(u8),
-    /// What a stage complained about, as it did, and the exit code.
+    /// The request has failed: the messages, and the exit code.
     Failed { text: String, code: u8 },
 }
 
@@ -41,17 +41,17 @@ pub(crate) struct Row {
     pub(crate) ip: String,
     /// `job/process`.
     pub(crate) process: Option<String>,
-    /// What it does.
+    /// Its state.
     pub(crate) state: State,
     /// On the host.
     pub(crate) pid: Option<i32>,
-    /// How it ended.
+    /// Its exit code.
     pub(crate) exit: Option<u8>,
     /// Since when, in seconds since 1970.
     pub(crate) since: u64,
 }
 
-/// What a process, or an instance without processes, does.
+/// The state of a process, or of an instance without processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// Its turn has not come.
@@ -62,9 +62,9 @@ pub(crate) enum State {
     Starting,
     /// It runs.
     Running,
-    /// It ended by itself.
+    /// It exited on its own.
     Exited,
-    /// It was asked to stop.
+    /// It was asked to stop, and has not yet.
     Stopping,
     /// It stopped when it was asked to.
     Stopped,
@@ -75,7 +75,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Whether all is as it should be while the deployment is up.
+    /// Whether it is what it should be while the deployment is up.
     pub(crate) fn is_well(&self) -> bool {
         matches!(self, State::Running | State::Ready)
     }

@@ -13,7 +13,7 @@ use crate::state::{StateDir, Which};
 use crate::time_limits::STOP_LIMIT;
 use crate::{client, output};
 
-/// What `down` is told.
+/// The arguments of `down`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
@@ -33,10 +33,10 @@ pub(crate) const ABOUT: &str = "Stops a deployment and removes it from this mach
 
 /// How much longer than its processes boson may take to stop.
 const SLACK: Duration = Duration::from_secs(20);
-/// How often the end of a process is looked for that is not ours to wait for.
+/// How often a process is polled that is not a child of this one.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let dir = options.which.find()?;
     let boson = dir.record().and_then(|record| record.boson);
@@ -49,7 +49,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     if let Some(boson) = boson
         && !ends_within(boson, STOP_LIMIT + SLACK)
     {
-        output::complain("boson does not end; it is killed");
+        output::error("boson does not end; it is killed");
         boson.signal(Signal::SIGKILL);
         ends_within(boson, SLACK);
     }
@@ -57,9 +57,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     Ok(0)
 }
 
-/// Shows what it tells until it has ended.
+/// Prints its replies until it has exited.
 fn ask_to_stop(channel: &Channel) {
-    // It may end before it has said everything.
+    // It may exit before it has replied.
     let _ = client::ask(channel, &Request::Stop, &[]);
     while let Ok(Some(reply)) = client::next(channel) {
         if let Reply::Line(text) = reply {

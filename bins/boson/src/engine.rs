@@ -67,7 +67,7 @@ pub(crate) fn up(config: Config, signals: Signals, ready: Ready) -> Result<u8> {
         Ok(running) => hold(&input, &Arc::new(running), &receiver, lock, ready),
         Err(failure) => {
             let (text, code) = failure.report();
-            output::complain(&text);
+            output::error(&text);
             input.dir.remove(lock)?;
             Ok(code)
         }
@@ -93,12 +93,12 @@ fn hold(
         Err(failure) => failure.report(),
     };
     if !text.is_empty() {
-        output::complain(&text);
+        output::error(&text);
     }
     let killed = stop::stop(running, events);
     if result.is_err() && code != 130 {
         let logs = input.dir.instances();
-        output::complain(&format!(
+        output::error(&format!(
             "boson: what was logged stays in {} until the next `boson up` or `boson down`",
             logs.display()
         ));

@@ -8,7 +8,7 @@ use crate::control::Request;
 use crate::state::Which;
 use crate::{client, output};
 
-/// What `run-errand` is told.
+/// The arguments of `run-errand`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Runs an errand against a deployment that is up, shows its output, and exits as it does.\n\n\
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Runs an errand against the deployment that is up";
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let channel = client::expect(&options.which.find()?)?;
     client::ask(&channel, &Request::RunErrand { name: options.errand }, &output::standard_streams())?;

@@ -8,7 +8,7 @@ use crate::control::Request;
 use crate::state::Which;
 use crate::{client, output};
 
-/// What `exec` is told.
+/// The arguments of `exec`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.",
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Runs a command inside an instance";
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let channel = client::expect(&options.which.find()?)?;
     let request = Request::Exec { instance: options.instance, argv: options.command };

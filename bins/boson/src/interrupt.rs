@@ -1,4 +1,4 @@
-//! Ending what is under way when the user does not want to wait for it.
+//! Interrupting what is under way when the user asks for the end.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ impl Interrupt {
         self.inner().asked > 0
     }
 
-    /// Whether it was asked for a second time: whatever still takes its time is to be killed.
+    /// Whether it was asked for a second time: what does not stop by then is killed.
     pub(crate) fn is_urgent(&self) -> bool {
         self.inner().asked > 1
     }

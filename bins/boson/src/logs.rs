@@ -14,7 +14,7 @@ use startup::Common;
 use crate::output;
 use crate::state::{InstanceDir, StateDir, Which};
 
-/// What `logs` is told.
+/// The arguments of `logs`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
@@ -43,13 +43,13 @@ pub(crate) struct Options {
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Prints what the jobs have logged";
 
-/// How often files are looked at that grow.
+/// How often files are polled that grow.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Where the logs are in an instance's `/var/vcap`.
 const LOGS: &str = "sys/log";
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     if let Some(name) = &options.inside {
         return print(|| Ok(vec![(name.clone(), PathBuf::from("/var/vcap"))]), &options);

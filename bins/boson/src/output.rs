@@ -9,7 +9,7 @@ pub(crate) fn line(text: &str) {
 }
 
 /// Text on standard error, as it is.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn error(text: &str) {
     if text.ends_with('\n') { eprint!("{text}") } else { eprintln!("{text}") }
 }
 

@@ -38,7 +38,7 @@ impl Progress {
         Step { progress: self, started: Instant::now() }
     }
 
-    /// From now on the output goes elsewhere.
+    /// From now on standard output is not the terminal.
     pub(crate) fn leave_the_terminal(&self) {
         self.plain.store(true, Ordering::SeqCst);
     }
@@ -64,7 +64,7 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Tells what of the step is being made.
+    /// Shows what part of the step is being done.
     pub(crate) fn at(&self, doing: impl Into<String>) {
         if let Some(bar) = self.progress.bar() {
             bar.set_message(doing.into());

@@ -23,7 +23,7 @@ const NEW_RECORD: &str = "state.json.new";
 
 /// How long the kernel may take to end killed processes.
 const END_LIMIT: Duration = Duration::from_secs(30);
-/// How often they are looked at: they are nobody's children here.
+/// How often they are polled: they are not children of this process.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// The directory of one deployment.

@@ -10,7 +10,7 @@ use crate::control::{Reply, Request, Row};
 use crate::state::Which;
 use crate::{client, output};
 
-/// What `status` is told.
+/// The arguments of `status`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Shows every instance of a deployment that is up, and what its processes do.",
@@ -27,7 +27,7 @@ pub(crate) struct Options {
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Shows what runs";
 
-/// Runs the verb; gives the exit code.
+/// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let channel = client::expect(&options.which.find()?)?;
     client::ask(&channel, &Request::Status, &[])?;

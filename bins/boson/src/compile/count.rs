@@ -1,9 +1,9 @@
-//! Telling how compiling goes.
+//! The progress of compiling.
 
 use std::cell::Cell;
 use std::fmt;
 
-use release::Progress as Told;
+use release::Progress as CompileProgress;
 
 use crate::progress::{Progress, Step};
 
@@ -16,18 +16,20 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    /// Counts what was told, and shows it.
-    pub(crate) fn tell(&self, step: &Step, progress: &Progress, told: Told) {
+    /// Counts a package and shows what is being done.
+    pub(crate) fn report(&self, step: &Step, progress: &Progress, event: CompileProgress) {
         let add = |count: &Cell<u32>| count.set(count.get() + 1);
-        match told {
-            Told::Waiting { package } => step.at(format!("waiting for another boson that compiles {package}")),
-            Told::Started { package } => step.at(format!("compiling {package}")),
-            Told::Finished { package, took } => {
+        match event {
+            CompileProgress::Waiting { package } => {
+                step.at(format!("waiting for another boson that compiles {package}"))
+            }
+            CompileProgress::Started { package } => step.at(format!("compiling {package}")),
+            CompileProgress::Finished { package, took } => {
                 add(&self.compiled);
                 progress.line(&format!("  compiled {package} ({:.1} s)", took.as_secs_f64()));
             }
-            Told::Cached { .. } => add(&self.cached),
-            Told::Given { .. } => add(&self.given),
+            CompileProgress::Cached { .. } => add(&self.cached),
+            CompileProgress::Given { .. } => add(&self.given),
         }
     }
 }

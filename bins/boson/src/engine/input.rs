@@ -8,7 +8,7 @@ use startup::Secret;
 use super::publish::Publish;
 use crate::state::StateDir;
 
-/// What the caller wants to be up.
+/// The deployment that is to be brought up.
 #[derive(Debug)]
 pub(crate) struct Config {
     /// The manifest's file.

@@ -74,7 +74,7 @@ pub(crate) fn copy_jobs(
     Ok(())
 }
 
-/// Variables of `copy-jobs` that would change what it is told here.
+/// Variables of `copy-jobs` that would change its arguments.
 const NOT_FOR_STAGES: [&str; 2] = ["BOSON_ROOT", "RELEASE_NAME"];
 
 /// Runs a verb of this executable on the host to its end.

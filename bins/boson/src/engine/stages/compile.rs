@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use problem::{Problem, Problems, code};
-use release::{Compiler, Progress as Told, Release};
+use release::{Compiler, Progress as CompileProgress, Release};
 
 use crate::compile::{Count, Sandboxed};
 use crate::engine::deployment::{Deployment, Group};
@@ -36,9 +36,9 @@ pub(crate) fn compile(
     let step = progress.step("compiling packages");
     let cache = state::cache()?;
     let count = Count::default();
-    let tell = |told: Told| count.tell(&step, progress, told);
+    let report = |event: CompileProgress| count.report(&step, progress, event);
     let runner = Sandboxed::new(interrupt);
-    let compiler = Compiler::new(&cache, &runner, &tell);
+    let compiler = Compiler::new(&cache, &runner, &report);
     let (mut packages, mut problems) = (Packages::default(), Vec::new());
     for release in releases {
         let jobs: Vec<_> = release.jobs.iter().filter(|job| is_used(deployment, &release.name, &job.name)).collect();

@@ -70,14 +70,14 @@ fn run(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) 
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
-    let (manifest, said) = (dir.join("manifest.yml"), dir.join("said"));
+    let (manifest, printed) = (dir.join("manifest.yml"), dir.join("printed"));
     fs::write(&manifest, input.text.expose()).io("write", &manifest)?;
     let mut argv = ["plan", "-m", MANIFEST, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
     argv.extend(input.given_name.iter().flat_map(|name| ["--deployment-name".to_owned(), name.clone()]));
     let passed_on = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let env = passed_on.chain([("PATH".to_owned(), SANDBOX_PATH.to_owned())]).collect();
-    let log = File::options().create_new(true).append(true).mode(0o600).open(&said).io("write", &said)?;
-    let stdio = Stdio::to_file(log).io("write", &said)?;
+    let log = File::options().create_new(true).append(true).mode(0o600).open(&printed).io("write", &printed)?;
+    let stdio = Stdio::to_file(log).io("write", &printed)?;
 
     let sandbox = Arc::new(Once::start(specification(input, dir, &manifest)?).map_err(|e| cannot_sandbox(&e))?);
     let to_end = Arc::clone(&sandbox);
@@ -92,7 +92,7 @@ fn run(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) 
         return Ok(());
     }
     let mut text = Vec::new();
-    File::open(&said).and_then(|mut file| file.read_to_end(&mut text)).io("read", &said)?;
+    File::open(&printed).and_then(|mut file| file.read_to_end(&mut text)).io("read", &printed)?;
     let text = String::from_utf8_lossy(&text).replace(MANIFEST, &input.manifest.display().to_string());
     Err(FailedStage { instance: None, verb: "plan".to_owned(), output: sources.restore(&text), code: exit.code() }
         .into())
