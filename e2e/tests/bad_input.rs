@@ -70,6 +70,20 @@ const CASES: &[Case] = &[
     Case::plan("usage-nothing-to-do", 2).arguments(&["plan"]),
     Case::plan("copy-jobs-source-missing", 65).arguments(&["copy-jobs", "--root", ".", "--release", "nats"]),
     Case::plan("run-process-not-rendered", 65).arguments(&["run-process", "--root", ".", "--job", "nats"]),
+    Case::plan("run-process-unknown", 65)
+        .files(&[("var/vcap/jobs/nats/config/bpm.yml", "processes: [{name: nats, executable: /bin/true}]\n")])
+        .arguments(&["run-process", "--root", ".", "--job", "nats", "--process", "gnats"]),
+    Case::plan("status-no-deployment", 65).arguments(&["boson", "status", "--state-dir", "state"]),
+    Case::plan("status-name-invalid", 65).arguments(&["boson", "status", "--name", ".."]),
+    Case::plan("explain-error-unknown", 2).arguments(&["boson", "explain-error", "link-ambigous"]),
+    Case::plan("compile-release-invalid", 65).files(&[("nats-release/jobs/nats/spec", "name: gnats\n")]).arguments(&[
+        "boson",
+        "compile",
+        "--release",
+        "nats-release",
+        "--output",
+        "output",
+    ]),
     Case::plan("up-release-missing", 65).arguments(&[
         "boson",
         "up",
@@ -146,6 +160,16 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "    release: nats\n    properties:\n      smoke",
         "    release: nats\n    consumes: {nats: {from: queue}}\n    properties:\n      smoke",
     )]),
+    Case::plan("link-contradiction", 65).edit(&[(
+        "manifest.yml",
+        "    release: nats\n    properties:\n      smoke",
+        "    release: nats\n    consumes: {nats: {from: nats, instances: []}}\n    properties:\n      smoke",
+    )]),
+    Case::plan("property-no-hash", 65).edit(&[(
+        "manifest.yml",
+        "      smoke_tests:\n        messages: 250",
+        "      smoke_tests: 250",
+    )]),
     Case::plan("variables-unresolved", 65).edit(&[
         ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
         ("manifest.yml", "messages: 250", "messages: ((smoke_messages))"),
@@ -161,6 +185,7 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "p('nats.limits.connections')",
     )]),
     Case::plan("bpm-invalid", 66).edit(&[(BPM, "'name' => 'nats',", "'name' => '',")]),
+    Case::plan("bpm-differs", 65).edit(&[(BPM, "'ephemeral_disk' => true", "'ephemeral_disk' => spec.bootstrap")]),
     Case::plan("several-at-once", 65).edit(&[
         ("manifest.yml", "  - name: smoke-tests\n    release", "  - name: smoke-test\n    release"),
         (
@@ -219,6 +244,12 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
     Case::plan("output-unwritable", 70).arguments(&["plan", "--output-dir", "manifest.yml/output"]),
     Case::render("render-group-unknown", 65).environment(&[("INSTANCE_GROUP_NAME", "gnats")]),
     Case::render("render-document-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yaml")]),
+    Case::render("render-document-of-other-version", 65).edit(&[("properties.yaml", "version: 1\n", "version: 0\n")]),
+    Case::render("render-document-unknown-field", 65).edit(&[(
+        "properties.yaml",
+        "version: 1\n",
+        "version: 1\nmore: 1\n",
+    )]),
     Case::render("render-property-missing", 66).edit(&[
         (CONF, "p('nats.password')", "p('nats.pass_word')"),
         (PRE_START, "set -eu", "<%= p(['nats.one', 'nats.two']) %>\nset -eu"),
@@ -277,7 +308,9 @@ fn try_case(case: &Case) -> Result<(), String> {
         fs::write(&path, text.replacen(from, to, 1)).map_err(|e| e.to_string())?;
     }
     for (file, text) in case.files {
-        fs::write(work.join(file), text).map_err(|e| format!("{file}: {e}"))?;
+        let path = work.join(file);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(&path, text)).map_err(|e| format!("{file}: {e}"))?;
     }
     let before = listing(work).map_err(|e| e.to_string())?;
     let outcome = run(case.arguments, &environment(case), work);
@@ -293,6 +326,9 @@ fn try_case(case: &Case) -> Result<(), String> {
     }
     said.push_str(&format!("$ {}\n{}{}", case.arguments.join(" "), outcome.stdout, outcome.stderr));
     said.push_str(&format!("$ echo $?\n{}\n", outcome.code.map_or("signal".to_owned(), |c| c.to_string())));
+
+    // Some messages name files by their absolute paths.
+    let said = said.replace(&work.display().to_string(), "/work");
 
     let mut wrong = Vec::new();
     if outcome.code != Some(case.code) {

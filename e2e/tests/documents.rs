@@ -1,6 +1,7 @@
 //! The reference pages say what the executables say.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use e2e::{check, here, run};
 
@@ -83,6 +84,27 @@ fn errors_md_shows_what_is_printed_and_names_every_case() {
     let names: BTreeSet<String> = all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     let unnamed: Vec<&String> = names.iter().filter(|name| !page.contains(&format!("/bad-input/{name})"))).collect();
     assert!(unnamed.is_empty(), "docs/errors.md does not name: {unnamed:?}");
+}
+
+#[test]
+fn every_error_code_is_used() {
+    let root = here().join("..");
+    let files = ["bins", "crates"].into_iter().flat_map(|of| walkdir::WalkDir::new(root.join(of)));
+    let is_source = |path: &Path| {
+        path.extension().is_some_and(|e| e == "rs")
+            && path.components().any(|part| part.as_os_str() == "src")
+            && !path.ends_with("problem/src/code.rs")
+    };
+    let paths = files.filter_map(|entry| Some(entry.ok()?.into_path())).filter(|path| is_source(path));
+    let sources: Vec<String> = paths.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    for (constant, code) in problem::code::ALL {
+        let name = format!("code::{constant}");
+        let is_used = |text: &String| {
+            text.match_indices(&name)
+                .any(|(at, _)| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
+        };
+        assert!(sources.iter().any(is_used), "no source has an error with the code {code}");
+    }
 }
 
 /// The variables in `[env: NAME=]`.

@@ -19,7 +19,6 @@ pub(crate) fn expect(dir: &StateDir) -> Result<Channel> {
     connect(dir).ok_or_else(|| {
         Problem::input(format!("the deployment at {} is not up: its boson has died", dir.path().display()))
             .code(code::NOT_RUNNING)
-            .code(code::NOT_RUNNING)
             .hint("boson down removes what it left; boson up starts it again")
             .into()
     })

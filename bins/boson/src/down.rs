@@ -77,7 +77,6 @@ fn remove(dir: &StateDir) -> Result<()> {
         Some(lock) => dir.remove(lock),
         None => Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display()))
             .code(code::ALREADY_RUNNING)
-            .code(code::ALREADY_RUNNING)
             .into()),
     }
 }

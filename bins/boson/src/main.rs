@@ -8,6 +8,7 @@ mod engine;
 mod errand;
 mod exec;
 mod executable;
+mod explain_error;
 mod interrupt;
 mod logs;
 mod output;

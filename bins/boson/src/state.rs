@@ -56,7 +56,6 @@ impl StateDir {
             Some(path) => Ok(StateDir { path: std::path::absolute(path).io("find", path)? }),
             None => match deployment {
                 "" | "." | ".." => Err(Problem::input(format!("a deployment cannot be called \"{deployment}\""))
-                    .code(code::DEPLOYMENT_UNKNOWN)
                     .hint("give another name, in the manifest or with --name")
                     .into()),
                 _ => Ok(StateDir { path: all()?.join(deployment.replace('/', "-")) }),
@@ -73,7 +72,6 @@ impl StateDir {
         if dir.record().is_none() {
             let message = format!("there is no deployment at {}", dir.path.display());
             return Err(Problem::input(message)
-                .code(code::DEPLOYMENT_UNKNOWN)
                 .code(code::DEPLOYMENT_UNKNOWN)
                 .hint("boson up -m MANIFEST --release DIR starts one")
                 .into());
@@ -125,7 +123,6 @@ impl StateDir {
         {
             let message = format!("{} is not empty and not a deployment's", self.path.display());
             return Err(Problem::input(message)
-                .code(code::OUTPUT_CONFLICT)
                 .code(code::OUTPUT_CONFLICT)
                 .hint("give an empty or a new directory with --state-dir")
                 .into());
@@ -277,7 +274,6 @@ fn only(all: &Path) -> Result<PathBuf> {
     found.sort();
     match found.len() {
         0 => Err(Problem::input("there is no deployment on this machine")
-            .code(code::DEPLOYMENT_UNKNOWN)
             .code(code::DEPLOYMENT_UNKNOWN)
             .hint("boson up -m MANIFEST --release DIR starts one")
             .into()),

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use startup::multicall::Executable;
 
 use crate::executable::DIES_WITH_PARENT;
-use crate::{compile, down, errand, exec, logs, status, up};
+use crate::{compile, down, errand, exec, explain_error, logs, status, up};
 
 /// The verbs of one machine, then those of a pod, in the order in which they run.
 fn executable() -> Executable {
@@ -24,6 +24,7 @@ fn executable() -> Executable {
             "run-errand" => errand,
             "down" => down,
             "compile" => compile,
+            "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,
             "plan" => plan,
             "render-jobs" => render_jobs,

@@ -43,7 +43,6 @@ impl<'a> Process<'a> {
                     "{} runs in another container, where it has the id {pid}, which means nothing here",
                     self.subject()
                 ))
-                .code(code::CONTROL_REFUSED)
                 .code(code::CONTROL_REFUSED);
                 Ok(refused(problem.hint(
                     "`bpm signal` reaches it there; containers of a pod with shareProcessNamespace have their ids in common",
@@ -51,7 +50,6 @@ impl<'a> Process<'a> {
             }
             _ => Ok(refused(
                 Problem::internal("process is not running or could not be found")
-                    .code(code::NOT_RUNNING)
                     .code(code::NOT_RUNNING)
                     .because(self.subject()),
             )),
@@ -123,12 +121,10 @@ impl<'a> Process<'a> {
             Err(Unanswered::Forbidden) if !Uid::effective().is_root() => {
                 Err(Problem::internal("bpm must be run as root")
                     .code(code::CONTROL_REFUSED)
-                    .code(code::CONTROL_REFUSED)
                     .because(format!("{}", Unanswered::Forbidden))
                     .into())
             }
             Err(why) => Err(Problem::internal(format!("cannot ask the supervisor of {}", self.subject()))
-                .code(code::CONTROL_REFUSED)
                 .code(code::CONTROL_REFUSED)
                 .because(why)
                 .into()),

@@ -91,7 +91,6 @@ impl Destination {
         if matches!(opened, Err(Errno::ELOOP | Errno::ENOTDIR)) {
             let problem = Problem::internal(format!("{} is not a directory", self.parent().display()))
                 .code(code::IO)
-                .code(code::IO)
                 .hint("a link there is not followed: every release can write into the shared volume");
             return Err(problem.into());
         }

@@ -121,7 +121,6 @@ fn refuse_overlap(source: &Path, destination: &Path) -> Result<()> {
         let both = format!("{} and {} overlap", source.display(), destination.display());
         return Err(Problem::input(format!("cannot copy: {both}"))
             .code(code::OUTPUT_CONFLICT)
-            .code(code::OUTPUT_CONFLICT)
             .hint("the destination is replaced as a whole")
             .into());
     }

@@ -43,7 +43,6 @@ impl Source {
         if !root.is_dir() {
             return Err(Problem::input(format!("{} is not a directory", from.display()))
                 .code(code::RELEASE_MISSING)
-                .code(code::RELEASE_MISSING)
                 .hint(HINT)
                 .into());
         }
@@ -75,7 +74,6 @@ fn missing(from: &Path, e: &io::Error) -> Problem {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             Problem::input(format!("there are no job sources: {} does not exist", from.display()))
                 .code(code::RELEASE_MISSING)
-                .code(code::RELEASE_MISSING)
                 .hint(HINT)
         }
         _ => Problem::internal(format!("cannot read {}", from.display())).code(code::IO).because(e),
@@ -105,7 +103,6 @@ fn kind(entry: &walkdir::DirEntry) -> Result<Kind> {
     };
     Err(Problem::input(format!("cannot copy {}: it is {special}", entry.path().display()))
         .code(code::RELEASE_INVALID)
-        .code(code::RELEASE_INVALID)
         .hint("job sources are files, directories and links between them")
         .into())
 }
@@ -129,7 +126,6 @@ fn check_links(root: &Path, names: &[&Path], items: &mut [Item]) -> Vec<Problem>
                     root.join(&item.path).display(),
                     Path::new(target).display()
                 ))
-                .code(code::RELEASE_INVALID)
                 .code(code::RELEASE_INVALID)
                 .hint("copy what it points to into the release, or make it a link to something below the job sources"),
             ),

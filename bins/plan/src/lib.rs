@@ -65,7 +65,6 @@ fn choose(groups: Vec<Resolved>, name: &str, manifest: &str) -> Result<Resolved>
     groups.into_iter().find(|g| g.name == name).ok_or_else(|| {
         Problem::input(format!("instance group '{name}' not found"))
             .code(code::GROUP_UNKNOWN)
-            .code(code::GROUP_UNKNOWN)
             .at(Place::file(manifest))
             .hint(format!("the manifest's instance groups are: {}", known.join(", ")))
             .into()

@@ -66,7 +66,6 @@ fn read(input: &Input, groups: &[Resolved], problems: &mut Vec<Problem>) -> Resu
                 place.line = u32::try_from(e.line()).ok();
                 place.column = u32::try_from(e.column()).ok();
                 let problem = Problem::input(format!("{} of job '{}' is not JSON", source.name, name.job))
-                    .code(code::SCHEMA_INVALID)
                     .code(code::SCHEMA_INVALID);
                 problems.push(problem.at(place).because(e));
             }

@@ -30,7 +30,6 @@ pub(crate) fn of_this_pod(group: &Resolved, request: &Request) -> Result<Instanc
                 "AZ_INDEX {az_index} is out of range: instance group '{}' has {az_count}",
                 group.name
             ))
-            .code(code::INSTANCE_OUT_OF_RANGE)
             .code(code::INSTANCE_OUT_OF_RANGE),
         );
     }
@@ -45,7 +44,6 @@ pub(crate) fn of_this_pod(group: &Resolved, request: &Request) -> Result<Instanc
         Some(ordinal) if ordinal >= replicas && replicas > 0 => problems.push(
             Problem::input(format!("POD_ORDINAL {ordinal} is out of range: REPLICAS is {replicas}"))
                 .code(code::INSTANCE_OUT_OF_RANGE)
-                .code(code::INSTANCE_OUT_OF_RANGE)
                 .hint("ordinals count from 0 in each AZ"),
         ),
         Some(ordinal) if problems.is_empty() => match index(az_index, replicas, ordinal) {
@@ -55,7 +53,6 @@ pub(crate) fn of_this_pod(group: &Resolved, request: &Request) -> Result<Instanc
             }
             None => problems.push(
                 Problem::input("AZ_INDEX and REPLICAS give an index that is too large")
-                    .code(code::INSTANCE_OUT_OF_RANGE)
                     .code(code::INSTANCE_OUT_OF_RANGE),
             ),
         },

@@ -55,7 +55,6 @@ fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             return Err(Problem::input(format!("there is no resolved instance group {file}"))
                 .code(code::DOCUMENT_MISSING)
-                .code(code::DOCUMENT_MISSING)
                 .hint("it is the properties.yaml that `plan ig-resolved` made; give its path with BOSH_MANIFEST_PATH")
                 .into());
         }
@@ -70,7 +69,6 @@ fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {
     let known: Vec<String> = groups.iter().map(|g| g.name.clone()).collect();
     groups.into_iter().find(|g| g.name == request.group).ok_or_else(|| {
         Problem::input(format!("instance group '{}' not found", request.group))
-            .code(code::GROUP_UNKNOWN)
             .code(code::GROUP_UNKNOWN)
             .at(Place::file(&document.file))
             .hint(format!("the document's instance groups are: {}", known.join(", ")))

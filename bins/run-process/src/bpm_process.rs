@@ -138,7 +138,6 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
             None => problems.push(
                 Problem::input(format!("capabilities: there is no capability \"{name}\""))
                     .code(code::BPM_INVALID)
-                    .code(code::BPM_INVALID)
                     .at(Place::file(config_path(context))),
             ),
         }

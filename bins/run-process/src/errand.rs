@@ -33,7 +33,6 @@ fn check(script: &Path) -> Result<()> {
     }
     Err(Problem::input(format!("cannot find {}", script.display()))
         .code(code::JOB_NOT_RENDERED)
-        .code(code::JOB_NOT_RENDERED)
         .hint("an errand is a job with a template for bin/run, rendered by render-jobs")
         .into())
 }

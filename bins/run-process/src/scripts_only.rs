@@ -43,7 +43,6 @@ fn check(context: &Context) -> Result<()> {
     let Some(first) = config.processes.first() else { return Ok(()) };
     Err(Problem::input(format!("the job has the process \"{}\", beside which its scripts run", first.name))
         .code(code::USAGE)
-        .code(code::USAGE)
         .at(Place::file(path.to_string_lossy()))
         .hint("--scripts is for jobs without processes")
         .into())

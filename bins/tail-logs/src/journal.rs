@@ -109,7 +109,6 @@ impl Journal {
             Err(Errno::EWOULDBLOCK) => {
                 let problem =
                     Problem::internal(format!("{} is in use: these logs are followed already", path.display()))
-                        .code(code::ALREADY_RUNNING)
                         .code(code::ALREADY_RUNNING);
                 return Err(problem.hint("--logs-positions names another file").into());
             }

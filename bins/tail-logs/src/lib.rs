@@ -96,7 +96,6 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         Ok(Outcome::Closed) => Err(Problem::internal("nobody reads stdout any more").code(code::STDOUT_CLOSED).into()),
         Err(e) => Err(Problem::internal(format!("cannot follow the logs in {}", dir.display()))
             .code(code::IO)
-            .code(code::IO)
             .because(e)
             .into()),
     }

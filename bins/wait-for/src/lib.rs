@@ -92,7 +92,6 @@ fn too_late(progress: &Progress, waited: Duration) -> Problem {
         return Problem::internal(format!("{target} is not there{after}")).code(code::WAIT_TIMEOUT).because(cause);
     }
     let problem = Problem::internal(format!("{} of {} targets are not there{after}", missing.len(), progress.len()))
-        .code(code::WAIT_TIMEOUT)
         .code(code::WAIT_TIMEOUT);
     missing.into_iter().fold(problem, |problem, (target, cause)| problem.because(format!("{target}: {cause}")))
 }

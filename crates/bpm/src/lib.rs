@@ -38,7 +38,6 @@ impl JobConfig {
             let mut problem =
                 Problem::input(format!("process \"{name}\" not present in job configuration ({})", self.path))
                     .code(code::PROCESS_UNKNOWN)
-                    .code(code::PROCESS_UNKNOWN)
                     .at(Place::file(&self.path));
             let known: Vec<_> = self.processes.iter().map(|p| p.name.as_str()).collect();
             if !known.is_empty() {

@@ -78,7 +78,6 @@ impl Manifest {
             let what = if value.is_nil() { "is empty".to_owned() } else { format!("is a {}", value.class_name()) };
             return Err(Problem::input(format!("a deployment manifest must be a Hash, and this document {what}"))
                 .code(code::MANIFEST_INVALID)
-                .code(code::MANIFEST_INVALID)
                 .at(problem::Place::file(file))
                 .into());
         };

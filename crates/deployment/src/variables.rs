@@ -28,7 +28,6 @@ pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
         if found.len() > SHOWN { format!(" (the first {SHOWN} of {} places)", found.len()) } else { String::new() };
     let mut problem = Problem::input(format!("unresolved variables{some}: {}", names.join(", ")))
         .code(code::VARIABLE_UNRESOLVED)
-        .code(code::VARIABLE_UNRESOLVED)
         .hint("interpolate the manifest first, for example with `bosh interpolate --vars-store`");
     let notes = found.into_iter().take(SHOWN).map(|(name, path)| Note {
         place: Place::node(file, path),

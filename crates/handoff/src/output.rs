@@ -26,7 +26,6 @@ pub fn decode(text: &str, file_name: &str, path: &str) -> problem::Result<String
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| {
         Problem::input(format!("not an output.json: not JSON at line {} column {}", e.line(), e.column()))
             .code(code::DOCUMENT_INVALID)
-            .code(code::DOCUMENT_INVALID)
             .at(Place::file(path))
     })?;
     let content = value.get(file_name).ok_or_else(|| wrong(&format!("it has no key '{file_name}'")))?;

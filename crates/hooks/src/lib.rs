@@ -64,7 +64,6 @@ fn jobs(vcap: &Vcap, wanted: &[String]) -> Result<Vec<String>> {
     let problem = |job: &&String| {
         Problem::input(format!("job \"{job}\" is not rendered"))
             .code(code::JOB_NOT_RENDERED)
-            .code(code::JOB_NOT_RENDERED)
             .hint(format!("rendered are the jobs: {}", rendered.join(", ")))
     };
     // The job bpm has nothing but boson's command.

@@ -127,7 +127,6 @@ fn property_problem(manifest: &Manifest, group: &InstanceGroup, job: &Job, name:
     path.extend(property::split(name).map(Into::into));
     Problem::input(message)
         .code(code::PROPERTY_INVALID)
-        .code(code::PROPERTY_INVALID)
         .at(Place::node(&manifest.file, path))
         .because(format!("job '{}' of instance group '{}' declares it", job.name, group.name))
 }

@@ -101,6 +101,5 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
 fn unknown_job(deployment: &Deployment, job: &Job) -> Problem {
     Problem::input(format!("Job '{}' not found in release '{}'", job.name, job.release))
         .code(code::JOB_UNKNOWN)
-        .code(code::JOB_UNKNOWN)
         .at(deployment.place(job))
 }

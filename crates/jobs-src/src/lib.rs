@@ -100,7 +100,6 @@ impl JobsSrc {
         if directory.is_dir() {
             return Err(Problem::input(format!("Missing job manifest for '{}'", job.job))
                 .code(code::RELEASE_INVALID)
-                .code(code::RELEASE_INVALID)
                 .because(format!("neither job.MF nor spec is in {}", directory.display()))
                 .into());
         }
@@ -128,7 +127,6 @@ impl JobsSrc {
         let path = self.job(job).join("templates").join(name);
         read_source(&path, name)?.ok_or_else(|| {
             Problem::input(format!("Missing template file '{name}' for job '{}'", job.job))
-                .code(code::TEMPLATE_MISSING)
                 .code(code::TEMPLATE_MISSING)
                 .at(Place::file(path.display().to_string()))
                 .into()
@@ -189,7 +187,6 @@ fn check_destinations(spec: &JobSpec, file: &str) -> Result<()> {
         if destination == ".bosh" || is_of(".bosh/links.json") {
             problems.push(
                 Problem::input(format!("{start}, where the list of links lies"))
-                    .code(code::TEMPLATE_PLACE)
                     .code(code::TEMPLATE_PLACE)
                     .at(place(source)),
             );

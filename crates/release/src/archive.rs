@@ -158,7 +158,6 @@ fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> R
         Fault::Other { .. } => {
             Problem::input(format!("{} is damaged: its digest is not the manifest's", path.display()))
                 .code(code::RELEASE_DAMAGED)
-                .code(code::RELEASE_DAMAGED)
                 .because(fault)
         }
     };
@@ -205,7 +204,6 @@ fn name_of(part: &Part, manifest: &Path) -> Result<String> {
     } else {
         Err(Problem::input(format!("'{}' is no name of a job or package", name.escape_debug()))
             .code(code::RELEASE_INVALID)
-            .code(code::RELEASE_INVALID)
             .at(Place::file(manifest.display().to_string()))
             .into())
     }
@@ -220,7 +218,6 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
         let place = Place::file(manifest_file.display().to_string());
         problems.push(
             Problem::input(format!("'{}' is no release name", name.escape_debug()))
-                .code(code::RELEASE_INVALID)
                 .code(code::RELEASE_INVALID)
                 .at(place),
         );
@@ -263,7 +260,6 @@ fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package>
         let expected = dir.join(PACKAGING);
         return Err(Problem::input(format!("Expected to find '{}' for package '{name}'", expected.display()))
             .code(code::RELEASE_INVALID)
-            .code(code::RELEASE_INVALID)
             .into());
     }
     Ok(Package {
@@ -288,7 +284,6 @@ fn dependencies(part: &Part, manifest: &Path) -> Result<Vec<String>> {
     spec::texts(&part.dependencies).ok_or_else(|| {
         let name = spec::text(&part.name).unwrap_or_default();
         Problem::input(format!("Package '{name}' has invalid dependencies"))
-            .code(code::RELEASE_INVALID)
             .code(code::RELEASE_INVALID)
             .at(Place::file(manifest.display().to_string()))
             .into()

@@ -86,7 +86,6 @@ impl Blobs {
     fn problem(&self, path: &Path, what: &str) -> Problem {
         Problem::input(format!("blob '{}' {what}", path.display()))
             .code(code::RELEASE_DAMAGED)
-            .code(code::RELEASE_DAMAGED)
             .at(Place::file(self.list.display().to_string()))
             .hint("`bosh sync-blobs` downloads the blobs of a release to blobs/")
     }

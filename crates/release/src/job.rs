@@ -36,7 +36,6 @@ impl Job {
         if !spec_file.is_file() {
             return Err(Problem::input(format!("Job '{directory}' has no {spec_name}"))
                 .code(code::RELEASE_INVALID)
-                .code(code::RELEASE_INVALID)
                 .at(at())
                 .into());
         }
@@ -60,12 +59,10 @@ impl Job {
             Some(name) => problems.push(
                 Problem::input(format!("Job directory '{directory}' does not match job name '{name}' in spec"))
                     .code(code::RELEASE_INVALID)
-                    .code(code::RELEASE_INVALID)
                     .at(at()),
             ),
             None => problems.push(
                 Problem::input(format!("Job '{directory}' has no name in its spec"))
-                    .code(code::RELEASE_INVALID)
                     .code(code::RELEASE_INVALID)
                     .at(at()),
             ),
@@ -80,7 +77,6 @@ impl Job {
         for file in own_files.iter().map(String::as_str).chain([spec_name]).filter(|file| !real(file)) {
             problems.push(
                 Problem::input(format!("file '{file}' of job '{directory}' leads out of the release"))
-                    .code(code::RELEASE_INVALID)
                     .code(code::RELEASE_INVALID)
                     .at(at()),
             );
@@ -113,7 +109,6 @@ fn template_fault(dir: &Path, release: &Path, source: &str, job: &str) -> Option
         || Problem::input(format!("Missing template file '{source}' for job '{job}'")).code(code::TEMPLATE_MISSING);
     let outside = || {
         Problem::input(format!("template file '{source}' of job '{job}' leads out of the release"))
-            .code(code::RELEASE_INVALID)
             .code(code::RELEASE_INVALID)
             .hint("a release must hold everything that it is made of")
     };

@@ -36,13 +36,11 @@ impl<'a> Order<'a> {
             let cycle = [&self.path[at..], &[name]].concat().join(" -> ");
             return Err(Problem::input(format!("packages depend on each other in a cycle: {cycle}"))
                 .code(code::RELEASE_INVALID)
-                .code(code::RELEASE_INVALID)
                 .into());
         }
         let Some(package) = self.by_name.get(name).copied() else {
             let known = self.by_name.keys().copied().collect::<Vec<_>>().join(", ");
             return Err(Problem::input(format!("there is no package '{name}'"))
-                .code(code::RELEASE_INVALID)
                 .code(code::RELEASE_INVALID)
                 .hint(format!("the release has: {known}"))
                 .into());

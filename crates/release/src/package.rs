@@ -57,7 +57,6 @@ impl Package {
         if !spec_file.is_file() {
             return Err(Problem::input(format!("Package '{directory}' has no spec"))
                 .code(code::RELEASE_INVALID)
-                .code(code::RELEASE_INVALID)
                 .at(at())
                 .into());
         }
@@ -68,12 +67,10 @@ impl Package {
             Some(name) => problems.push(
                 Problem::input(format!("Package directory '{directory}' does not match package name '{name}' in spec"))
                     .code(code::RELEASE_INVALID)
-                    .code(code::RELEASE_INVALID)
                     .at(at()),
             ),
             None => problems.push(
                 Problem::input(format!("Package '{directory}' has no name in its spec"))
-                    .code(code::RELEASE_INVALID)
                     .code(code::RELEASE_INVALID)
                     .at(at()),
             ),
@@ -82,7 +79,6 @@ impl Package {
             spec::texts(value).unwrap_or_else(|| {
                 problems.push(
                     Problem::input(format!("Package '{directory}' has invalid {what} in its spec"))
-                        .code(code::RELEASE_INVALID)
                         .code(code::RELEASE_INVALID)
                         .at(at()),
                 );
@@ -96,7 +92,6 @@ impl Package {
             let expected = dir.join(PACKAGING);
             problems.push(
                 Problem::input(format!("Expected to find '{}' for package '{directory}'", expected.display()))
-                    .code(code::RELEASE_INVALID)
                     .code(code::RELEASE_INVALID),
             );
         }

@@ -40,7 +40,6 @@ impl Release {
         if !["jobs", "packages"].iter().any(|part| real.join(part).is_dir()) {
             return Err(Problem::input(format!("{} is not a release", dir.display()))
                 .code(code::RELEASE_MISSING)
-                .code(code::RELEASE_MISSING)
                 .because("it has neither jobs nor packages")
                 .hint("a release's source directory holds jobs/<job>/spec and packages/<package>/spec")
                 .into());
@@ -94,7 +93,6 @@ fn name(dir: &Path) -> Result<String> {
         let place = Place::file(if given.is_some() { file.display().to_string() } else { dir.display().to_string() });
         return Err(Problem::input(format!("'{}' is no release name", name.escape_debug()))
             .code(code::RELEASE_INVALID)
-            .code(code::RELEASE_INVALID)
             .at(place)
             .into());
     }
@@ -127,7 +125,6 @@ fn missing_packages(jobs: &[Job], packages: &[Package]) -> Vec<Problem> {
     let known: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let expected = |package: &str, spec: &Path, of: String| {
         Problem::input(format!("Expected to find package '{package}' since it's a dependency of {of}"))
-            .code(code::RELEASE_INVALID)
             .code(code::RELEASE_INVALID)
             .at(Place::file(spec.display().to_string()))
     };

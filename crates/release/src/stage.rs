@@ -20,7 +20,6 @@ impl Release {
         if fs::read_dir(dest).io("read", dest)?.next().is_some() {
             return Err(Problem::internal(format!("{} is not empty", dest.display()))
                 .code(code::OUTPUT_CONFLICT)
-                .code(code::OUTPUT_CONFLICT)
                 .into());
         }
         self.jobs.iter().try_for_each(|job| stage_job(job, &dest.join(&job.name)))

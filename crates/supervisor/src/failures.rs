@@ -44,10 +44,8 @@ pub fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Pr
         (doing @ "change to its working directory", Some(dir)) => {
             Problem::internal(format!("cannot {doing} {} to execute {}", dir.display(), program.display()))
                 .code(code::PROCESS_NOT_STARTED)
-                .code(code::PROCESS_NOT_STARTED)
         }
         (doing, _) => Problem::internal(format!("cannot {doing} to execute {}", program.display()))
-            .code(code::PROCESS_NOT_STARTED)
             .code(code::PROCESS_NOT_STARTED),
     };
     let problem = problem.because(&error.error);

@@ -97,7 +97,6 @@ impl<'a> Staged<'a> {
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => Err(Problem::internal(format!("cannot write {}", path.display()))
                 .code(code::IO)
-                .code(code::IO)
                 .because("it is a directory")
                 .into()),
             Ok(meta) if meta.file_type().is_fifo() || meta.file_type().is_char_device() => {

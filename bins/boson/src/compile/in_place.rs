@@ -33,7 +33,6 @@ impl InPlace {
             .map(|dir| {
                 Problem::input(format!("{} is there already", dir.display()))
                     .code(code::OUTPUT_CONFLICT)
-                    .code(code::OUTPUT_CONFLICT)
                     .hint("--in-place is for an image that has none of the release's packages yet")
             })
             .collect();

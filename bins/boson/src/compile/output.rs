@@ -33,7 +33,6 @@ pub(super) fn check(output: &Path) -> Result<PathBuf> {
         Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
             return Err(Problem::input(format!("{} is no directory", output.display()))
                 .code(code::OUTPUT_CONFLICT)
-                .code(code::OUTPUT_CONFLICT)
                 .hint("give a new directory, an empty one, or one that --output made")
                 .into());
         }
@@ -45,7 +44,6 @@ pub(super) fn check(output: &Path) -> Result<PathBuf> {
         if name != JOBS && name != PACKAGES {
             let message = format!("{} holds something else: {}", output.display(), name.to_string_lossy());
             return Err(Problem::input(message)
-                .code(code::OUTPUT_CONFLICT)
                 .code(code::OUTPUT_CONFLICT)
                 .hint("what is there is replaced: give a new directory, an empty one, or one that --output made")
                 .into());

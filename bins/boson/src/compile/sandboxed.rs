@@ -28,7 +28,6 @@ impl Runner for Sandboxed {
         let cannot = |e: io::Error| {
             Problem::internal(format!("cannot compile {} in a sandbox", step.package))
                 .code(code::SANDBOX_UNAVAILABLE)
-                .code(code::SANDBOX_UNAVAILABLE)
                 .because(e)
         };
         let (compile, install) = (step.compile_target(), step.install_target());

@@ -84,7 +84,6 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Secret<Vec<u8>>> {
     let refused = |e| {
         Problem::input("cannot read the manifest")
             .code(code::MANIFEST_MISSING)
-            .code(code::MANIFEST_MISSING)
             .at(Place::file(path.display().to_string()))
             .because(e)
     };

@@ -43,7 +43,6 @@ impl Publish {
         Ok(TcpListener::bind(("127.0.0.1", self.host_port)).map_err(|e| {
             Problem::internal(format!("cannot listen on 127.0.0.1:{}", self.host_port))
                 .code(code::PORT_UNAVAILABLE)
-                .code(code::PORT_UNAVAILABLE)
                 .because(e)
                 .hint("choose another host port for --publish")
         })?)

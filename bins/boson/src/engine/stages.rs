@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
-use problem::{IoContext, Problem, Problems, code};
+use problem::{IoContext, Problem, Problems};
 use release::Release;
 use sandbox::ProcessId;
 
@@ -41,7 +41,7 @@ pub(crate) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<
     let mut names = HashSet::new();
     for release in &releases {
         if !names.insert(release.name.as_str()) {
-            problems.push(Problem::input(format!("two --release hold the release {}", release.name)).code(code::USAGE));
+            problems.push(Problem::input(format!("two --release hold the release {}", release.name)));
         }
     }
     Problems::check(problems)?;

@@ -214,6 +214,5 @@ fn generations(dir: &Path) -> io::Result<BTreeSet<u64>> {
 fn in_the_way(path: &Path) -> Problem {
     Problem::internal(format!("{} is in the way: it was not written by boson", path.display()))
         .code(code::OUTPUT_CONFLICT)
-        .code(code::OUTPUT_CONFLICT)
         .hint("remove it, or write to another directory")
 }

@@ -61,7 +61,6 @@ impl<'a> Tree<'a> {
 fn refused(path: &str, fault: &str) -> Problem {
     Problem::input(format!("cannot write '{}' below the jobs directory: {fault}", path.escape_debug()))
         .code(code::TEMPLATE_PLACE)
-        .code(code::TEMPLATE_PLACE)
 }
 
 /// What is wrong with a path in itself.
