@@ -1,4 +1,4 @@
-//! Looking once whether a target is there.
+//! A single check of a target.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use crate::target::{Host, Target};
 const LONGEST_STATUS_LINE: usize = 4096;
 
 impl Target {
-    /// Whether it is there; if not, why. Takes little longer than until `deadline`, unless a file system hangs.
+    /// Checks the target once. The error says why it is not available. Returns soon after `deadline`, unless a file system hangs.
     pub(crate) fn check(&self, resolver: &Resolver, deadline: Instant) -> Result<(), String> {
         match self {
             Target::Dns(name) => resolver.lookup(name, deadline).map(drop).map_err(|e| e.to_string()),
@@ -51,8 +51,8 @@ fn connect_to(address: SocketAddr, within: Duration) -> io::Result<TcpStream> {
     not_itself(TcpStream::connect_timeout(&address, within)?)
 }
 
-/// TCP lets a socket connect to itself, if the port that it was given happens to be the one that it connects to: nobody
-/// listens there.
+/// Refuses a connection of a socket to itself: TCP makes one if the ephemeral port happens to be the target port, on which
+/// nobody listens.
 fn not_itself(stream: TcpStream) -> io::Result<TcpStream> {
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::ErrorKind::ConnectionRefused.into());

@@ -1,14 +1,14 @@
-//! What is there and what is not, told on stderr as it changes.
+//! The state of all targets, and the reports about them on stderr.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use startup::LogFormat;
 
-/// A target whose reason changes all the time is told about no more often.
-const SELDOM: Duration = Duration::from_secs(2);
-/// A target about which nothing is new is told about again after so long.
-const REMINDER: Duration = Duration::from_secs(30);
+/// Shortest time between two reports about a target whose cause keeps changing.
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
+/// Time after which an unchanged cause is reported again.
+const REMINDER_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The state of every target.
 pub(crate) struct Progress {
@@ -19,15 +19,16 @@ pub(crate) struct Progress {
 
 struct State {
     target: String,
-    is_there: bool,
-    /// Why it was not there when it was last looked at.
+    is_available: bool,
+    /// Why the last check failed.
     cause: Option<String>,
-    told: Option<(Instant, String)>,
+    /// When which cause was last reported.
+    reported: Option<(Instant, String)>,
 }
 
 impl Progress {
     pub(crate) fn new(format: LogFormat, targets: Vec<String>) -> Progress {
-        let state = |target| State { target, is_there: false, cause: None, told: None };
+        let state = |target| State { target, is_available: false, cause: None, reported: None };
         Progress { started: Instant::now(), format, targets: targets.into_iter().map(state).collect() }
     }
 
@@ -35,54 +36,54 @@ impl Progress {
         self.targets.len()
     }
 
-    /// Takes note of a look at the target with this number, and tells what is new.
-    pub(crate) fn looked(&mut self, number: usize, result: Result<(), String>) {
+    /// Records the result of a check of the target with this number, and reports it if it is news.
+    pub(crate) fn checked(&mut self, number: usize, result: Result<(), String>) {
         let now = Instant::now();
         let state = &mut self.targets[number];
         let cause = match result {
             Ok(()) => {
-                state.is_there = true;
-                return self.tell(number, "there", None);
+                state.is_available = true;
+                return self.report(number, "available", None);
             }
             Err(cause) => state.cause.insert(cause).clone(),
         };
-        let is_due = match &state.told {
+        let is_due = match &state.reported {
             None => true,
-            Some((when, told)) => now - *when >= if *told == cause { REMINDER } else { SELDOM },
+            Some((when, reported)) => now - *when >= if *reported == cause { REMINDER_INTERVAL } else { REPORT_INTERVAL },
         };
         if is_due {
-            state.told = Some((now, cause.clone()));
-            self.tell(number, "waiting", Some(&cause));
+            state.reported = Some((now, cause.clone()));
+            self.report(number, "waiting", Some(&cause));
         }
     }
 
-    /// Whether enough is there.
+    /// Whether one target (`any`), or else every target, is available.
     pub(crate) fn is_enough(&self, any: bool) -> bool {
-        let mut there = self.targets.iter().map(|state| state.is_there);
-        if any { there.any(|is| is) } else { there.all(|is| is) }
+        let mut available = self.targets.iter().map(|state| state.is_available);
+        if any { available.any(|is| is) } else { available.all(|is| is) }
     }
 
-    /// Whether every target has been looked at.
-    pub(crate) fn all_looked_at(&self) -> bool {
-        self.targets.iter().all(|state| state.is_there || state.cause.is_some())
+    /// Whether every target has been checked at least once.
+    pub(crate) fn all_checked(&self) -> bool {
+        self.targets.iter().all(|state| state.is_available || state.cause.is_some())
     }
 
-    /// What is not there, and why.
+    /// The missing targets, each with its cause.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
-        let missing = self.targets.iter().filter(|state| !state.is_there);
-        missing.map(|state| (state.target.as_str(), state.cause.as_deref().unwrap_or("the first look is not over")))
+        let missing = self.targets.iter().filter(|state| !state.is_available);
+        missing.map(|state| (state.target.as_str(), state.cause.as_deref().unwrap_or("the first check has not completed")))
     }
 
-    /// A signal ends the waiting.
+    /// Reports the missing targets when a signal ends the wait.
     pub(crate) fn interrupted(&self, signal: &str) {
         for (number, state) in self.targets.iter().enumerate() {
-            if !state.is_there {
-                self.tell(number, &format!("given up at {signal}"), state.cause.as_deref());
+            if !state.is_available {
+                self.report(number, &format!("interrupted by {signal}"), state.cause.as_deref());
             }
         }
     }
 
-    fn tell(&self, number: usize, what: &str, cause: Option<&str>) {
+    fn report(&self, number: usize, what: &str, cause: Option<&str>) {
         let target = &self.targets[number].target;
         let seconds = self.started.elapsed().as_millis() as f64 / 1000.0;
         let line = match self.format {
@@ -98,7 +99,7 @@ impl Progress {
                 format!("wait-for: {seconds:.1}s {target}: {what}{cause}")
             }
         };
-        // Who closed stderr does not want to know.
+        // A closed stderr is no reason to stop waiting.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use problem::{Problem, Problems, Result};
 
-/// Something that is there or not.
+/// A dependency that can be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A name that resolves.
@@ -22,7 +22,7 @@ pub(crate) enum Target {
         /// Path and query, as the request has them.
         path: String,
     },
-    /// A path at which there is something.
+    /// A path that exists.
     File(PathBuf),
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Host {
 }
 
 /// Reads the targets that the command line or the environment gives, each possibly several with spaces between them. All
-/// that are malformed are told.
+/// malformed ones are reported.
 pub(crate) fn parse_all(given: &[OsString]) -> Result<Vec<Target>> {
     let words = given.iter().flat_map(|text| text.as_bytes().split(u8::is_ascii_whitespace));
     let words = words.filter(|word| !word.is_empty());
@@ -47,7 +47,7 @@ pub(crate) fn parse_all(given: &[OsString]) -> Result<Vec<Target>> {
         }
     }
     if targets.is_empty() && problems.is_empty() {
-        problems.push(Problem::usage("there is nothing to wait for").hint(FORMS));
+        problems.push(Problem::usage("no target is given").hint(FORMS));
     }
     Problems::check(problems)?;
     Ok(targets)
@@ -67,7 +67,7 @@ fn parse(word: &[u8]) -> Result<Target> {
     let parsed = if let Some(rest) = text.strip_prefix("http://") {
         http(rest)
     } else if text.starts_with("https://") {
-        let problem = malformed(word, "there is no TLS in this program, which runs in release images");
+        let problem = malformed(word, "this program has no TLS, because it runs in release images");
         return Err(problem
             .hint("wait for the port: tcp:HOST:PORT; the server's readiness is for its own probe to tell")
             .into());
@@ -138,8 +138,7 @@ fn host(text: &str, default: Option<u16>) -> std::result::Result<Host, &'static 
 
 const NO_PORT: &str = "it has no port";
 
-/// What goes into DNS queries and HTTP headers; whether it is a host shows when it is looked up. What can never be one is
-/// not waited for.
+/// Refuses names that can never be a host: they go into DNS queries and HTTP headers as they are.
 fn plain(name: &str) -> std::result::Result<&str, &'static str> {
     if name.is_empty() {
         return Err("it names no host");
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_malformed_is_told_without_secrets() {
+    fn all_malformed_targets_are_reported_without_secrets() {
         let text =
             all(&["https://u:hunter2@web/?k=hunter2", "db:0", "http://u:hunter2@web/x", "[::1", "::1", "ftp://x"]);
         let text = text.unwrap_err();

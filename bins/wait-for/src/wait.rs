@@ -1,4 +1,4 @@
-//! Looking at all targets again and again, until they are there, it is too late, or a signal arrives.
+//! Checks all targets repeatedly until they are available, the time is over, or a signal arrives.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -17,16 +17,16 @@ use supervisor::Signals;
 use crate::progress::Progress;
 use crate::target::Target;
 
-/// The pause after the first look; each is twice as long as the one before.
+/// The pause after the first check; each pause is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// Whoever wants none gets this one.
+/// Lower bound of all pauses, also with `--wait-interval 0`.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-/// A look needs little.
+/// Stack size of a checking thread, in bytes.
 const STACK: usize = 256 * 1024;
-/// Signals that end the waiting. The others mean nothing here.
+/// Signals that end the wait; all others are ignored.
 const ENDING: [i32; 4] = [nix::libc::SIGTERM, nix::libc::SIGINT, nix::libc::SIGQUIT, nix::libc::SIGHUP];
 
-/// How long, how often.
+/// Time limits of the wait and of its checks.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub(crate) timeout: Duration,
@@ -35,19 +35,19 @@ pub(crate) struct Limits {
     pub(crate) any: bool,
 }
 
-/// How the waiting ended.
+/// How the wait ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    There,
-    TooLate,
+    Available,
+    TimedOut,
     Signal(i32),
 }
 
-/// What a thread found: the number of its target, and what a look at it gave.
-type Look = (usize, Result<(), String>);
+/// The number of a target, and the result of a check of it.
+type CheckResult = (usize, Result<(), String>);
 
-/// Waits. Each target has a thread of its own, which is left behind at the end: a look cannot be interrupted.
-pub(crate) fn until_there(
+/// Waits. Each target has a thread of its own, which is not joined at the end: a check cannot be interrupted.
+pub(crate) fn until_available(
     targets: Vec<Target>,
     resolver: &Resolver,
     limits: &Limits,
@@ -55,12 +55,12 @@ pub(crate) fn until_there(
     progress: &mut Progress,
 ) -> io::Result<Outcome> {
     let deadline = Instant::now() + limits.timeout;
-    let (sender, looks) = channel();
+    let (sender, results) = channel();
     let (woken, waker) = UnixStream::pair()?;
     woken.set_nonblocking(true)?;
     waker.set_nonblocking(true)?;
     for (number, target) in targets.into_iter().enumerate() {
-        let look = Looking {
+        let checker = Checker {
             number,
             target,
             resolver: resolver.clone(),
@@ -68,12 +68,12 @@ pub(crate) fn until_there(
             sender: sender.clone(),
             waker: waker.try_clone()?,
         };
-        thread::Builder::new().name("look".to_owned()).stack_size(STACK).spawn(move || look.until_there())?;
+        thread::Builder::new().name("check".to_owned()).stack_size(STACK).spawn(move || checker.until_available())?;
     }
     loop {
-        take(&looks, &woken, progress);
+        take(&results, &woken, progress);
         if progress.is_enough(limits.any) {
-            return Ok(Outcome::There);
+            return Ok(Outcome::Available);
         }
         while let Some(signal) = signals.next()? {
             if ENDING.contains(&signal) {
@@ -81,9 +81,9 @@ pub(crate) fn until_there(
             }
         }
         let is_late = deadline <= Instant::now();
-        // However little time there is, every target is looked at once.
-        if is_late && progress.all_looked_at() {
-            return Ok(Outcome::TooLate);
+        // Every target is checked once, even with a timeout of 0.
+        if is_late && progress.all_checked() {
+            return Ok(Outcome::TimedOut);
         }
         let timeout = if is_late { PollTimeout::NONE } else { until(deadline) };
         let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
@@ -94,35 +94,35 @@ pub(crate) fn until_there(
     }
 }
 
-fn take(looks: &Receiver<Look>, woken: &UnixStream, progress: &mut Progress) {
-    // First the bytes: one that comes later wakes again.
+fn take(results: &Receiver<CheckResult>, woken: &UnixStream, progress: &mut Progress) {
+    // Bytes first: a later byte wakes the loop again, so that no result is missed.
     while io::Read::read(&mut &*woken, &mut [0; 64]).is_ok_and(|n| n > 0) {}
-    while let Ok((number, result)) = looks.try_recv() {
-        progress.looked(number, result);
+    while let Ok((number, result)) = results.try_recv() {
+        progress.checked(number, result);
     }
 }
 
-/// What the thread of one target has.
-struct Looking {
+/// The thread of one target.
+struct Checker {
     number: usize,
     target: Target,
     resolver: Resolver,
     limits: Limits,
-    sender: Sender<Look>,
+    sender: Sender<CheckResult>,
     waker: UnixStream,
 }
 
-impl Looking {
-    fn until_there(mut self) {
+impl Checker {
+    fn until_available(mut self) {
         let longest = self.limits.interval.max(SHORTEST_PAUSE);
         let mut pause = FIRST_PAUSE.min(longest);
         loop {
             let result = self.target.check(&self.resolver, Instant::now() + self.limits.check);
-            let is_there = result.is_ok();
+            let is_available = result.is_ok();
             let is_over = self.sender.send((self.number, result)).is_err();
-            // A byte that does not fit finds others that wake as well.
+            // If the buffer is full, the bytes in it wake the loop as well.
             let _ = self.waker.write(&[0]);
-            if is_there || is_over {
+            if is_available || is_over {
                 return;
             }
             thread::sleep(jittered(pause));
@@ -131,7 +131,7 @@ impl Looking {
     }
 }
 
-/// Between half of it and all of it, so that a thousand pods do not knock at the same time.
+/// Between half of it and all of it, so that the checks of a thousand pods do not coincide.
 fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish() % 1024;
     pause / 2 + pause.mul_f64(random as f64 / 2048.0)

@@ -79,14 +79,14 @@ fn closed_port() -> (OwnedFd, String) {
 }
 
 #[test]
-fn what_is_there_is_not_waited_for() {
+fn available_targets_end_the_wait_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let address = serve(&["echo"]);
     let (file, http) = (dir.path().to_str().unwrap(), format!("http://{address}/health?key=hunter2"));
     let output = wait_for(&[file, &format!("tcp:{address}"), &http, "dns:localhost"]);
     let stderr = text(&output.stderr);
     assert!(output.status.success() && output.stdout.is_empty(), "{stderr}");
-    assert_eq!(stderr.matches(": there\n").count(), 4, "{stderr}");
+    assert_eq!(stderr.matches(": available\n").count(), 4, "{stderr}");
     assert!(!stderr.contains("hunter2"), "{stderr}");
 }
 
@@ -120,7 +120,7 @@ fn the_message_at_the_end_says_what_is_missing_and_why() {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(70), "{stderr}");
     let end = &stderr[stderr.find("error: ").unwrap()..];
-    assert!(end.starts_with("error: 3 of 4 targets are not there after 300ms\n"), "{end}");
+    assert!(end.starts_with("error: 3 of 4 targets are not available after 300ms\n"), "{end}");
     for cause in [&shown, &format!("http://{server}/x: HTTP status 500"), "file:/no/such/file: it does not exist"] {
         assert!(end.contains(&format!("caused by: {cause}")), "{cause}: {end}");
     }
@@ -134,7 +134,7 @@ fn a_server_that_says_nothing_is_given_up() {
     let output = wait_for(&["--wait-timeout", "0", "--wait-check-timeout", "100ms", &target]);
     assert_eq!(output.status.code(), Some(70));
     let stderr = text(&output.stderr);
-    assert!(stderr.ends_with(&format!("error: {target} is not there\n  caused by: no answer\n")), "{stderr}");
+    assert!(stderr.ends_with(&format!("error: {target} is not available\n  caused by: no answer\n")), "{stderr}");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn one_may_be_enough_and_targets_come_from_the_environment_too() {
 #[test]
 fn signals_end_the_waiting_at_once_and_the_exit_code_tells() {
     for (signal, code, name) in [(Signal::SIGTERM, 143, "SIGTERM"), (Signal::SIGINT, 130, "SIGINT")] {
-        // Even while a look takes its time.
+        // Even while a check is running.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let http = format!("http://{}/", listener.local_addr().unwrap());
         let command = command(&["--wait-check-timeout", "1h", "/nonexistent/file", &http]);
@@ -189,11 +189,11 @@ fn progress_can_be_read_by_machines() {
         stderr.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
     let file = lines.iter().find(|line| line["target"] == "file:/nonexistent/file").unwrap();
     assert_eq!((file["state"].as_str(), file["cause"].as_str()), (Some("waiting"), Some("it does not exist")));
-    assert!(file["seconds"].is_number() && lines.iter().any(|line| line["state"] == "there"), "{stderr}");
+    assert!(file["seconds"].is_number() && lines.iter().any(|line| line["state"] == "available"), "{stderr}");
 }
 
 #[test]
-fn a_hundred_targets_are_looked_at_together() {
+fn a_hundred_targets_are_checked_concurrently() {
     let dir = tempfile::tempdir().unwrap();
     let files: Vec<PathBuf> = (0..100).map(|n| dir.path().join(format!("file-{n}"))).collect();
     let mut command = command(&["--wait-interval", "5ms"]);
@@ -229,7 +229,7 @@ fn name_server() -> Option<IpAddr> {
 }
 
 #[test]
-fn names_are_looked_up_without_the_c_library() {
+fn names_resolve_without_the_c_library() {
     let Some(server) = name_server() else { return };
     let root = tempfile::tempdir().unwrap();
     let conf = format!("nameserver {server}\nsearch nowhere.example example\n");
