@@ -91,7 +91,8 @@ fn timed_out(progress: &Progress, waited: Duration) -> Problem {
     if let ([(target, cause)], 1) = (missing.as_slice(), progress.len()) {
         return Problem::internal(format!("{target} is not available{after}")).code(code::WAIT_TIMEOUT).because(cause);
     }
-    let problem = Problem::internal(format!("{} of {} targets are not available{after}", missing.len(), progress.len()))
-        .code(code::WAIT_TIMEOUT);
+    let problem =
+        Problem::internal(format!("{} of {} targets are not available{after}", missing.len(), progress.len()))
+            .code(code::WAIT_TIMEOUT);
     missing.into_iter().fold(problem, |problem, (target, cause)| problem.because(format!("{target}: {cause}")))
 }

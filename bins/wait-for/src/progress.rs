@@ -49,7 +49,9 @@ impl Progress {
         };
         let is_due = match &state.reported {
             None => true,
-            Some((when, reported)) => now - *when >= if *reported == cause { REMINDER_INTERVAL } else { REPORT_INTERVAL },
+            Some((when, reported)) => {
+                now - *when >= if *reported == cause { REMINDER_INTERVAL } else { REPORT_INTERVAL }
+            }
         };
         if is_due {
             state.reported = Some((now, cause.clone()));
@@ -71,7 +73,8 @@ impl Progress {
     /// The missing targets, each with its cause.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
         let missing = self.targets.iter().filter(|state| !state.is_available);
-        missing.map(|state| (state.target.as_str(), state.cause.as_deref().unwrap_or("the first check has not completed")))
+        missing
+            .map(|state| (state.target.as_str(), state.cause.as_deref().unwrap_or("the first check has not completed")))
     }
 
     /// Reports the missing targets when a signal ends the wait.
