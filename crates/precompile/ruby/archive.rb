@@ -65,14 +65,33 @@ loaded = features.to_h do |feature|
   [feature, paths]
 end
 loaded.transform_values! { |paths| paths.map(&name_of) }
+# Loading OpenSSL reads every certificate that the machine trusts, which takes longer than all the rest of it; that is put off
+# until somebody asks for them. The lines keep their numbers.
+TRUSTED = /^( *)(DEFAULT_CERT_STORE) = (OpenSSL::X509::Store\.new)(?: #.*)?\n *\2\.set_default_paths\n( *\2\.flags = (.*)\n)?/
+WHEN_ASKED = <<~'RUBY'.chomp
+  def self.const_missing(name)
+    return super unless name == :DEFAULT_CERT_STORE
+
+    const_set(name, OpenSSL::X509::Store.new.tap { |store| store.set_default_paths; FLAGS })
+  end
+RUBY
+source_of = lambda do |path|
+  text = File.read(path)
+  next text unless path.end_with?('/openssl/ssl.rb')
+
+  text.sub(TRUSTED) do |lines|
+    flags = Regexp.last_match(5)
+    WHEN_ASKED.sub('FLAGS', flags ? "store.flags = #{flags}" : '').tr("\n", ';') + "\n" * lines.count("\n")
+  end
+end
 files = loaded.values.flatten.uniq.grep(/\.rb\z/).to_h { |path| [path, path] } unless library
 files ||= Dir["#{library}/**/*.rb"].to_h { |path| [name_of.call(path), path] }
                                   .reject { |name, _| NOT_EMBEDDED.include?(name[%r{\A[^/]+}]) }.sort.to_h
 files = files.to_h do |name, path|
-  next [name, binary.call(RubyVM::InstructionSequence.compile_file(path))] unless library
+  next [name, binary.call(RubyVM::InstructionSequence.compile(source_of.call(path), path, path, 1))] unless library
 
   file = "<boson>/lib/#{name}"
-  [name, binary.call(RubyVM::InstructionSequence.compile(File.read(path), file, file, 1))]
+  [name, binary.call(RubyVM::InstructionSequence.compile(source_of.call(path), file, file, 1))]
 end
 header = place.call(RUBY_DESCRIPTION) + [library ? 1 : 0]
 header += [compiled, files, loaded.transform_values { |paths| place.call(paths.join("\0")) }].flat_map(&table)
