@@ -2,7 +2,7 @@
 //! that is gone or stuck.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -89,49 +89,84 @@ fn portions(tasks: &[Task], share: &[usize]) -> Vec<Vec<usize>> {
 const BESIDE: usize = 500;
 /// What forking a worker costs, as a length of code.
 const WORKER: usize = 10_000;
-/// What loading a library costs, as a length of code.
+/// What loading a library costs, as a length of code (docs/benchmarks.md has the times).
 const LIBRARIES: &[(&str, usize)] =
-    &[("openssl", 140_000), ("yaml", 48_000), ("uri", 40_000), ("ipaddr", 25_000), ("erb", 15_000), ("json", 12_000)];
+    &[("openssl", 45_000), ("uri", 30_000), ("yaml", 18_000), ("ipaddr", 13_000), ("json", 6_000), ("cgi", 6_000)];
 /// What loading any other library costs.
-const SMALL_LIBRARY: usize = 5_000;
+const SMALL_LIBRARY: usize = 2_000;
 /// A library that costs more is loaded by as few workers as can be.
-const LARGE_LIBRARY: usize = 30_000;
+const LARGE_LIBRARY: usize = 10_000;
 
 fn loading(feature: &str) -> usize {
     LIBRARIES.iter().find(|(name, _)| *name == feature).map_or(SMALL_LIBRARY, |(_, cost)| *cost)
 }
 
-/// Runs of tasks that cost about the same. Tasks that need the same large libraries are together; the others stay in
-/// their order, in which those of a job follow one another.
+/// Tasks that one worker gets, and what they cost it.
+#[derive(Default)]
+struct Share {
+    tasks: Vec<usize>,
+    loaded: BTreeSet<&'static str>,
+    cost: usize,
+}
+
+impl Share {
+    /// What it costs after these tasks: a library is loaded once.
+    fn cost_with(&self, tasks: &[Task], more: &[usize]) -> usize {
+        let mut loaded = self.loaded.clone();
+        more.iter().fold(self.cost, |cost, i| {
+            let new = tasks[*i].features.iter().filter(|feature| loaded.insert(feature));
+            cost + tasks[*i].length + BESIDE + new.map(|feature| loading(feature)).sum::<usize>()
+        })
+    }
+
+    fn add(&mut self, tasks: &[Task], more: &[usize]) {
+        self.cost = self.cost_with(tasks, more);
+        self.loaded.extend(more.iter().flat_map(|i| &tasks[*i].features));
+        self.tasks.extend(more);
+    }
+}
+
+/// Tasks for so many workers at most, which cost each about the same. Tasks that need the same large library stay
+/// together: each worker that needs a library loads it for itself.
 fn shares(tasks: &[Task], workers: usize) -> Vec<Vec<usize>> {
-    let large = |task: &Task| {
-        let large = task.features.iter().filter(|feature| loading(feature) > LARGE_LIBRARY);
-        large.copied().collect::<BTreeSet<_>>()
-    };
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|i| Reverse(large(&tasks[*i])));
-    let cost = |loaded: &mut BTreeSet<&'static str>, task: &Task| {
-        let new: Vec<&str> = task.features.iter().filter(|feature| loaded.insert(feature)).copied().collect();
-        task.length + BESIDE + new.into_iter().map(loading).sum::<usize>()
-    };
-    let mut loaded = BTreeSet::new();
-    let total: usize = tasks.iter().map(|task| cost(&mut loaded, task)).sum();
+    let all: Vec<usize> = (0..tasks.len()).collect();
+    let total = Share::default().cost_with(tasks, &all);
     // Workers are forked one after the other: beyond so many, the last one would start when the first is done.
     let workers = workers.clamp(1, (total / WORKER).isqrt() + 1);
-    let mut shares: Vec<Vec<usize>> = Vec::new();
-    let mut room = 0;
-    for i in order {
-        if room == 0 && (shares.is_empty() || shares.len() < workers) {
-            shares.push(Vec::new());
-            room = total.div_ceil(workers);
-            loaded.clear();
-        }
-        room = room.saturating_sub(cost(&mut loaded, &tasks[i]));
-        if let Some(share) = shares.last_mut() {
-            share.push(i);
+    let mut shares: Vec<Share> = (0..workers).map(|_| Share::default()).collect();
+    for cluster in clusters(tasks, total.div_ceil(workers)) {
+        let cheapest = shares.iter_mut().min_by_key(|share| share.cost_with(tasks, &cluster));
+        if let Some(share) = cheapest {
+            share.add(tasks, &cluster);
         }
     }
-    shares
+    shares.into_iter().map(|share| share.tasks).filter(|tasks| !tasks.is_empty()).collect()
+}
+
+/// Tasks whose most costly library is the same large one, the most costly first, none of which costs more than this; and
+/// then all other tasks one by one, in their order, in which those of a job follow one another.
+fn clusters(tasks: &[Task], most: usize) -> Vec<Vec<usize>> {
+    let mut by_library: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for (i, task) in tasks.iter().enumerate() {
+        match task.features.iter().max_by_key(|feature| loading(feature)) {
+            Some(feature) if loading(feature) > LARGE_LIBRARY => by_library.entry(feature).or_default().push(i),
+            _ => others.push(vec![i]),
+        }
+    }
+    let mut clusters: Vec<Share> = Vec::new();
+    for of_library in by_library.into_values() {
+        let mut cluster = Share::default();
+        for i in of_library {
+            if !cluster.tasks.is_empty() && cluster.cost_with(tasks, &[i]) > most {
+                clusters.push(std::mem::take(&mut cluster));
+            }
+            cluster.add(tasks, &[i]);
+        }
+        clusters.push(cluster);
+    }
+    clusters.sort_by_key(|cluster| Reverse(cluster.cost));
+    clusters.into_iter().map(|cluster| cluster.tasks).chain(others).collect()
 }
 
 struct Pool<'a> {
@@ -333,7 +368,9 @@ mod tests {
         let tasks: Vec<Task> = (0..100).map(|i| task(3_000 + i, &[])).collect();
         let shares = shares(&tasks, 4);
         assert_eq!(shares.len(), 4);
-        assert_eq!(shares.concat(), (0..100).collect::<Vec<_>>());
+        let mut all = shares.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
         assert!(shares.iter().all(|share| (22..28).contains(&share.len())));
     }
 
@@ -346,6 +383,26 @@ mod tests {
         let with_yaml = shares.iter().filter(|share| share.iter().any(|i| i % 10 == 0)).count();
         assert_eq!(with_yaml, 1);
         assert!(shares[0].len() < shares[1].len());
+    }
+
+    #[test]
+    fn libraries_are_loaded_by_as_few_workers_as_can_be() {
+        let features = |i: usize| match i % 20 {
+            0 => vec!["openssl", "yaml"],
+            1 => vec!["openssl", "ipaddr"],
+            2 => vec!["uri", "json"],
+            3 => vec!["yaml"],
+            _ => vec![],
+        };
+        let tasks: Vec<Task> = (0..80).map(|i| task(1_500, &features(i))).collect();
+        let shares = shares(&tasks, 2);
+        let loading = |library| {
+            let needs = |i: &usize| tasks[*i].features.contains(&library);
+            shares.iter().filter(|share| share.iter().any(needs)).count()
+        };
+        assert_eq!([loading("openssl"), loading("uri"), loading("ipaddr")], [1, 1, 1]);
+        let cost = |share: &Vec<usize>| Share::default().cost_with(&tasks, share);
+        assert!(cost(&shares[0]).abs_diff(cost(&shares[1])) < 20_000);
     }
 
     #[test]
