@@ -1,7 +1,8 @@
 //! `render-jobs` as a whole process, against one `ruby` process per template and against one warm Ruby process that
 //! evaluates all of them BOSH's way. What they render is compared before anything is printed.
 //!
-//! `cargo bench -p e2e --bench render [-- SIZE...]`, or `-- --input DIR SIZE` to only write an input and look at it.
+//! `cargo bench -p e2e --bench render [-- SIZE...]`, or `-- --input DIR SIZE` or `-- --real-input DIR COPIES` to only write an
+//! input and look at it.
 
 #![allow(clippy::print_stdout, reason = "what a bench is for")]
 
@@ -15,10 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use generate::one_group;
+use generate::{Input, one_group, real};
 use measure::{Executables, Result, median, median_of, ms, peak_of, table, timed};
 
 const SIZES: [usize; 4] = [10, 40, 100, 1000];
+/// Copies of the group of real-looking jobs.
+const COPIES: [usize; 2] = [1, 3];
 /// So many processes at most are really started for the comparison with one process per template.
 const MOST_PROCESSES: usize = 100;
 const GROUP: &str = "bench";
@@ -34,6 +37,11 @@ fn bench(arguments: &[String]) -> Result<()> {
     {
         return Case::new(&Executables::find(), Path::new(directory), size.parse()?, 1).map(|_| ());
     }
+    if let [first, directory, copies] = arguments
+        && first == "--real-input"
+    {
+        return Case::real(&Executables::find(), Path::new(directory), copies.parse()?).map(|_| ());
+    }
     let asked: Vec<usize> = arguments.iter().filter_map(|a| a.parse().ok()).collect();
     let executables = Executables::find();
     let scratch = measure::scratch()?;
@@ -41,6 +49,14 @@ fn bench(arguments: &[String]) -> Result<()> {
     for size in if asked.is_empty() { &SIZES } else { asked.as_slice() } {
         let case = Case::new(&executables, &scratch.path().join(format!("templates-{size}")), *size, 1)?;
         rows.push(against_ruby(&case, *size)?);
+    }
+    if asked.is_empty() {
+        for copies in COPIES {
+            let case = Case::real(&executables, &scratch.path().join(format!("real-{copies}")), copies)?;
+            let mut row = against_ruby(&case, case.templates.len())?;
+            row[0].insert_str(0, "real, ");
+            rows.push(row);
+        }
     }
     println!("render-jobs, start to exit, against Ruby evaluating the same templates (medians; ms)");
     let heads = [
@@ -82,6 +98,16 @@ impl<'a> Case<'a> {
     /// Generates a deployment and plans it.
     fn new(executables: &'a Executables, directory: &Path, templates: usize, instances: usize) -> Result<Case<'a>> {
         let input = generate::write(directory, one_group(templates, instances))?;
+        Case::planned(executables, directory, &input, templates)
+    }
+
+    /// Plans so many copies of jobs in the manner of public releases.
+    fn real(executables: &'a Executables, directory: &Path, copies: usize) -> Result<Case<'a>> {
+        let input = real::write(directory, copies)?;
+        Case::planned(executables, directory, &input, copies * real::TEMPLATES_PER_COPY)
+    }
+
+    fn planned(executables: &'a Executables, directory: &Path, input: &Input, templates: usize) -> Result<Case<'a>> {
         let mut plan = executables.command("plan");
         plan.arg("--bosh-manifest-path").arg(&input.manifest).arg("--base-dir").arg(&input.base);
         timed(plan.arg("--output-dir").arg(directory.join("plan")))?;
@@ -89,8 +115,13 @@ impl<'a> Case<'a> {
         let output: BTreeMap<String, String> = serde_json::from_slice(&output)?;
         let resolved = directory.join("properties.yaml");
         fs::write(&resolved, output.get("properties.yaml").ok_or("plan wrote no properties.yaml")?)?;
-        let mut case =
-            Case { executables, directory: directory.to_path_buf(), base: input.base, resolved, templates: vec![] };
+        let mut case = Case {
+            executables,
+            directory: directory.to_path_buf(),
+            base: input.base.clone(),
+            resolved,
+            templates: vec![],
+        };
         case.find_templates()?;
         assert_eq!(case.templates.len(), templates, "the input has another number of templates");
         Ok(case)

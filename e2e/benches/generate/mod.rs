@@ -8,6 +8,7 @@
 mod job;
 mod property;
 mod random;
+pub(crate) mod real;
 mod template;
 
 use std::error::Error;

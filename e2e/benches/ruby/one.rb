@@ -4,6 +4,8 @@ require 'erb'
 require 'json'
 require 'yaml'
 require 'ostruct'
+# What the director has loaded.
+%w[cgi digest ipaddr openssl securerandom set shellwords time uri].each { |library| require library }
 require_relative 'context'
 
 resolved, group_name, job_name, template, output, ip = ARGV

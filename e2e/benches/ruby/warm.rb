@@ -7,6 +7,8 @@ require 'erb'
 require 'json'
 require 'yaml'
 require 'ostruct'
+# What the director has loaded.
+%w[cgi digest ipaddr openssl securerandom set shellwords time uri].each { |library| require library }
 require 'fileutils'
 require_relative 'context'
 
