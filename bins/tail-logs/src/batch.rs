@@ -1,9 +1,9 @@
-//! Lines that are passed on together, and how they are laid out to be sent.
+//! Lines that are forwarded together, and how they are laid out to be sent.
 
 /// What a pipe takes in one place.
 pub(crate) const PAGE: usize = 4096;
 
-/// Lines that are passed on together.
+/// Lines that are forwarded together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,

@@ -29,7 +29,7 @@ enum Ending {
     None,
     /// When the processes have ended: this was asked to stop, and so were they.
     WithProcesses,
-    /// When everything has been passed on that there is now.
+    /// When everything has been forwarded that there is now.
     Flush,
     /// At once. What is committed is sent by the next run.
     Now,
@@ -72,7 +72,7 @@ pub(crate) fn follow(logs: &mut Logs, until: &Until, signals: &Signals, stdout: 
                 run.takes_all = !until.processes.any_runs();
                 logs.look_last();
             }
-            logs.rotate()?;
+            logs.rotate();
             logs.read(run.takes_all)?;
             if run.is_last && !logs.journal().is_sending() && !logs.is_behind() {
                 return Ok(Outcome::Done);
@@ -92,7 +92,7 @@ struct Run {
     look: Instant,
     /// What is read now is the last.
     is_last: bool,
-    /// Lines without an end are passed on, too.
+    /// Lines without an end are forwarded, too.
     takes_all: bool,
 }
 

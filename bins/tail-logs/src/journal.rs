@@ -1,13 +1,13 @@
-//! What has been passed on: kept so that neither an end nor a kill at any instant loses or repeats a byte.
+//! What has been forwarded: kept so that neither an end nor a kill at any instant loses or repeats a byte.
 //!
 //! Lines go to stdout in batches. A batch is first written into the journal, together with how far it has come in each log;
-//! one number written last makes it valid. Then it is passed on from the journal by [`Outlet`], which counts what it passes
+//! one number written last makes it valid. Then it is forwarded from the journal by [`Outlet`], which counts what it passes
 //! on in the same file. So after a kill at any instant there is either no new batch, and the logs are read again from where
-//! the last one ended, or there is one, and what is left of it is passed on.
+//! the last one ended, or there is one, and what is left of it is forwarded.
 //!
 //! The file is one page with a magic word and the outlet's number, and then records. A record is its length (0 where there
 //! is none, yet), its payload's length, the payload, and JSON that says what the batch changes. Bytes are never written
-//! twice: a pipe refers to the very pages that were passed on until its reader has taken them. When the file has grown,
+//! twice: a pipe refers to the very pages that were forwarded until its reader has taken them. When the file has grown,
 //! a new one takes its place.
 
 use std::collections::BTreeMap;
@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use supervisor::Outlet;
 
 use crate::batch::{Batch, PAGE};
+use crate::position::{FileId, Position};
 
 /// What the file begins with.
 const MAGIC: &[u8; 8] = b"boson-t1";
@@ -33,34 +34,6 @@ const MAGIC: &[u8; 8] = b"boson-t1";
 const HEADER: usize = 16;
 /// From this size on a new file is begun.
 const LARGEST: u64 = 4 * 1024 * 1024;
-
-/// A file wherever it is, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct FileId {
-    pub(crate) dev: u64,
-    pub(crate) ino: u64,
-}
-
-/// How far a log has been read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Position {
-    /// Everything before was passed on.
-    pub(crate) offset: u64,
-    /// Tells whether what comes before is still the same.
-    pub(crate) mark: u64,
-    /// When the file was made, in nanoseconds since 1970, where the file system knows: another one may get its number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) born: Option<u64>,
-    /// The path that its lines are said to be from, below the directory of logs: its first one.
-    #[serde(with = "bytes_as_text")]
-    pub(crate) path: Vec<u8>,
-    /// So many bytes are about to be cut from its beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cut: Option<u64>,
-    /// It was cut or truncated: a writer that does not append has left zeros where it went on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) has_holes: bool,
-}
 
 /// What a batch changes.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -71,7 +44,7 @@ struct Changes {
     parts: Vec<(u32, u32)>,
 }
 
-/// Bytes to be passed on, still to be sent: absolute positions in the file.
+/// Bytes to be forwarded, still to be sent: absolute positions in the file.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     start: u64,
@@ -114,7 +87,7 @@ impl Journal {
             }
             Err(error) => {
                 let path = path.display();
-                tracing::warn!(%path, %error, "positions cannot be kept: after a restart all logs are passed on again");
+                tracing::warn!(%path, %error, "positions cannot be kept: after a restart all logs are forwarded again");
                 return Journal::in_memory();
             }
         };
@@ -122,7 +95,7 @@ impl Journal {
             Ok(journal) => journal,
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
-                    tracing::warn!(path = %path.display(), %error, "positions cannot be read: all logs are passed on from their start");
+                    tracing::warn!(path = %path.display(), %error, "positions cannot be read: all logs are forwarded from their start");
                 }
                 Journal::begin(Some(path), BTreeMap::new()).io("write", path)?
             }
@@ -261,7 +234,7 @@ impl Journal {
     }
 
     fn renew_in_memory(&mut self, error: &io::Error) -> io::Result<()> {
-        tracing::warn!(%error, "positions cannot be written: a restart would pass on again what is passed on from now");
+        tracing::warn!(%error, "positions cannot be written: a restart would forward again what is forwarded from now");
         let path = self.path.clone();
         self.renew(None)?;
         self.path = path;
@@ -347,20 +320,6 @@ fn lock(path: &Path) -> std::result::Result<Flock<File>, Errno> {
     options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path.with_file_name(name)).map_err(errno)?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno)
-}
-
-/// Names need not be UTF-8: each byte is the character with its number.
-mod bytes_as_text {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&bytes.iter().map(|byte| char::from(*byte)).collect::<String>())
-    }
-
-    pub(super) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.chars().map(u8::try_from).collect::<Result<_, _>>().map_err(D::Error::custom)
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Passes every log file of a pod on to stdout.
+//! Forwards every log file of a pod to stdout.
 
 mod batch;
 mod ended;
@@ -7,8 +7,10 @@ mod journal;
 mod line;
 mod log;
 mod logs;
+mod position;
 mod rotate;
 mod tree;
+mod warnings;
 
 use std::path::PathBuf;
 
@@ -24,28 +26,28 @@ use crate::follow::{Outcome, Until};
 use crate::journal::Journal;
 pub use crate::line::Format;
 use crate::log::Style;
-use crate::logs::{Logs, Wishes};
+use crate::logs::{Config, Logs};
 use crate::rotate::Limits;
 use crate::tree::Tree;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Passes every log file of a pod on to stdout, and keeps it small";
+pub const ABOUT: &str = "Forwards every log file of a pod to stdout, and rotates it";
 
-/// What `tail-logs` is told.
+/// The options of `tail-logs`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Follows every file below /var/vcap/sys/log whose name ends in .log, in any directory, from its \
         first byte, and writes each line with the name of its file to stdout. New files, files that are \
         truncated, renamed, removed or replaced are followed as they come. No link is followed.\n\n\
-        How far it has come is kept in a file, so that it goes on there after it was stopped or killed: no \
-        line is lost, none is repeated. A log that has been passed on and grows too large is cut at its \
+        The position in each log is kept in a file, so that a run continues where the one before was stopped or \
+        killed: no line is lost or repeated. A log that has been forwarded and grows too large is truncated at its \
         beginning, which no writer notices.\n\n\
-        TERM ends it when the processes of the pod have ended and everything is passed on; INT, or TERM once \
-        more, when everything is passed on; another one at once.",
+        After TERM it exits when the processes of the pod have ended and everything is forwarded; after INT or a \
+        second TERM when everything is forwarded; after another signal at once.",
     after_long_help = "Examples:\n\
         \x20\x20tail-logs\n\
         \x20\x20tail-logs --logs-format json --logs-exclude '*/*.stdout.log */*.stderr.log'\n\n\
-        Exit codes: 0 ended as asked; 2 usage; 70 stdout was closed, or another process follows the same logs."
+        Exit codes: 0 ended by a signal or with its processes; 2 usage; 70 stdout was closed, or another process follows the same logs."
 )]
 pub struct Options {
     /// The directory of logs [default: /var/vcap/sys/log]
@@ -54,24 +56,24 @@ pub struct Options {
     /// How lines are written
     #[arg(long, env = "LOGS_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub logs_format: Format,
-    /// Logs that are not passed on, but kept small: patterns such as '*/*.stdout.log', with spaces between them; ** is any
+    /// Logs that are rotated, but not forwarded: patterns such as '*/*.stdout.log', separated by spaces; ** matches any
     /// number of directories
     #[arg(long, env = "LOGS_EXCLUDE", value_name = "PATTERNS", default_value = "")]
     pub logs_exclude: String,
-    /// From this size on a log is cut: 500K, 10M, 1G; 0: never
+    /// Rotate logs of this size: 500K, 10M, 1G; 0: never
     #[arg(long, env = "LOGS_ROTATE_SIZE", value_name = "SIZE", default_value = "10M", value_parser = size)]
     pub logs_rotate_size: u64,
-    /// So many parts that were cut off are kept beside the log, as LOG.1, LOG.2
+    /// Number of older parts that are kept beside the log, as LOG.1, LOG.2
     #[arg(long, env = "LOGS_ROTATE_KEEP", value_name = "NUMBER", default_value_t = 1)]
     pub logs_rotate_keep: u32,
-    /// A line with more bytes is written in parts
+    /// Write a line with more bytes in parts
     #[arg(long, env = "LOGS_LONGEST_LINE", value_name = "BYTES", default_value_t = 16_000,
         value_parser = clap::value_parser!(u32).range(128..=1_048_576))]
     pub logs_longest_line: u32,
-    /// End when every process of the rendered jobs has ended: for pods whose containers are not restarted
+    /// Exit when every process of the rendered jobs has ended: for pods whose containers are not restarted
     #[arg(long, env = "LOGS_UNTIL_ENDED")]
     pub logs_until_ended: bool,
-    /// Where it is kept how far each log was passed on [default: /var/vcap/sys/run/.tail-logs/positions]
+    /// File with the positions up to which logs were forwarded [default: /var/vcap/sys/run/.tail-logs/positions]
     #[arg(long, env = "LOGS_POSITIONS", value_name = "FILE")]
     pub logs_positions: Option<PathBuf>,
 }
@@ -83,17 +85,19 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let dir = common.path(options.logs_dir.as_deref(), "/var/vcap/sys/log");
     let positions = common.path(options.logs_positions.as_deref(), "/var/vcap/sys/run/.tail-logs/positions");
     let journal = Journal::open(&positions)?;
-    let wishes = Wishes {
+    let config = Config {
         style: Style { format: options.logs_format, longest_line: options.logs_longest_line as usize },
         limits: Limits { size: options.logs_rotate_size, keep: options.logs_rotate_keep },
         exclude: options.logs_exclude.split_ascii_whitespace().map(str::to_owned).collect(),
         most_open: most_open(),
     };
-    let mut logs = Logs::new(Tree::new(&dir), journal, wishes);
+    let mut logs = Logs::new(Tree::new(&dir), journal, config);
     let until = Until { processes: Processes::of(Vcap::under(&common.root)), ended: options.logs_until_ended };
     match follow::follow(&mut logs, &until, &signals, &std::io::stdout()) {
         Ok(Outcome::Done) => Ok(0),
-        Ok(Outcome::Closed) => Err(Problem::internal("nobody reads stdout any more").code(code::STDOUT_CLOSED).into()),
+        Ok(Outcome::Closed) => {
+            Err(Problem::internal("stdout was closed by its reader").code(code::STDOUT_CLOSED).into())
+        }
         Err(e) => Err(Problem::internal(format!("cannot follow the logs in {}", dir.display()))
             .code(code::IO)
             .because(e)

@@ -1,8 +1,8 @@
-//! The form in which lines are passed on.
+//! The form in which lines are forwarded.
 
 use std::path::Path;
 
-/// The form of what is passed on.
+/// The form of what is forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// `[JOB/FILE] LINE`, byte for byte

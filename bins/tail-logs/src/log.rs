@@ -4,27 +4,24 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 
 use crate::batch::Batch;
-use crate::journal::Position;
 use crate::line::{Form, Format, division};
+use crate::position::{MARKED, Position, mark, read_at};
 
-/// So many bytes before the offset tell whether a log is still the same.
-pub(crate) const MARKED: usize = 256;
 /// So much is read from one log before the others get their turn.
 const CHUNK: usize = 64 * 1024;
 
-/// How lines are to be passed on.
+/// How lines are to be forwarded.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     pub(crate) format: Format,
-    /// A line that has more bytes is passed on in parts.
+    /// A line that has more bytes is forwarded in parts.
     pub(crate) longest_line: usize,
 }
 
@@ -39,7 +36,7 @@ impl Style {
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) position: Position,
-    /// Lines come out in this form; nothing is passed on of a log without one.
+    /// Lines come out in this form; nothing is forwarded of a log without one.
     form: Option<Form>,
     /// Nothing but zeros has been read: those with which a file starts that was truncated while its writer went on behind.
     is_leading: bool,
@@ -59,14 +56,14 @@ pub(crate) enum Found {
 /// What becomes of the beginning of a line that has no end yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It is passed on if nothing has been added to it for so long.
+    /// It is forwarded if nothing has been added to it for so long.
     TakeOld(Duration),
-    /// It is passed on.
+    /// It is forwarded.
     Take,
 }
 
 impl Log {
-    /// The log at this position, which is passed on unless it `is_silent`.
+    /// The log at this position, which is forwarded unless it `is_silent`.
     pub(crate) fn new(position: Position, style: &Style, is_silent: bool) -> Log {
         let named = Path::new(OsStr::from_bytes(&position.path));
         let form = (!is_silent).then(|| Form::new(style.format, named));
@@ -176,57 +173,6 @@ impl Log {
     }
 }
 
-impl Position {
-    /// The beginning of a file whose lines are said to be from this path.
-    pub(crate) fn start(file: &File, path: &Path) -> Position {
-        let path = path.as_os_str().as_bytes().to_vec();
-        Position { offset: 0, mark: mark(&[]), born: born(file), path, cut: None, has_holes: false }
-    }
-
-    /// The same file from its beginning on: it was truncated.
-    fn restarted(self) -> Position {
-        Position { offset: 0, mark: mark(&[]), cut: None, has_holes: true, ..self }
-    }
-
-    /// Whether this may be the file.
-    pub(crate) fn is_of(&self, file: &File) -> bool {
-        !matches!((self.born, born(file)), (Some(then), Some(now)) if then != now)
-    }
-
-    /// What a predecessor's position means in this file, which has the same number; nothing if it is another one.
-    pub(crate) fn found_in(self, file: &File) -> Option<Position> {
-        if !self.is_of(file) {
-            return None;
-        }
-        let as_it_was = Position { cut: None, ..self.clone() };
-        if as_it_was.is_continued_by(file).is_ok_and(|is| is) {
-            return Some(as_it_was);
-        }
-        // It was about to be cut when the predecessor ended.
-        if let Some(offset) = self.cut.and_then(|cut| self.offset.checked_sub(cut)) {
-            let moved = Position { offset, has_holes: true, ..as_it_was };
-            if moved.is_continued_by(file).is_ok_and(|is| is) {
-                return Some(moved);
-            }
-        }
-        // It was truncated; if that cannot be told from another file with the same number, it is one.
-        (self.born.is_some() && born(file).is_some()).then(|| self.restarted())
-    }
-
-    /// Whether what comes before in this file is what was read.
-    pub(crate) fn is_continued_by(&self, file: &File) -> io::Result<bool> {
-        let before = self.offset.min(MARKED as u64) as usize;
-        let mut bytes = [0; MARKED];
-        let n = read_at(file, &mut bytes[..before], self.offset - before as u64)?;
-        Ok(n == before && mark(&bytes[..before]) == self.mark)
-    }
-}
-
-fn born(file: &File) -> Option<u64> {
-    let born = file.metadata().ok()?.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    u64::try_from(born.as_nanos()).ok()
-}
-
 /// The end of the zeros at which `new` begins. A hole is stepped over, however large.
 fn skip_zeros(file: &File, new: &[u8], offset: u64) -> io::Result<u64> {
     if let Some(zeros) = new.iter().position(|byte| *byte != 0) {
@@ -242,28 +188,10 @@ fn skip_zeros(file: &File, new: &[u8], offset: u64) -> io::Result<u64> {
     }
 }
 
-/// Reads until the buffer is full or the file ends.
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut n = 0;
-    while n < buffer.len() {
-        match file.read_at(&mut buffer[n..], offset + n as u64) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(n)
-}
-
-/// A number for some bytes that is most likely another one for others (FNV-1a), the same in every version of this program.
-pub(crate) fn mark(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::os::unix::fs::FileExt;
 
     use super::*;
 
@@ -356,31 +284,5 @@ mod tests {
         case.file.write_all_at(b"after\nhal", 300_000).unwrap();
         case.file.write_all_at(b"f\n", 3_000_000).unwrap();
         assert_eq!(case.read(false), "later\nbetween\nafter\nhal\nf\n");
-    }
-
-    #[test]
-    fn the_same_file_is_recognised() {
-        let mut case = Case::new(1000);
-        case.append(&[b'x'; 500]);
-        case.append(b"\nend\n");
-        case.read(false);
-        let position = case.log.position.clone();
-        assert_eq!(position.clone().found_in(&case.file), Some(position.clone()));
-        // Cut by a predecessor that did not live to note it.
-        let announced = Position { cut: Some(5), ..position.clone() };
-        assert_eq!(announced.clone().found_in(&case.file), Some(position.clone()));
-        let mut cut = tempfile::tempfile().unwrap();
-        cut.write_all(&[&[b'x'; 495][..], b"\nend\nmore\n"].concat()).unwrap();
-        let announced = Position { born: born(&cut), ..announced };
-        assert_eq!(announced.found_in(&cut).unwrap().offset, 500);
-        let unborn = Position { born: None, ..position.clone() };
-        assert_eq!(unborn.clone().found_in(&case.file), Some(unborn.clone()));
-        // Truncated and written anew, or another file with the same number: only its birth tells.
-        case.file.write_all_at(b"END\n", 501).unwrap();
-        assert_eq!(unborn.found_in(&case.file), None);
-        if position.born.is_some() {
-            assert_eq!(position.clone().found_in(&case.file).unwrap().offset, 0);
-            assert_eq!(Position { born: Some(1), ..position }.found_in(&case.file), None);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Keeping a log small whose writer goes on appending to it.
 //!
 //! Renaming does not help: a writer keeps the file that it has open. Copying and truncating loses what is written between
-//! the two. So only what has been passed on is cut, from the file's beginning, by the file system itself: it takes whole
+//! the two. So only what has been forwarded is cut, from the file's beginning, by the file system itself: it takes whole
 //! blocks out of the file (ext4, xfs), or makes them a hole (tmpfs, btrfs, NFS 4.2). Whatever is appended meanwhile stays.
 
 use std::ffi::{OsStr, OsString};
@@ -16,8 +16,7 @@ use nix::sys::stat::{Mode, fstat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, Whence, lseek, unlinkat};
 use vcap::owner::fchown_where_possible;
 
-use crate::journal::{FileId, Position};
-use crate::log::MARKED;
+use crate::position::{FileId, MARKED, Position};
 use crate::tree::identity;
 
 /// Blocks of every file system have a size that divides this, or cannot be cut out.
@@ -48,7 +47,7 @@ pub(crate) enum Cut {
     Moved(u64),
     /// It begins with a hole; nothing has moved.
     Hole,
-    /// It was too long and all of it had been passed on: it is empty.
+    /// It was too long and all of it had been forwarded: it is empty.
     Emptied,
 }
 

@@ -14,13 +14,11 @@ use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 
-use crate::journal::FileId;
+use crate::position::FileId;
+use crate::warnings::Warnings;
 
 /// No log lies deeper: nobody makes this program descend for ever.
 const DEEPEST: usize = 16;
-
-/// So many complaints are remembered.
-const MOST_TOLD: usize = 10_000;
 
 /// Something in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,7 +34,7 @@ pub(crate) enum Change {
     Entry(Name, Option<Name>),
     /// The file of this name may have grown.
     Grown(Name),
-    /// More than was told.
+    /// More than was reported.
     Everything,
 }
 
@@ -67,8 +65,7 @@ pub(crate) struct Tree {
     inotify: Option<Inotify>,
     watches: HashMap<WatchDescriptor, FileId>,
     walks: u64,
-    /// What has been complained about.
-    told: HashMap<PathBuf, Errno>,
+    pub(crate) warnings: Warnings,
 }
 
 impl Tree {
@@ -76,7 +73,7 @@ impl Tree {
     pub(crate) fn new(root: &Path) -> Tree {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC);
         if let Err(error) = inotify {
-            tracing::warn!(%error, "the kernel tells of no changes (fs.inotify.max_user_instances): they are looked for");
+            tracing::warn!(%error, "the kernel reports no changes (fs.inotify.max_user_instances): the directories are polled");
         }
         Tree {
             root: root.to_path_buf(),
@@ -84,7 +81,7 @@ impl Tree {
             inotify: inotify.ok(),
             watches: HashMap::new(),
             walks: 0,
-            told: HashMap::new(),
+            warnings: Warnings::new(root),
         }
     }
 
@@ -93,7 +90,7 @@ impl Tree {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether the kernel tells of all changes.
+    /// Whether the kernel reports all changes.
     pub(crate) fn is_watched(&self) -> bool {
         !self.directories.is_empty() && self.directories.values().all(|directory| directory.watch.is_some())
     }
@@ -146,7 +143,7 @@ impl Tree {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         match nix::fcntl::open(&self.root, flags, Mode::empty()) {
             Ok(fd) => self.add(fd, PathBuf::new(), &mut found),
-            Err(errno) => self.complain(&PathBuf::new(), errno),
+            Err(errno) => self.warnings.unreadable(&PathBuf::new(), errno),
         }
         let walk = self.walks;
         let inotify = &self.inotify;
@@ -165,14 +162,14 @@ impl Tree {
 
     fn enter(&mut self, parent: FileId, name: &OsStr, path: PathBuf, found: &mut Vec<Entry>) {
         if path.iter().count() > DEEPEST {
-            return self.complain(&path, Errno::ENAMETOOLONG);
+            return self.warnings.unreadable(&path, Errno::ENAMETOOLONG);
         }
         let Some(parent) = self.directories.get(&parent) else { return };
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         match openat(&parent.fd, name, flags, Mode::empty()) {
             Ok(fd) => self.add(fd, path, found),
             Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => {}
-            Err(errno) => self.complain(&path, errno),
+            Err(errno) => self.warnings.unreadable(&path, errno),
         }
     }
 
@@ -208,12 +205,9 @@ impl Tree {
                 self.watches.insert(watch, id);
             }
             Err(errno) => {
-                let path = directory.path.clone();
-                if self.told.insert(path.clone(), errno) != Some(errno) {
-                    let hint = if errno == Errno::ENOSPC { " (fs.inotify.max_user_watches)" } else { "" };
-                    tracing::warn!(path = %self.root.join(path).display(), error = %errno,
-                        "the kernel tells of no changes here{hint}: they are looked for");
-                }
+                let hint = if errno == Errno::ENOSPC { " (fs.inotify.max_user_watches)" } else { "" };
+                let what = format!("the kernel reports no changes here{hint}: the directory is polled");
+                self.warnings.warn(&directory.path, &what, errno);
             }
         }
     }
@@ -235,7 +229,7 @@ impl Tree {
             }
             Err(errno) => {
                 let path = directory.path.clone();
-                return self.complain(&path, errno);
+                return self.warnings.unreadable(&path, errno);
             }
         }
         for name in names {
@@ -255,7 +249,7 @@ impl Tree {
         }
     }
 
-    /// What the kernel tells.
+    /// What the kernel reports.
     pub(crate) fn changes(&mut self) -> Vec<Change> {
         let mut changes = Vec::new();
         let mut renamed = HashMap::new();
@@ -289,24 +283,9 @@ impl Tree {
         Some(Change::Entry(name, before))
     }
 
-    /// Whether there is a directory at all.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Whether the directory of logs exists.
+    pub(crate) fn exists(&self) -> bool {
         !self.directories.is_empty()
-    }
-
-    /// Once about each path, until the reason changes.
-    pub(crate) fn complain(&mut self, path: &Path, errno: Errno) {
-        self.complain_about(path, "it cannot be read", errno);
-    }
-
-    /// As [`Tree::complain`], about something else.
-    pub(crate) fn complain_about(&mut self, path: &Path, what: &str, errno: Errno) {
-        if self.told.len() > MOST_TOLD {
-            self.told.clear();
-        }
-        if self.told.insert(path.to_path_buf(), errno) != Some(errno) {
-            tracing::warn!(path = %self.root.join(path).display(), error = %errno, "{what}");
-        }
     }
 }
 

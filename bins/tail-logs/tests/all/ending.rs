@@ -142,7 +142,13 @@ fn when_nobody_reads_any_more_it_says_so() {
     drop(child.stdout.take());
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(70), "error: nobody reads stdout any more\n"));
+    assert_eq!(
+        (child.wait().unwrap().code(), stderr.as_str()),
+        (
+            Some(70),
+            "error: stdout was closed by its reader\n  code: stdout-closed (boson explain-error stdout-closed)\n"
+        )
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod ending;
 mod exactly_once;
 mod following;
-mod odd;
+mod limits;
 mod rotation;
 mod support;
+mod unusual_files;
