@@ -4,6 +4,8 @@
 //! workspace builds them first; of a single package it does not, so a missing or outdated executable fails the test with
 //! the command to type.
 
+mod sources;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -72,29 +74,17 @@ fn profile_directory() -> PathBuf {
     test.ancestors().nth(2).unwrap_or(&test).to_path_buf()
 }
 
-/// Whether an executable is there, and as new as everything that it is made of, which cargo lists in a file beside it.
+/// Whether an executable exists, and is as new as everything that it is made of.
 fn is_current(executable: &Path) -> Result<(), String> {
-    let built = fs::metadata(executable).and_then(|metadata| metadata.modified());
-    let built = built.map_err(|_| format!("{} is missing", executable.display()))?;
-    let list = executable.with_file_name(format!("{}.d", executable.file_name().unwrap_or_default().display()));
-    let list = fs::read_to_string(list).unwrap_or_default();
-    for source in sources(&list) {
-        match fs::metadata(&source).and_then(|metadata| metadata.modified()) {
-            Ok(changed) if changed <= built => {}
-            Ok(_) => return Err(format!("{} is older than {source}", executable.display())),
-            // The list is that of the last `cargo build`; `cargo test` does not renew it. A source that is gone may be
-            // gone from the executable, too.
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            Err(e) => return Err(format!("{source}: {e}")),
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
+    let built = modified(executable).map_err(|_| format!("{} is missing", executable.display()))?;
+    for source in sources::of(executable, &sources::workspace()) {
+        // What has been removed is no longer part of it.
+        if modified(&source).is_ok_and(|changed| changed > built) {
+            return Err(format!("{} is older than {}", executable.display(), source.display()));
         }
     }
     Ok(())
-}
-
-/// The paths after the colon in a line of a makefile.
-fn sources(list: &str) -> Vec<String> {
-    let paths = list.split_once(": ").map_or("", |(_, paths)| paths.trim_end());
-    paths.replace("\\ ", "\0").split(' ').filter(|path| !path.is_empty()).map(|path| path.replace('\0', " ")).collect()
 }
 
 /// A link of this name to the executable, in a directory beside it.
@@ -107,42 +97,5 @@ fn link(executable: &Path, name: &str) -> PathBuf {
         // Another test made the same link.
         Err(e) if e.kind() != ErrorKind::AlreadyExists => panic!("{}: {e}", link.display()),
         _ => link,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs::FileTimes;
-    use std::time::{Duration, SystemTime};
-
-    use super::*;
-
-    #[test]
-    #[allow(clippy::unwrap_used, reason = "a test")]
-    fn an_executable_is_as_new_as_its_sources() {
-        let directory = std::env::temp_dir().join(format!("testkit-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let (tool, source) = (directory.join("tool"), directory.join("a source.rs"));
-        let shown = tool.display().to_string();
-        assert_eq!(is_current(&tool), Err(format!("{shown} is missing")));
-        let list =
-            format!("{shown}: {}/x.rs {}\n", directory.display(), source.display().to_string().replace(' ', "\\ "));
-        fs::write(directory.join("tool.d"), list).unwrap();
-        for file in ["a source.rs", "x.rs", "tool"] {
-            fs::write(directory.join(file), "").unwrap();
-        }
-        let date = |path: &Path, seconds| {
-            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            fs::File::options().write(true).open(path).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
-        };
-        date(&tool, 2000);
-        date(&source, 2000);
-        date(&directory.join("x.rs"), 1000);
-        assert_eq!(is_current(&tool), Ok(()));
-        date(&source, 2001);
-        assert_eq!(is_current(&tool), Err(format!("{shown} is older than {}", source.display())));
-        fs::remove_file(&source).unwrap();
-        assert_eq!(is_current(&tool), Ok(()));
-        fs::remove_dir_all(&directory).unwrap();
     }
 }
