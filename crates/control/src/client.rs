@@ -11,8 +11,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 
-use crate::frame::{self, Decoder};
-use crate::message::{Reply, Request};
+use crate::message::{self, LONGEST, Reply, Request};
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -61,18 +60,20 @@ impl From<Errno> for Unanswered {
     }
 }
 
-/// Asks the server at `socket` and waits for the reply, `limit` at the most.
+/// Sends a request to the server at `socket` and waits for the reply, at most for `limit`.
 pub fn ask(socket: &Path, request: Request, limit: Duration) -> Result<Reply, Unanswered> {
     let deadline = Instant::now() + limit;
     let stream = crate::address::connect_to(socket, |stream| allow(stream, limit))?;
     let mut stream = UnixStream::from(stream);
-    let text = serde_json::to_vec(&request).map_err(io::Error::from)?;
-    stream.write_all(&frame::encode(&text).map_err(|_| too_long())?)?;
-    let mut decoder = Decoder::default();
+    stream.write_all(&message::encode(&request)?)?;
+    let mut received = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        if let Some(text) = decoder.take().map_err(|_| too_long())? {
-            return serde_json::from_slice(&text).map_err(|e| Unanswered::Failed(e.into()));
+        if received.ends_with(b"\n") {
+            return message::decode(&received).map_err(|why| invalid(&why));
+        }
+        if received.len() > LONGEST {
+            return Err(invalid("it is too long"));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -81,7 +82,7 @@ pub fn ask(socket: &Path, request: Request, limit: Duration) -> Result<Reply, Un
         stream.set_read_timeout(Some(left))?;
         match stream.read(&mut buffer) {
             Ok(0) => return Err(Unanswered::Ended),
-            Ok(n) => decoder.push(&buffer[..n]),
+            Ok(n) => received.extend_from_slice(&buffer[..n]),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
         }
@@ -95,6 +96,6 @@ fn allow(stream: &OwnedFd, limit: Duration) -> io::Result<()> {
     Ok(setsockopt(&stream.as_fd(), sockopt::SendTimeout, &limit)?)
 }
 
-fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a message is too long")
+fn invalid(why: &str) -> Unanswered {
+    Unanswered::Failed(io::Error::new(io::ErrorKind::InvalidData, format!("invalid reply: {why}")))
 }

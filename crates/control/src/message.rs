@@ -1,8 +1,43 @@
-//! What is asked and answered.
+//! The messages: requests and replies.
 
 use std::fmt;
+use std::io;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+/// The version of the messages. Version 1 had no `version`, and a length before each message instead of a line end.
+pub const VERSION: u32 = 2;
+/// The largest size of a message in bytes: far more than any message has.
+pub const LONGEST: usize = 64 * 1024;
+
+#[derive(Serialize, Deserialize)]
+struct Message<T> {
+    version: u32,
+    #[serde(flatten)]
+    content: T,
+}
+
+/// The message with this content, with its line end.
+pub(crate) fn encode(content: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&Message { version: VERSION, content })?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The content of a message.
+///
+/// # Errors
+/// What is wrong: another version, or a message that is not one of those that are expected.
+pub(crate) fn decode<T: DeserializeOwned>(message: &[u8]) -> Result<T, String> {
+    let message: Message<serde_json::Value> = serde_json::from_slice(message).map_err(|_| MALFORMED)?;
+    if message.version != VERSION {
+        return Err(format!("it has version {}, and version {VERSION} is expected", message.version));
+    }
+    serde_json::from_value(message.content).map_err(|_| MALFORMED.to_owned())
+}
+
+const MALFORMED: &str = "it is malformed";
 
 /// What the supervisor is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,34 +139,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_on_the_wire_stay_as_they_are() {
+    fn the_format_of_messages_is_stable() {
         let cases = [
-            (Request::Status, r#"{"request":"status"}"#),
-            (Request::Stop { wait: true }, r#"{"request":"stop"}"#),
-            (Request::Stop { wait: false }, r#"{"request":"stop","wait":false}"#),
-            (Request::Start, r#"{"request":"start"}"#),
-            (Request::Restart, r#"{"request":"restart"}"#),
-            (Request::Signal { signal: 3 }, r#"{"request":"signal","signal":3}"#),
+            (Request::Status, r#"{"version":2,"request":"status"}"#),
+            (Request::Stop { wait: true }, r#"{"version":2,"request":"stop"}"#),
+            (Request::Stop { wait: false }, r#"{"version":2,"request":"stop","wait":false}"#),
+            (Request::Start, r#"{"version":2,"request":"start"}"#),
+            (Request::Restart, r#"{"version":2,"request":"restart"}"#),
+            (Request::Signal { signal: 3 }, r#"{"version":2,"request":"signal","signal":3}"#),
         ];
         for (request, text) in cases {
-            assert_eq!(serde_json::to_string(&request).unwrap(), text);
-            assert_eq!(serde_json::from_str::<Request>(text).unwrap(), request);
+            assert_eq!(String::from_utf8(encode(&request).unwrap()).unwrap(), format!("{text}\n"));
+            assert_eq!(decode::<Request>(text.as_bytes()).unwrap(), request);
         }
         let status =
             Status { state: State::Running, pid: Some(7), pid_namespace: Some(4026531836), exit_code: None, since: 5 };
         let cases = [
-            (Reply::Done(status), r#"{"reply":"done","state":"running","pid":7,"pid_namespace":4026531836,"since":5}"#),
-            (Reply::refused("no"), r#"{"reply":"refused","message":"no"}"#),
+            (
+                Reply::Done(status),
+                r#"{"version":2,"reply":"done","state":"running","pid":7,"pid_namespace":4026531836,"since":5}"#,
+            ),
+            (Reply::refused("no"), r#"{"version":2,"reply":"refused","message":"no"}"#),
         ];
         for (reply, text) in cases {
-            assert_eq!(serde_json::to_string(&reply).unwrap(), text);
-            assert_eq!(serde_json::from_str::<Reply>(text).unwrap(), reply);
+            assert_eq!(String::from_utf8(encode(&reply).unwrap()).unwrap(), format!("{text}\n"));
+            assert_eq!(decode::<Reply>(text.as_bytes()).unwrap(), reply);
         }
     }
 
     #[test]
-    fn a_newer_client_is_understood_as_far_as_possible() {
-        assert_eq!(serde_json::from_str::<Request>(r#"{"request":"status","new":1}"#).unwrap(), Request::Status);
-        assert!(serde_json::from_str::<Request>(r#"{"request":"fly"}"#).is_err());
+    fn another_version_is_refused() {
+        let decode = |text: &str| decode::<Request>(text.as_bytes());
+        assert_eq!(decode(r#"{"version":2,"request":"status","new":1}"#), Ok(Request::Status));
+        assert_eq!(decode(r#"{"version":2,"request":"fly"}"#), Err(MALFORMED.to_owned()));
+        assert_eq!(decode(r#"{"request":"status"}"#), Err(MALFORMED.to_owned()));
+        let other = decode(r#"{"version":3,"request":"fly"}"#).unwrap_err();
+        assert_eq!(other, "it has version 3, and version 2 is expected");
     }
 }

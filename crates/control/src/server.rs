@@ -14,8 +14,7 @@ use nix::sys::socket::{MsgFlags, getsockopt, send, sockopt};
 use nix::unistd::Uid;
 
 use crate::address;
-use crate::frame::{self, Decoder};
-use crate::message::{Reply, Request};
+use crate::message::{self, LONGEST, Reply, Request};
 
 /// So many clients at once; the next one takes the place of the one that has been without a request for longest.
 const CLIENTS: usize = 32;
@@ -41,7 +40,7 @@ pub struct Server {
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
-    decoder: Decoder,
+    received: Vec<u8>,
     /// Whether its request was taken and is not answered yet.
     waits: bool,
 }
@@ -83,11 +82,11 @@ impl Server {
     /// Answers; a caller who has gone meanwhile does not matter.
     pub fn reply(&mut self, caller: Caller, reply: &Reply) {
         let Some(client) = self.clients.remove(&caller.0) else { return };
-        let frame = serde_json::to_vec(reply).ok().and_then(|text| frame::encode(&text).ok()).unwrap_or_default();
-        // It fits into the socket's empty buffer. Who gets no reply sees the end of the connection. Without SIGPIPE: the
-        // supervisor passes signals on to its process.
+        // It fits into the socket's empty buffer. A client without a reply sees the end of the connection. Without SIGPIPE:
+        // the supervisor forwards signals to its process.
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-        if let Err(error) = send(client.stream.as_raw_fd(), &frame, flags) {
+        let message = message::encode(reply).unwrap_or_default();
+        if let Err(error) = send(client.stream.as_raw_fd(), &message, flags) {
             tracing::debug!(%error, "a reply did not reach its client");
         }
     }
@@ -122,7 +121,7 @@ impl Server {
             self.evict();
         }
         self.newest += 1;
-        let client = Client { stream, decoder: Decoder::default(), waits: false };
+        let client = Client { stream, received: Vec::new(), waits: false };
         let refusal = if !uid.is_root() && uid != Uid::effective() {
             Some(format!("user {uid} may not control this process: only root and the user of its supervisor may"))
         } else if self.clients.len() >= CLIENTS {
@@ -158,31 +157,33 @@ impl Server {
         }
         let mut buffer = [0; 4096];
         match client.stream.read(&mut buffer) {
-            Ok(n) if n > 0 => client.decoder.push(&buffer[..n]),
+            Ok(n) if n > 0 => client.received.extend_from_slice(&buffer[..n]),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return None,
             _ => {
                 self.clients.remove(&number);
                 return None;
             }
         }
-        let refused = |server: &mut Server, why: &str| {
-            server.reply(Caller(number), &Reply::refused(why));
-            None
+        let request = match client.received.as_slice() {
+            received if received.ends_with(b"\n") => message::decode(received),
+            received if received.len() > LONGEST => Err("it is too long".to_owned()),
+            [b'{', ..] => return None,
+            // A client of version 1 would wait for a reply.
+            _ => Err("it is malformed".to_owned()),
         };
-        match client.decoder.take() {
-            Ok(None) => None,
-            Err(frame::TooLong) => refused(self, "the request is too long"),
-            Ok(Some(text)) => match serde_json::from_slice(&text) {
-                Err(_) => refused(self, "the request is not understood"),
-                Ok(request) => {
-                    client.waits = true;
-                    let gone = &mut EpollEvent::new(EpollFlags::EPOLLRDHUP, number);
-                    if let Err(error) = self.epoll.modify(&client.stream, gone) {
-                        tracing::debug!(%error, "a client of the control socket cannot be watched");
-                    }
-                    Some(request)
+        match request {
+            Ok(request) => {
+                client.waits = true;
+                let gone = &mut EpollEvent::new(EpollFlags::EPOLLRDHUP, number);
+                if let Err(error) = self.epoll.modify(&client.stream, gone) {
+                    tracing::debug!(%error, "a client of the control socket cannot be watched");
                 }
-            },
+                Some(request)
+            }
+            Err(why) => {
+                self.reply(Caller(number), &Reply::refused(format!("invalid request: {why}")));
+                None
+            }
         }
     }
 }
