@@ -103,7 +103,7 @@ fn it_has_no_more_than_kubernetes_takes() {
     assert_eq!(container.run(&args).status.code(), Some(70));
     let message = container.message();
     assert!(message.len() <= 4096 && message.len() > 4000 && message.ends_with("\n..."), "{}", message.len());
-    assert!(message.starts_with("error: 200 of 200 targets are not there\n"), "{message}");
+    assert!(message.starts_with("error: 200 of 200 targets are not available\n"), "{message}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn in_a_container(first: &str) -> Option<String> {
 fn the_failure_of_what_visits_a_container_is_not_the_containers() {
     let fails = format!("{} --wait-timeout 0 /nonexistent/file", testkit::executable("wait-for").display());
     let Some(message) = in_a_container(&fails) else { return };
-    assert!(message.starts_with("error: file:/nonexistent/file is not there\n"), "{message}");
+    assert!(message.starts_with("error: file:/nonexistent/file is not available\n"), "{message}");
     // A probe, say, of a process that goes on and ends well.
     let job = job(&format!("{fails} 2>/dev/null; true"));
     let root = job.path("");
