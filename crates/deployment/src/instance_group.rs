@@ -56,7 +56,7 @@ pub struct InstanceGroup {
     pub update: Update,
     /// `env`, as given.
     pub env: Value,
-    /// Its jobs, in order; addons are appended by [`Manifest::place_addons`].
+    /// Its jobs, in order; addons are appended by [`crate::Manifest::place_addons`].
     pub jobs: Vec<Job>,
     /// Properties of the group, `Nil` where there are none.
     pub properties: Value,
