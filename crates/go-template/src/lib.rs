@@ -26,6 +26,8 @@ mod error;
 mod escape;
 mod exec;
 mod fmt;
+mod json;
+mod key_index;
 mod lexer;
 mod message;
 mod number;
@@ -38,6 +40,7 @@ mod value;
 
 pub use error::{Error, Stage};
 pub use exec::{Bounds, MissingKey, Options};
+pub use json::{JsonError, Numbers};
 pub use token::Delimiters;
 pub use value::{Elements, Field, List, Map, Struct, StructType, Value};
 

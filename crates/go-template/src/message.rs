@@ -66,7 +66,7 @@ impl<'a> Message<'a> {
         let mut text = Vec::new();
         let places = Printer::new(&mut text, usize::MAX).printf_traced(&format, &values);
         let mut quoted = Vec::new();
-        for (index, place) in places {
+        for (index, place) in places.into_iter().filter(|(_, place)| !place.is_empty()) {
             match &self.arguments[index] {
                 Argument::Data(_) => quoted.push(place),
                 // The inner message stands there as it is unless a name's directive pads or escapes it.

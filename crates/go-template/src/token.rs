@@ -24,7 +24,7 @@ impl Default for Delimiters {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The message is in [`Lexer::error`].
+    /// The message is in [`crate::lexer::Lexer::error`].
     Error,
     Eof,
     Text,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::key_index::KeyIndex;
+
 /// A value as Go would hold it in an `any`.
 ///
 /// Strings are bytes; what they hold is never shown by `Debug`, because it may be secret.
@@ -51,6 +53,8 @@ pub struct Map {
     pub(crate) elements: Elements,
     /// In the order of the keys' bytes, as Go ranges over it and prints it.
     pub(crate) entries: Vec<(Box<[u8]>, Value)>,
+    /// Where a key is among the entries, if there are many.
+    index: KeyIndex,
     pub(crate) nil: bool,
 }
 
@@ -166,29 +170,39 @@ impl List {
 impl Map {
     /// A `map[string]any`; the last of two equal keys counts.
     pub fn new(entries: impl IntoIterator<Item = (Box<[u8]>, Value)>) -> Self {
-        Map { elements: Elements::Any, entries: sorted(entries.into_iter().collect()), nil: false }
+        Map::of(Elements::Any, entries.into_iter().collect())
     }
 
     /// A `map[string]string`; the last of two equal keys counts.
     pub fn of_strings(entries: impl IntoIterator<Item = (Box<[u8]>, Box<[u8]>)>) -> Self {
-        let entries = entries.into_iter().map(|(key, value)| (key, Value::String(value))).collect();
-        Map { elements: Elements::String, entries: sorted(entries), nil: false }
+        Map::of(Elements::String, entries.into_iter().map(|(key, value)| (key, Value::String(value))).collect())
+    }
+
+    fn of(elements: Elements, entries: Vec<(Box<[u8]>, Value)>) -> Self {
+        let entries = sorted(entries);
+        Map { elements, index: KeyIndex::of(&entries), entries, nil: false }
     }
 
     /// A nil map.
     pub fn nil(elements: Elements) -> Self {
-        Map { elements, entries: Vec::new(), nil: true }
+        Map { elements, entries: Vec::new(), index: KeyIndex::default(), nil: true }
     }
 
     /// What is under a key.
     pub fn get(&self, key: &[u8]) -> Option<&Value> {
-        // Up to this many, one after the other is faster than halving.
-        const FEW: usize = 8;
-        if self.entries.len() <= FEW {
+        if self.entries.len() <= KeyIndex::FEW {
             return self.entries.iter().find(|entry| *entry.0 == *key).map(|entry| &entry.1);
         }
-        let place = self.entries.binary_search_by(|entry| (*entry.0).cmp(key)).ok()?;
+        let place = match self.index.find(key, &self.entries) {
+            Some(found) => found?,
+            None => self.entries.binary_search_by(|entry| (*entry.0).cmp(key)).ok()?,
+        };
         Some(&self.entries[place].1)
+    }
+
+    /// Its keys in their order, each with its value.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &Value)> {
+        self.entries.iter().map(|entry| (&*entry.0, &entry.1))
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
@@ -308,7 +322,7 @@ mod tests {
 
     #[test]
     fn finds_keys_in_small_and_large_maps() {
-        for size in [3, 8, 9, 1000] {
+        for size in [3, 8, 9, 1000, 20_000] {
             let map = Map::new((0..size).map(|n| (key(&format!("k{n}")), Value::Int(n))));
             for n in 0..size {
                 assert!(matches!(map.get(format!("k{n}").as_bytes()), Some(Value::Int(found)) if *found == n));

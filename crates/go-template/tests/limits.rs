@@ -170,6 +170,7 @@ fn messages_tell_which_parts_quote_data() {
         ("{{slice .x 3 1}}", true),
         ("{{printf .l}}", false),
         ("{{range 1.5}}{{end}}", true),
+        ("{{range print}}{{end}}", false),
     ] {
         for name in ["t", "%s", "%d%v%q%x"] {
             let template = Template::parse(name, text, &Delimiters::default()).unwrap();

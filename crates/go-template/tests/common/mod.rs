@@ -7,30 +7,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use go_template::{
-    Delimiters, Elements, Error, Field, List, Map, MissingKey, Options, Struct, StructType, Template, Value,
+    Delimiters, Elements, Error, Field, Map, MissingKey, Numbers, Options, Struct, StructType, Template, Value,
 };
 use serde_json::{Map as Object, Value as Json, json};
 
 pub(crate) fn manifest_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
-}
-
-/// JSON as Go's `any` holds it.
-pub(crate) fn value(json: &Json, exact: bool) -> Value {
-    match json {
-        Json::Null => Value::Nil,
-        Json::Bool(flag) => Value::Bool(*flag),
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) if exact => Value::Int(number),
-            (_, Some(number)) if exact => Value::Uint64(number),
-            _ => Value::Float64(number.as_f64().unwrap()),
-        },
-        Json::String(text) => Value::from(&**text),
-        Json::Array(items) => Value::List(List::decoded(items.iter().map(|item| value(item, exact)).collect())),
-        Json::Object(entries) => {
-            Value::Map(Map::new(entries.iter().map(|(key, item)| (key.as_bytes().into(), value(item, exact)))))
-        }
-    }
 }
 
 fn string_map(json: &Json) -> Value {
@@ -66,7 +48,10 @@ pub(crate) fn data(request: &Json) -> Value {
     match request["data_type"].as_str() {
         Some("map[string]string") => string_map(&request["data"]),
         Some("nstance") => nstance(&request["data"]),
-        _ => value(&request["data"], request["numbers"] != "float64"),
+        _ => {
+            let numbers = if request["numbers"] == "float64" { Numbers::Float64 } else { Numbers::Exact };
+            Value::from_json(request["data"].to_string().as_bytes(), numbers).unwrap()
+        }
     }
 }
 

@@ -1,0 +1,3 @@
+//! Renders files from Go templates.
+
+pub mod text_template;
