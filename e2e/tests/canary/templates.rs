@@ -151,7 +151,7 @@ fn a_template_that_does_not_end_shows_no_value() {
     planned(work);
     let outcome = render_with(work, ("TEMPLATE_TIMEOUT", "1"));
     assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("took longer than 1 s"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("took longer than 1s"), "{}", outcome.stderr);
 }
 
 /// A job with these templates, and one that provides the link.
