@@ -63,6 +63,7 @@ const SPEC: &str = "base/jobs-src/nats/nats/spec";
 const BPM: &str = "base/jobs-src/nats/nats/templates/bpm.yml.erb";
 const CONF: &str = "base/jobs-src/nats/nats/templates/nats.conf.erb";
 const PRE_START: &str = "base/jobs-src/nats/nats/templates/pre-start.erb";
+const SMOKE_RUN: &str = "base/jobs-src/nats/smoke-tests/templates/run.erb";
 const SMOKE_SPEC: &str = "base/jobs-src/nats/smoke-tests/spec";
 
 const CASES: &[Case] = &[
@@ -184,6 +185,19 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "p('nats.limits.max_connections')",
         "p('nats.limits.connections')",
     )]),
+    Case::plan("templates-fail-in-several-groups", 66).edit(&[
+        (CONF, "p('nats.listen')", "p('nats.listens')"),
+        (SMOKE_RUN, "set -eu\n", "set -eu\n<%= raise ArgumentError, 'not like this' %>\n"),
+    ]),
+    Case::plan("pod-settings-wrong", 65).edit(&[(
+        "manifest.yml",
+        "  instances: 4\n",
+        "  instances: 4
+  update: {canaries: some, update_watch_time: 30s, vm_strategy: swap}
+  vm_resources: {cpu: 2, ram: 1 GB}
+  env: {bosh: {agent: {settings: [labels]}}}
+",
+    )]),
     Case::plan("bpm-invalid", 66).edit(&[(BPM, "'name' => 'nats',", "'name' => '',")]),
     Case::plan("bpm-differs", 65).edit(&[(BPM, "'ephemeral_disk' => true", "'ephemeral_disk' => spec.bootstrap")]),
     Case::plan("several-at-once", 65).edit(&[
@@ -242,6 +256,7 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
     ]),
     Case::plan("output-among-sources", 65).arguments(&["plan", "--output-dir", "base/jobs-src/nats/nats/output"]),
     Case::plan("output-unwritable", 70).arguments(&["plan", "--output-dir", "manifest.yml/output"]),
+    Case::render("render-document-without-version", 65).edit(&[("properties.yaml", "version: 1\n", "")]),
     Case::render("render-group-unknown", 65).environment(&[("INSTANCE_GROUP_NAME", "gnats")]),
     Case::render("render-document-missing", 65).environment(&[("BOSH_MANIFEST_PATH", "nowhere.yaml")]),
     Case::render("render-document-of-other-version", 65).edit(&[("properties.yaml", "version: 1\n", "version: 0\n")]),

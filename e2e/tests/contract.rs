@@ -58,7 +58,7 @@ fn example(introduction: &str) -> Option<String> {
 #[test]
 fn the_examples_are_what_the_executables_wrote() {
     let (after, filled) = e2e::fill(&page(), example);
-    assert_eq!(filled, 6, "examples that are files or made by code");
+    assert_eq!(filled, 7, "examples that are files or made by code");
     e2e::check(&here().join(PAGE), &after).unwrap();
 }
 
@@ -153,6 +153,21 @@ fn every_field_of_bpm_yaml_is_documented() {
         closed: &["instance_groups[].jobs[].properties.quarks.bpm.processes[].unsafe.unrestricted_volumes"],
     };
     compare("`bpm.yaml`", &shape, "", &documents("bpm.yaml"));
+}
+
+#[test]
+fn every_field_of_deployment_yaml_is_documented() {
+    let shape = Shape {
+        named: &[("instance_groups[].env.values", "<switch>", ""), ("instance_groups[].env.settings", "<setting>", "")],
+        closed: &[
+            "instance_groups[].env.settings.<setting>",
+            "instance_groups[].jobs[].quarks.run",
+            "instance_groups[].jobs[].quarks.active_passive_probes",
+            "instance_groups[].jobs[].quarks.envs[].value_from",
+        ],
+    };
+    let document = serde_yaml::from_str(&snapshot("3-output/deployment.yaml")).unwrap();
+    compare("`deployment.yaml`", &shape, "", &[document]);
 }
 
 #[test]

@@ -216,8 +216,14 @@ fn random_properties_render_as_ruby_evaluates_them() {
 
 fn rendered(work: &Path, seed: u64) {
     let environment = [("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "."), ("JOBS_DIR", ".")];
-    let plan = run(&["plan", "--output-dir", "output"], &environment, work);
-    assert_eq!(plan.code, Some(0), "seed {seed}: {}", plan.stderr);
+    for output in ["output", "again"] {
+        let plan = run(&["plan", "--output-dir", output], &environment, work);
+        assert_eq!(plan.code, Some(0), "seed {seed}: {}", plan.stderr);
+    }
+    for document in ["deployment", "g/ig-resolved", "g/bpm"] {
+        let read = |output: &str| fs::read(work.join(output).join(document).join("output.json")).unwrap();
+        assert!(read("output") == read("again"), "seed {seed}: two plans have a different {document}");
+    }
     let output: serde_json::Value =
         serde_json::from_slice(&fs::read(work.join("output/g/ig-resolved/output.json")).unwrap()).unwrap();
     fs::write(work.join("properties.yaml"), output["properties.yaml"].as_str().unwrap()).unwrap();

@@ -10,7 +10,7 @@
 //! 5-processes.txt                     out: what `run-process` would run
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 use e2e::{UPDATE, check, here, run};
 use handoff::bpm_info::{BpmInfo, Instance, Run};
-use handoff::output::{BPM_YAML, PROPERTIES_YAML, decode};
+use handoff::deployment::Deployment;
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, decode};
 use libtest_mimic::{Arguments, Failed, Trial};
 use walkdir::WalkDir;
 
@@ -57,7 +58,9 @@ fn scenario(directory: &Path, isolation: &str) -> Result<(), String> {
 
     let mut files = Files::new();
     let mut processes = String::new();
-    for group in children(&work.join("output"))? {
+    let deployment = document(&work.join("output/deployment"), DEPLOYMENT_YAML)?;
+    for group in groups(&deployment)? {
+        let group = work.join("output").join(group);
         let resolved = document(&group.join("ig-resolved"), PROPERTIES_YAML)?;
         let bpm = document(&group.join("bpm"), BPM_YAML)?;
         let info = BpmInfo::decode(&bpm, "bpm.yaml").map_err(|e| e.to_string())?;
@@ -72,8 +75,15 @@ fn scenario(directory: &Path, isolation: &str) -> Result<(), String> {
         files.insert(format!("3-output/{name}/ig-resolved.yaml"), resolved);
         files.insert(format!("3-output/{name}/bpm.yaml"), bpm);
     }
+    files.insert("3-output/deployment.yaml".to_owned(), deployment);
     files.insert("5-processes.txt".to_owned(), processes);
     compare(directory, &files)
+}
+
+/// Names of the groups, sorted.
+fn groups(deployment: &str) -> Result<BTreeSet<String>, String> {
+    let deployment = Deployment::decode(deployment, "deployment.yaml").map_err(|e| e.to_string())?;
+    Ok(deployment.instance_groups.into_iter().map(|group| group.name).collect())
 }
 
 fn copy_jobs(releases: &Path, base: &Path) -> Result<(), String> {

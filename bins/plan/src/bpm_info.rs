@@ -5,13 +5,14 @@ use handoff::bpm_info::{
     Bpm, BpmInfo, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
 };
 use instance_group::{Resolved, ResolvedJob};
+use job_templates::job_ref;
 use problem::Result;
 
-use crate::bpm_yml::BPM_YML;
-use crate::input::{Input, job_ref, template_for};
+use crate::input::{Input, template_for};
+use crate::templates::BPM_YML;
 
 /// Where BOSH looks for an errand's script.
-const BIN_RUN: &str = "bin/run";
+pub(crate) const BIN_RUN: &str = "bin/run";
 
 /// The BPM info of a group whose `bpm.yml`s are rendered.
 pub(crate) fn info(group: &Resolved, input: &Input) -> Result<BpmInfo> {

@@ -12,6 +12,7 @@ use problem::{IoContext, Place, Problem, Problems, Result, code};
 use ruby::{Document, Vm};
 
 use crate::options::Request;
+use crate::pod_settings::{self, GroupSettings};
 
 /// All that planning reads.
 pub(crate) struct Input {
@@ -19,6 +20,8 @@ pub(crate) struct Input {
     pub(crate) document: Document,
     /// The manifest, addons placed.
     pub(crate) manifest: Manifest,
+    /// What the manifest says about pods, where that is written.
+    pub(crate) settings: Vec<GroupSettings>,
     /// Specs by release and job.
     pub(crate) specs: BTreeMap<(String, String), JobSpec>,
     /// The sources of all releases.
@@ -30,11 +33,6 @@ impl Input {
     pub(crate) fn spec(&self, job: &ResolvedJob) -> Option<&JobSpec> {
         self.specs.get(&(job.release.name.clone(), job.name.clone()))
     }
-}
-
-/// Where a job's sources are.
-pub(crate) fn job_ref(job: &ResolvedJob) -> JobRef {
-    JobRef { release: job.release.name.clone(), job: job.name.clone() }
 }
 
 /// The source of the template with this destination.
@@ -53,13 +51,15 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
     };
     let (mut manifest, mut problems) = Manifest::read(&value, &document.file).map_err(located)?;
     problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
+    let (settings, found) = if request.is_whole() { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
+    problems.extend(found);
     let jobs_src = JobsSrc::below(&request.base);
     let specs = read_specs(vm, &manifest, &jobs_src).unwrap_or_else(|found| {
         problems.extend(found.into_vec());
         BTreeMap::new()
     });
     Problems::check(problems).map_err(located)?;
-    Ok(Input { document, manifest, specs, jobs_src })
+    Ok(Input { document, manifest, settings, specs, jobs_src })
 }
 
 fn read_manifest(path: &Path) -> Result<Document> {

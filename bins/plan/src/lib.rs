@@ -3,9 +3,14 @@
 
 mod bpm_info;
 mod bpm_yml;
+mod deployment_yaml;
+mod digest;
 mod input;
 mod options;
+mod pod_settings;
+mod rendering;
 mod schema;
+mod templates;
 mod write;
 
 use deployment::identity::Domain;
@@ -16,6 +21,7 @@ pub use options::{Kind, Options};
 use problem::{Place, Problem, Result, code};
 use ruby::Vm;
 use startup::{Common, Steps};
+use templates::Scope;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Resolves properties and links of instance groups, and what runs in them";
@@ -38,7 +44,7 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         namespace: request.namespace.clone(),
         service_domain: request.service_domain.clone(),
     };
-    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs };
+    let deployment = Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs };
     let outcome = instance_group::resolve(&deployment).map_err(|mut problems| {
         vm.locate(&mut problems, &input.document);
         problems
@@ -52,10 +58,19 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         None => outcome.groups,
     };
     steps.done("resolved properties and links");
-    bpm_yml::render(&renderer, &input, &mut groups)?;
-    steps.done("rendered bpm.yml");
+    let scope = if request.is_whole() { Scope::Everything } else { Scope::BpmYml };
+    let found = templates::find(&input, &groups, scope, |template| renderer.proven(&template.source))?;
+    steps.done("read the templates");
+    let rendered = rendering::render(&renderer, &input, &groups, found, scope)?;
+    bpm_yml::fill(&mut groups, &rendered)?;
+    steps.done("rendered the templates");
     let infos = groups.iter().map(|group| bpm_info::info(group, &input)).collect::<Result<Vec<_>>>()?;
-    write::write(vm, request, &groups, &infos)?;
+    let whole = request.is_whole().then(|| {
+        digest::warn(&groups, &rendered);
+        let digests = digest::of_instances(&groups, &rendered);
+        deployment_yaml::document(&input, &domain, groups.iter().zip(&infos).zip(digests))
+    });
+    write::write(vm, request, &groups, &infos, whole.as_ref())?;
     steps.done("wrote the documents");
     Ok(())
 }

@@ -12,13 +12,15 @@ use startup::{Common, time_limit};
 #[command(
     long_about = "Reads the deployment manifest and the job specs in BASE_DIR/jobs-src/RELEASE/JOB/, resolves \
         properties and links, and renders every bpm.yml. Writes, for one instance group, one document \
-        (KIND), or everything for every group (--output-dir).\n\n\
-        Everything that is wrong is reported in one run; then nothing is written.",
+        (KIND), or everything for every group (--output-dir). For every group it renders all templates of \
+        all instances, and removes the documents of groups that the manifest no longer has.\n\n\
+        All errors are reported in one run; then nothing is written.",
     after_long_help = "One group, as a container of the gather Job does:\n\
         \x20\x20plan ig-resolved -m manifest.yml -g nats -o output.json\n\n\
-        All groups, to out/GROUP/ig-resolved/output.json and out/GROUP/bpm/output.json:\n\
+        All groups, to out/GROUP/ig-resolved/output.json, out/GROUP/bpm/output.json and \
+        out/deployment/output.json:\n\
         \x20\x20plan -m manifest.yml -b all-releases --output-dir out\n\n\
-        Exit codes: 0 done; 2 usage; 65 the manifest, a job spec or a link is wrong; 66 a bpm.yml template \
+        Exit codes: 0 done; 2 usage; 65 the manifest, a job spec or a link is wrong; 66 a template \
         failed; 70 the environment failed."
 )]
 pub struct Options {
@@ -84,6 +86,14 @@ pub(crate) struct Request {
 pub(crate) enum Output {
     File(Kind, PathBuf),
     Directory(PathBuf),
+}
+
+impl Request {
+    /// Whether everything of the deployment is written: a directory is the whole deployment's unless it is to be one
+    /// group's.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.output, Output::Directory(_)) && self.group.is_none()
+    }
 }
 
 impl Options {

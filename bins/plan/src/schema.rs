@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use instance_group::Resolved;
+use job_templates::job_ref;
 use problem::{Note, Place, Problem, Problems, Result, Step, code};
 use properties_schema::{Facts, Schema, SchemaError, Violation, report};
 use ruby::Vm;
 use template::Source;
 use value::Value;
 
-use crate::input::{Input, job_ref};
+use crate::input::Input;
 
 /// Checks every job of every group that has a schema; `groups` are all those of the manifest.
 ///

@@ -1,14 +1,16 @@
 //! Writing `output.json` of each kind.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use handoff::bpm_info::BpmInfo;
-use handoff::output::{BPM_YAML, PROPERTIES_YAML, encode};
+use handoff::deployment::Deployment;
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, encode};
 use instance_group::Resolved;
 use jobs_src::JobsSrc;
-use problem::{IoContext, Problem, Result, code};
+use problem::{IoContext, Problem, Problems, Result, code};
 use ruby::Vm;
 use vcap::atomic;
 
@@ -16,6 +18,12 @@ use crate::options::{Kind, Output, Request};
 
 /// Secrets are in it.
 const MODE: u32 = 0o600;
+/// The file that holds a document.
+const OUTPUT_JSON: &str = "output.json";
+/// Directories of a group's documents, `properties.yaml` and `bpm.yaml`.
+const KINDS: [&str; 2] = ["ig-resolved", "bpm"];
+/// Directory of the deployment's document. The documents of a group of this name lie in it, too, one level deeper.
+const DEPLOYMENT: &str = "deployment";
 
 /// Refuses to write over what is read: the output would be taken for input by the next run.
 pub(crate) fn check(request: &Request) -> Result<()> {
@@ -43,8 +51,15 @@ pub(crate) fn check(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Writes what was asked for; nothing where anything cannot be encoded.
-pub(crate) fn write(vm: &Vm, request: &Request, groups: &[Resolved], infos: &[BpmInfo]) -> Result<()> {
+/// Writes what was asked for; nothing where anything cannot be encoded. With the document of the whole deployment, the
+/// documents of groups that are no part of it are removed.
+pub(crate) fn write(
+    vm: &Vm,
+    request: &Request,
+    groups: &[Resolved],
+    infos: &[BpmInfo],
+    deployment: Option<&Deployment>,
+) -> Result<()> {
     match &request.output {
         Output::File(kind, path) => {
             let text = match kind {
@@ -56,18 +71,51 @@ pub(crate) fn write(vm: &Vm, request: &Request, groups: &[Resolved], infos: &[Bp
         Output::Directory(directory) => {
             let properties = properties(vm, groups)?;
             let bpm = infos.iter().map(bpm).collect::<Result<Vec<_>>>()?;
-            let path = |group: &Resolved, kind: &str| directory.join(&group.name).join(kind).join("output.json");
-            let files: Vec<(PathBuf, &String)> = groups
+            let deployment =
+                deployment.map(|d| Ok::<_, Problems>(encode(DEPLOYMENT_YAML, &d.encode()?))).transpose()?;
+            let path = |group: &Resolved, kind: &str| directory.join(&group.name).join(kind).join(OUTPUT_JSON);
+            let mut files: Vec<(PathBuf, &String)> = groups
                 .iter()
                 .zip(properties.iter().zip(&bpm))
                 .flat_map(|(group, (properties, bpm))| {
-                    [(path(group, "ig-resolved"), properties), (path(group, "bpm"), bpm)]
+                    [(path(group, KINDS[0]), properties), (path(group, KINDS[1]), bpm)]
                 })
                 .collect();
+            files.extend(deployment.iter().map(|text| (directory.join(DEPLOYMENT).join(OUTPUT_JSON), text)));
             let files: Vec<_> = files.iter().map(|(path, text)| (path.as_path(), text.as_bytes())).collect();
-            atomic::write_files_with_parents(&files, MODE)
+            atomic::write_files_with_parents(&files, MODE)?;
+            if deployment.is_some() { remove_others(directory, groups) } else { Ok(()) }
         }
     }
+}
+
+/// Removes what an earlier plan wrote for groups that the deployment no longer has.
+fn remove_others(directory: &Path, groups: &[Resolved]) -> Result<()> {
+    for entry in fs::read_dir(directory).io("read", directory)? {
+        let entry = entry.io("read", directory)?;
+        let is_group = groups.iter().any(|group| entry.file_name() == group.name.as_str());
+        // A link is somebody else's.
+        if is_group || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let mut removed = false;
+        for kind in KINDS {
+            let of_kind = entry.path().join(kind);
+            match fs::remove_file(of_kind.join(OUTPUT_JSON)) {
+                Ok(()) => {
+                    removed = true;
+                    // Best effort, here and below: a directory with other files stays.
+                    let _ = fs::remove_dir(of_kind);
+                }
+                Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(e) => return Err(e).io("remove", &of_kind.join(OUTPUT_JSON)),
+            }
+        }
+        if removed {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+    Ok(())
 }
 
 fn properties(vm: &Vm, groups: &[Resolved]) -> Result<Vec<String>> {

@@ -11,11 +11,11 @@ mod tree;
 use dialect_erb::{Renderer, Unit};
 use failed::Failed;
 use instance_group::{Instance, Resolved};
+use job_templates::{LINKS_JSON, Template, links_json};
 use jobs_src::JobsSrc;
 pub use options::Options;
 use problem::{IoContext, Place, Problem, Result, code};
 use ruby::{Document, Vm};
-use sources::Template;
 use startup::{Common, Steps};
 use template::RenderedFile;
 
@@ -115,7 +115,7 @@ fn render(
                 _ => {}
             }
         }
-        files.push(RenderedFile { path: ".bosh/links.json".into(), content: tree::links_json(&job.provides) });
+        files.push(RenderedFile { path: LINKS_JSON.into(), content: links_json(&job.provides) });
         rendered.push(RenderedJob { name: job.name.clone(), files });
     }
     Ok(if failed.is_empty() { Ok(rendered) } else { Err(failed) })

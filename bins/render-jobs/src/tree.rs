@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use instance_group::Resolved;
+use job_templates::is_installed;
 use problem::{IoContext, Result};
 use vcap::Vcap;
 use vcap::tree::{LINK, RenderedEntry};
@@ -19,8 +20,7 @@ fn mode(destination: &str) -> u32 {
 /// Writes everything at once, BPM's command included.
 pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>) -> Result<()> {
     let mut entries = vec![bpm_command(&request.root)?];
-    // A release's own BPM sets up what its runc needs and does not find here.
-    for job in jobs.into_iter().filter(|job| job.name != Vcap::BPM) {
+    for job in jobs.into_iter().filter(|job| is_installed(&job.name)) {
         for file in job.files {
             entries.push(RenderedEntry {
                 path: format!("{}/{}", job.name, file.path),
@@ -45,40 +45,9 @@ fn bpm_command(root: &Path) -> Result<RenderedEntry> {
     })
 }
 
-/// `.bosh/links.json`: name, type and group of the links that the job provides, by group (BOSH's job template renderer).
-pub(crate) fn links_json(provides: &[(String, String)]) -> Vec<u8> {
-    let mut links: Vec<(String, &String, &String)> =
-        provides.iter().map(|(name, link_type)| (format!("{name}-{link_type}"), name, link_type)).collect();
-    links.sort();
-    if links.is_empty() {
-        return b"[\n\n]\n".to_vec();
-    }
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let objects: Vec<String> = links
-        .iter()
-        .map(|(group, name, link_type)| {
-            format!(
-                "  {{\n    \"name\": {},\n    \"type\": {},\n    \"group\": {}\n  }}",
-                quoted(name),
-                quoted(link_type),
-                quoted(group)
-            )
-        })
-        .collect();
-    format!("[\n{}\n]\n", objects.join(",\n")).into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn links_are_listed_as_ruby_prints_them() {
-        assert_eq!(links_json(&[]), b"[\n\n]\n");
-        let two = [("b".to_owned(), "t".to_owned()), ("a".to_owned(), "t".to_owned())];
-        let text = String::from_utf8(links_json(&two)).unwrap();
-        assert!(text.starts_with("[\n  {\n    \"name\": \"a\",\n    \"type\": \"t\",\n    \"group\": \"a-t\"\n  },\n"));
-    }
 
     #[test]
     fn only_what_lies_in_bin_is_executable() {

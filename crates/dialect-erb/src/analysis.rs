@@ -50,6 +50,8 @@ pub struct Facts {
     pub features: Vec<&'static str>,
     /// Its output is the same for every instance of a group.
     pub same_for_all_instances: bool,
+    /// Its output is the same whenever it is rendered in the same context.
+    pub repeatable: bool,
 }
 
 /// Looks at a template.
@@ -68,8 +70,17 @@ pub fn analyse(template: &[u8]) -> Facts {
     let mut facts = reader.facts;
     remember_required(&mut facts.features, text);
     facts.isolation = if scanner::has_magic_comment(template) { Isolation::Process } else { isolation };
+    facts.repeatable = facts.isolation != Isolation::Process && !tokens.iter().any(is_of_the_moment);
     facts.same_for_all_instances = facts.isolation != Isolation::Process && reader.constant;
     facts
+}
+
+/// Whether a token may mean something that differs from one rendering to the next.
+fn is_of_the_moment(token: &Token) -> bool {
+    match token {
+        Token::Word(word) | Token::Constant(word) | Token::Symbol(word) => words::is_of_the_moment(word),
+        _ => false,
+    }
 }
 
 /// For code that is not understood: nothing is assumed, but libraries that its text names are loaded early.

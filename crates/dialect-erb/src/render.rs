@@ -67,6 +67,15 @@ impl Failure {
     }
 }
 
+/// What is proven about a template's output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Proven {
+    /// It is the same for every instance of a group.
+    pub same_for_all_instances: bool,
+    /// It is the same whenever the template is rendered in the same context.
+    pub repeatable: bool,
+}
+
 impl<'vm> Renderer<'vm> {
     /// Has the VM load BOSH's evaluation context, and does not wait for it; once per VM.
     pub fn new(vm: &'vm Vm, settings: Settings) -> Renderer<'vm> {
@@ -77,10 +86,15 @@ impl<'vm> Renderer<'vm> {
         Renderer { vm, settings, ended: RefCell::default() }
     }
 
-    /// Whether a template is proven to render the same for every instance of a group. Always `false` where nothing may be
-    /// concluded from its code.
-    pub fn is_same_for_all_instances(&self, source: &Source) -> bool {
-        self.settings.isolation == IsolationMode::Auto && analysis::analyse(&source.text).same_for_all_instances
+    /// What the code of a template proves about its output; nothing where nothing may be concluded from it.
+    pub fn proven(&self, source: &Source) -> Proven {
+        match self.settings.isolation {
+            IsolationMode::Process => Proven::default(),
+            IsolationMode::Auto => {
+                let facts = analysis::analyse(&source.text);
+                Proven { same_for_all_instances: facts.same_for_all_instances, repeatable: facts.repeatable }
+            }
+        }
     }
 
     /// Renders every unit; `contexts` are the specs that templates see.

@@ -98,6 +98,27 @@ const WRONG: &[(&str, &str)] = &[
     ("    properties: {s: PROPERTIES, not_declared: V}", "    properties: {s: {deep: {1: V, a: V}}}"),
     ("  jobs:\n  - name: consumer", "  jobs: V\n  other:\n  - name: consumer"),
     ("  - name: consumer", "  - V\n  - name: consumer"),
+    ("url: V, sha1: V", "url: [V], sha1: V"),
+    ("max_in_flight: 1", "max_in_flight: V"),
+    ("canary_watch_time: 1000", "canary_watch_time: V"),
+    ("update_watch_time: 1000", "update_watch_time: 2000-V"),
+    ("V: V}\nvariables", "vm_strategy: V}\nvariables"),
+    ("V: V}\nvariables", "serial: V}\nvariables"),
+    ("vm_type: V", "vm_type: [V]"),
+    ("vm_type: V", "vm_resources: V"),
+    ("vm_type: V", "vm_resources: {cpu: V, ram: 1, ephemeral_disk_size: 1}"),
+    ("vm_type: V", "update: {canaries: V}"),
+    ("env: {bosh: {password: V}}", "env: V"),
+    ("env: {bosh: {password: V}}", "env: {bosh: {agent: {settings: V}}}"),
+    ("not_declared: V", "quarks: V"),
+    ("not_declared: V", "quarks: {ports: V}"),
+    ("not_declared: V", "quarks: {ports: [{name: V, internal: V}]}"),
+    ("not_declared: V", "quarks: {ports: [{name: V, protocol: V, internal: 1}]}"),
+    ("not_declared: V", "quarks: {envs: [V]}"),
+    ("not_declared: V", "quarks: {envs: [{value: V}]}"),
+    ("not_declared: V", "quarks: {run: V}"),
+    ("{vault: {as: vault}}", "{vault: {as: vault, aliases: V}}"),
+    ("{vault: {as: vault}}", "{vault: {as: vault, aliases: [{domain: [V]}]}}"),
     // Variables that were not interpolated.
     ("vm_type: V", "vm_type: V((one))V"),
     ("not_declared: V", "not_declared: [V, {key: \"V ((two)) V\"}]"),
@@ -120,8 +141,7 @@ const WRONG: &[(&str, &str)] = &[
 ];
 
 /// Parts of BOSH's manifest that mean nothing to a pod: whatever is in them, nothing is said.
-const IGNORED: &[(&str, &str)] =
-    &[("tags: {V: V}", "tags: V"), ("  env: {bosh: {password: V}}", "  env: V"), ("length: V", "length: [V]")];
+const IGNORED: &[(&str, &str)] = &[("tags: {V: V}", "tags: V"), ("length: V", "length: [V]")];
 
 fn setting(work: &Path) {
     let declared: String = names().map(|name| format!("  s.{name}: {{}}\n")).collect();

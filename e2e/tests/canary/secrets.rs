@@ -59,9 +59,14 @@ const PIECE: usize = 6;
 
 /// No stream shows a secret or a piece of one.
 pub(crate) fn assert_none_in(outcome: &Outcome) {
+    assert_none_in_text(&format!("{}\n{}", outcome.stdout, outcome.stderr));
+}
+
+/// As [`assert_none_in`], of a text.
+pub(crate) fn assert_none_in_text(text: &str) {
     let more = [PLAIN_BASE64, DECODED, "Dp66qzVwXk", "Ls99kqZwVj"];
     let secrets = TEXTS.iter().chain(NUMBERS).map(|(_, text)| *text).chain(more);
-    let said = format!("{}\n{}", outcome.stdout, outcome.stderr).to_lowercase();
+    let said = text.to_lowercase();
     for secret in secrets.flat_map(without_frame) {
         let characters: Vec<char> = secret.to_lowercase().chars().collect();
         for piece in characters.windows(PIECE) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use testkit::files::write;
 
 use crate::secrets::{NUMBERS, PLAIN, TEXTS, names, properties};
-use crate::{job, planned, render, render_with, template};
+use crate::{job, plan, planned, render, render_with, template};
 
 /// Ways to fail with the value `V`, and what must stay readable of the message.
 pub(crate) const WITH_ANY: &[(&str, &str)] = &[
@@ -128,6 +128,7 @@ fn failing_templates_show_no_value() {
     let templates = failing();
     setting(work, &templates);
     planned(work);
+    assert_eq!(plan(work).code, Some(66), "a plan of the whole deployment renders everything");
     let outcome = render(work);
     assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
     let mut wrong = Vec::new();

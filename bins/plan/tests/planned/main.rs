@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod bpm_yml;
+mod deployment;
 mod links;
 mod manifests;
 
@@ -12,14 +13,15 @@ use serde_yaml::Value;
 use tempfile::TempDir;
 use testkit::files::write;
 
-const HEAD: &str = "name: d\nreleases: [{name: r, version: 1}]\n";
+/// The deployment's name, and its release.
+pub(crate) const HEAD: &str = "name: d\nreleases: [{name: r, version: 1}]\n";
 
 /// What `plan` made of a deployment.
 pub(crate) struct Planned {
     work: TempDir,
     /// The exit code.
     pub(crate) code: Option<i32>,
-    /// What it said, without the places.
+    /// What it printed, without places and codes.
     pub(crate) said: String,
 }
 
@@ -48,6 +50,13 @@ fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str)
         let job = work.path().join("jobs-src/r").join(name);
         write(&job.join("spec"), format!("name: {name}\n{spec}\n"));
     }
+    let planned = plan_in(work, manifest);
+    assert_eq!(planned.work.path().join("out").exists(), planned.code == Some(0), "{}", planned.said);
+    planned
+}
+
+/// Runs `plan` in a directory with the job sources.
+fn plan_in(work: TempDir, manifest: &str) -> Planned {
     write(&work.path().join("manifest.yml"), manifest);
     let output = Command::new(testkit::executable("plan"))
         .args(["--bosh-manifest-path", "manifest.yml", "--base-dir", ".", "--output-dir", "out"])
@@ -55,13 +64,17 @@ fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str)
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    let said = said.lines().filter(|line| !line.starts_with("  -->")).map(|line| format!("{line}\n")).collect();
-    let planned = Planned { code: output.status.code(), said, work };
-    assert_eq!(planned.work.path().join("out").exists(), planned.code == Some(0), "{}", planned.said);
-    planned
+    let shown = |line: &&str| !line.starts_with("  -->") && !line.starts_with("  code: ");
+    let said = said.lines().filter(shown).map(|line| format!("{line}\n")).collect();
+    Planned { code: output.status.code(), said, work }
 }
 
 impl Planned {
+    /// Plans another manifest into the same directory.
+    pub(crate) fn again(self, manifest: &str) -> Planned {
+        plan_in(self.work, manifest)
+    }
+
     /// A group of `properties.yaml`.
     pub(crate) fn group(&self, name: &str) -> Value {
         assert_eq!(self.code, Some(0), "{}", self.said);

@@ -185,7 +185,8 @@ fn templates_that_cannot_both_be_written_are_told() {
     let long = "x".repeat(256);
     let expected = format!("error: template destination 'a/{long}' has a part of more than 255 bytes\n");
     assert_eq!(said(&format!("{{a: a/{long}}}")), expected);
-    assert_eq!(said("{a: .bosh/other, b: x/y, c: x/z}"), "");
+    let missing = ["a", "b", "c"].map(|name| format!("error: Missing template file '{name}' for job 'j'\n"));
+    assert_eq!(said("{a: .bosh/other, b: x/y, c: x/z}"), missing.concat(), "the destinations are good");
 }
 
 #[test]

@@ -148,6 +148,13 @@ static OF_THE_INSTANCE: Words = words!(
     "
 );
 
+/// Words that make a template's output depend on more than its context: on the time, on addresses and on chance.
+static OF_THE_MOMENT: Words = words!(
+    "
+    now Time Date DateTime object_id generate PKey RSA rand SecureRandom
+    "
+);
+
 /// Names that a template cannot define for itself without replacing something that is there.
 static TAKEN: Words = words!(
     "
@@ -213,6 +220,10 @@ pub(super) fn libraries() -> impl Iterator<Item = &'static str> {
 
 pub(super) fn is_requirable(feature: &str) -> bool {
     REQUIRABLE.contains(feature)
+}
+
+pub(super) fn is_of_the_moment(word: &str) -> bool {
+    OF_THE_MOMENT.contains(word)
 }
 
 pub(super) fn is_of_the_instance(word: &str) -> bool {

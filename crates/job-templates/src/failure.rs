@@ -1,0 +1,53 @@
+//! What is reported about a template that failed.
+
+use deployment::JobSpec;
+use dialect_erb::{Asked, Failure};
+use instance_group::report::Entry;
+use problem::{Note, did_you_mean};
+
+use crate::Template;
+
+/// The entry in BOSH's report about a template that failed; `spec` is its job's, where it could be read, and says what was
+/// meant.
+pub fn failed(job: &str, template: &Template, failure: &Failure, spec: Option<&JobSpec>) -> Entry {
+    let place = failure.error.place(&template.source);
+    Entry {
+        job: job.to_owned(),
+        text: failure.text(&template.source.name),
+        is_monit: template.is_monit(),
+        code: failure.error.code,
+        note: Note { place, what: None, hint: spec.and_then(|spec| hint(spec, failure)) },
+    }
+}
+
+fn hint(spec: &JobSpec, failure: &Failure) -> Option<String> {
+    let job = &spec.name;
+    if let Some(link) = &failure.link {
+        if spec.consumes.iter().any(|c| c.name == *link) {
+            return Some(format!("link '{link}' is optional and was not resolved: use if_link('{link}')"));
+        }
+        return Some(match did_you_mean(link, spec.consumes.iter().map(|c| c.name.as_str())) {
+            Some(name) => format!("did you mean '{name}'?"),
+            None => format!("job '{job}' does not consume a link '{link}': declare it in its spec"),
+        });
+    }
+    let name = failure.properties.first()?;
+    match failure.asked {
+        Asked::Link => {
+            return Some(format!(
+                "the link has no '{name}': the spec of the job that provides it lists its properties"
+            ));
+        }
+        Asked::Instance => {
+            return Some("a link's instances have properties only where the manifest gives the link".to_owned());
+        }
+        Asked::Job => {}
+    }
+    if spec.property(name).is_some() {
+        return Some(format!("'{name}' has no default: set it in the manifest"));
+    }
+    Some(match did_you_mean(name, spec.properties.iter().map(|p| p.name.as_str())) {
+        Some(meant) => format!("did you mean '{meant}'?"),
+        None => format!("the spec of job '{job}' does not declare '{name}': what is not declared is not there"),
+    })
+}
