@@ -44,24 +44,26 @@ impl Group {
 }
 
 impl Deployment {
-    /// Reads what `plan --output-dir` wrote; `order` is the order of the groups as far as it is known.
-    pub(crate) fn read(directory: &Path, order: &[String], settings: &Settings) -> Result<Deployment> {
-        let mut names: Vec<String> = fs::read_dir(directory)
-            .io("read", directory)?
-            .filter_map(|entry| entry.ok().filter(|e| e.path().is_dir())?.file_name().into_string().ok())
-            .collect();
-        names.sort_by_key(|name| (order.iter().position(|o| o == name).unwrap_or(usize::MAX), name.clone()));
+    /// Reads the documents that `plan --output-dir` wrote.
+    ///
+    /// # Errors
+    /// Documents that are missing or were not written by this version; too many instances for one machine.
+    pub(crate) fn read(directory: &Path, settings: &Settings) -> Result<Deployment> {
+        let read = |name: &str, key: &str| {
+            let path = directory.join(name).join("output.json");
+            let text = fs::read_to_string(&path).io("read", &path)?;
+            output::decode(&text, key, &path.display().to_string())
+        };
+        let document = handoff::deployment::Deployment::decode(
+            &read("deployment", output::DEPLOYMENT_YAML)?,
+            output::DEPLOYMENT_YAML,
+        )?;
         let subnet = Subnet::default();
         let mut count = 0;
         let mut groups = Vec::new();
-        for name in names {
-            let read = |kind: &str, key: &str| {
-                let path = directory.join(&name).join(kind).join("output.json");
-                let text = fs::read_to_string(&path).io("read", &path)?;
-                output::decode(&text, key, &path.display().to_string())
-            };
-            let info = BpmInfo::decode(&read("bpm", output::BPM_YAML)?, &name)?;
-            let properties = Secret::new(read("ig-resolved", output::PROPERTIES_YAML)?);
+        for name in document.instance_groups.iter().map(|group| &group.name) {
+            let info = BpmInfo::decode(&read(&format!("{name}/bpm"), output::BPM_YAML)?, name)?;
+            let properties = Secret::new(read(&format!("{name}/ig-resolved"), output::PROPERTIES_YAML)?);
             let pod = Pod::new(&info, None, settings);
             let mut members = Vec::new();
             for instance in &pod.instances {
@@ -74,11 +76,10 @@ impl Deployment {
             }
             groups.push(Group { pod, properties, members });
         }
-        let name = groups
-            .first()
-            .map(|g| g.pod.deployment.clone())
-            .ok_or_else(|| Problem::input("the deployment has no instance groups"))?;
-        Ok(Deployment { name, groups })
+        if groups.is_empty() {
+            return Err(Problem::input("the deployment has no instance groups").into());
+        }
+        Ok(Deployment { name: document.name, groups })
     }
 
     /// Every instance by its name.
@@ -107,9 +108,20 @@ mod tests {
 
     use super::*;
 
+    const UPDATE: &str = "{canaries: 1, max_in_flight: 1, canary_watch_time: {from: 5s, to: 60s}, update_watch_time: \
+                          {from: 5s, to: 60s}, serial: true, vm_strategy: delete-create, \
+                          initial_deploy_az_update_strategy: serial}";
+
     fn written(groups: &[(&str, &str, u32)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
+        let mut document =
+            "version: 1\nname: d\nnamespace: ns\nservice_domain: svc\nreleases: []\nstemcells: []\ninstance_groups:\n"
+                .to_owned();
         for (name, lifecycle, count) in groups {
+            document.push_str(&format!(
+                "- name: {name}\n  lifecycle: {lifecycle}\n  azs: [{{name: z1, instances: {count}}}]\n  replicas: {count}\n  \
+                 instances: []\n  update: {UPDATE}\n  networks: []\n  jobs: []\n"
+            ));
             let instances: String = (0..*count)
                 .map(|n| {
                     format!("      - {{index: {n}, az: z1, az_index: 1, ordinal: {n}, address: d-{name}-{n}.ns.svc}}\n")
@@ -129,14 +141,17 @@ mod tests {
                 fs::write(dir.join("output.json"), output::encode(key, text)).unwrap();
             }
         }
+        let path = dir.path().join("deployment");
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("output.json"), output::encode(output::DEPLOYMENT_YAML, &document)).unwrap();
         dir
     }
 
     #[test]
     fn groups_come_in_the_manifests_order_and_every_instance_has_an_address() {
         let settings = Settings { grace: Duration::from_secs(60), template_settings: Vec::new() };
-        let dir = written(&[("alpha", "errand", 1), ("beta", "service", 2)]);
-        let deployment = Deployment::read(dir.path(), &["beta".into(), "alpha".into()], &settings).unwrap();
+        let dir = written(&[("beta", "service", 2), ("alpha", "errand", 1)]);
+        let deployment = Deployment::read(dir.path(), &settings).unwrap();
         let names: Vec<_> = deployment.groups.iter().map(|g| (g.name(), g.pod.is_errand())).collect();
         assert_eq!(names, [("beta", false), ("alpha", true)]);
         assert_eq!(deployment.member("beta/1").unwrap().ip, Ipv4Addr::new(10, 244, 0, 3));

@@ -37,8 +37,6 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// The name given, which overrides the manifest's.
     pub(crate) given_name: Option<String>,
-    /// The instance groups' names in order, as far as they can be seen in the manifest.
-    pub(crate) groups: Vec<String>,
     pub(crate) dir: StateDir,
     pub(crate) publish: Vec<Publish>,
 }
@@ -62,10 +60,9 @@ impl Input {
             }
         }
         Problems::check(problems)?;
-        let outline = Outline::of(&String::from_utf8_lossy(text.expose()));
         let stem = || config.manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let given_name = config.name.filter(|name| !name.is_empty());
-        let name = given_name.clone().or(outline.name).unwrap_or_else(stem);
+        let name = given_name.clone().or_else(|| name_in(&String::from_utf8_lossy(text.expose()))).unwrap_or_else(stem);
         Ok(Input {
             manifest: config.manifest,
             text,
@@ -73,7 +70,6 @@ impl Input {
             dir: StateDir::of(config.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty()), &name)?,
             name,
             given_name,
-            groups: outline.groups,
             publish: config.publish,
         })
     }
@@ -90,24 +86,11 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Secret<Vec<u8>>> {
     Ok(Secret::new(vcap::input::read(path).map_err(refused)?))
 }
 
-/// What decides where the state lies and in which order groups start. Not a reading of the manifest, which is Psych's:
-/// whatever this does not understand it leaves to `plan` to read or refuse.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Outline {
-    name: Option<String>,
-    groups: Vec<String>,
-}
-
-impl Outline {
-    fn of(text: &str) -> Outline {
-        let Ok(manifest) = serde_yaml::from_str::<serde_yaml::Value>(text) else { return Outline::default() };
-        let name_of = |value: &serde_yaml::Value| value.get("name").and_then(|n| n.as_str()).map(str::to_owned);
-        let groups = manifest.get("instance_groups").and_then(|groups| groups.as_sequence());
-        Outline {
-            name: name_of(&manifest),
-            groups: groups.map_or_else(Vec::new, |groups| groups.iter().filter_map(name_of).collect()),
-        }
-    }
+/// The deployment's name, as far as it can be read without Ruby: the default state directory depends on it, before `plan`
+/// reads the manifest. `None` where the manifest is not plain YAML or has no name; `plan` reports what is wrong with it.
+fn name_in(manifest: &str) -> Option<String> {
+    let manifest: serde_yaml::Value = serde_yaml::from_str(manifest).ok()?;
+    manifest.get("name")?.as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -115,9 +98,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outline_is_what_can_be_seen() {
-        let text = "name: d\ninstance_groups:\n- name: b\n- {name: a}\n- 3\n";
-        assert_eq!(Outline::of(text), Outline { name: Some("d".into()), groups: vec!["b".into(), "a".into()] });
-        assert_eq!(Outline::of("a: [\n"), Outline::default());
+    fn the_name_is_read_where_the_manifest_is_yaml() {
+        assert_eq!(name_in("name: d\ninstance_groups: []\n"), Some("d".into()));
+        assert_eq!(name_in("name: 3\n"), None);
+        assert_eq!(name_in("a: [\n"), None);
     }
 }

@@ -56,8 +56,7 @@ pub(crate) fn plan(
     // What templates left may belong to ids that only a sandbox has, so it is not this guard that removes it.
     let dir = plan_dir.keep();
     let planned = run(input, &dir, sources, interrupt);
-    let deployment =
-        planned.and_then(|()| Ok(Deployment::read(&dir.join("output"), &input.groups, &settings::settings())?));
+    let deployment = planned.and_then(|()| Ok(Deployment::read(&dir.join("output"), &settings::settings())?));
     sandbox::remove_tree(&dir).io("remove", &dir)?;
     let deployment = deployment?;
     let groups: Vec<String> =
