@@ -9,9 +9,9 @@ mod grammar;
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use dialect_erb::render::{IsolationMode, Settings};
-use dialect_erb::{Renderer, Unit};
+use dialect_erb::{IsolationMode, Renderer, Settings, Unit};
 use libfuzzer_sys::fuzz_target;
 use ruby::Vm;
 use template::Source;
@@ -63,7 +63,7 @@ fn render(input: &[u8], isolation: IsolationMode) -> String {
         .map(|(i, text)| Source { name: format!("{i}.erb"), file: format!("{i}.erb"), text: text.into_bytes() })
         .collect();
     // One worker, so that all templates that may share a process do.
-    let settings = Settings { workers: 1, timeout: 60, isolation };
+    let settings = Settings { workers: 1, timeout: Duration::from_secs(60), isolation };
     let rendered = Vm::beside(|vm| {
         let renderer = Renderer::new(vm, settings);
         let units: Vec<Unit> = sources.iter().map(|source| Unit { context: 0, job: "job", source }).collect();
