@@ -24,9 +24,22 @@ module Boson
       known[value] = false
     end
 
+    # As `Psych.dump`, which cannot write every String.
     def dump(value)
       Boson.feature('psych')
-      Psych.dump(value)
+      scanner = Psych::ScalarScanner.new(Psych::ClassLoader.new).extend(Unreadable)
+      tree = Psych::Visitors::YAMLTree.new(Psych::TreeBuilder.new, scanner, {})
+      tree << value
+      tree.tree.yaml
+    end
+
+    # A plain scalar that Psych refuses to read (`0x_`) is no String without quotes.
+    module Unreadable
+      def tokenize(text)
+        super
+      rescue ArgumentError
+        nil
+      end
     end
 
     # The place of a node: [line, column] from 1. Steps are a mapping's keys and a sequence's indexes; where the path
@@ -103,6 +116,6 @@ module Boson
   end
   # What a plain scalar stands for.
   operation('scalar') { |text| Loader.scanner.tokenize(text) }
-  operation('dump_yaml') { |value| Documents.dump(value) }
+  operation('dump_yaml') { |values| values.map { |value| Documents.dump(value) } }
   operation('locate') { |(text, paths)| paths.map { |path| Documents.locate(text, path) } }
 end

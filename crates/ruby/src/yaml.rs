@@ -3,7 +3,6 @@
 mod libyaml;
 mod reader;
 mod scalar;
-mod writer;
 
 use std::rc::Rc;
 
@@ -70,15 +69,15 @@ impl Vm {
     }
 
     /// Dumps values as Psych does, each as a document of its own.
+    ///
+    /// # Errors
+    /// Only where the VM itself fails.
     pub fn dump_yaml(&self, values: Vec<Value>) -> problem::Result<Vec<String>> {
-        let ask = &mut |plain: &str| self.scalar(plain);
-        values.iter().map(|value| writer::write(value, ask).or_else(|writer::Rare| self.dump_by_psych(value))).collect()
-    }
-
-    fn dump_by_psych(&self, value: &Value) -> problem::Result<String> {
-        let dumped = self.call("dump_yaml", value.clone()).map_err(|e| e.internal("write YAML"))?;
-        let lost = || Problem::internal("the embedded Ruby gave no document").into();
-        dumped.as_str().map(str::to_owned).ok_or_else(lost)
+        let count = values.len();
+        let dumped = self.call("dump_yaml", Value::array(values)).map_err(|e| e.internal("write YAML"))?;
+        let texts = dumped.as_array().unwrap_or_default().iter().filter_map(|text| text.as_str().map(str::to_owned));
+        let texts: Vec<String> = texts.collect();
+        if texts.len() == count { Ok(texts) } else { Err(Problem::internal("the embedded Ruby lost a document").into()) }
     }
 
     /// Completes the places of problems that lie in this document: node paths become lines and columns.

@@ -1,6 +1,5 @@
 # What Psych says, for tests: answers questions, each a letter and a text, with nothing where it is refused.
-# s: what a plain scalar stands for, in Marshal; d: what a document holds, in words; m: what a Marshal dump holds, in words;
-# w: the document of a Marshal dump.
+# s: what a plain scalar stands for, in Marshal; d: what a document holds, in words; m: what a Marshal dump holds, in words.
 require 'psych'
 
 $stdin.binmode
@@ -10,7 +9,6 @@ LOADER = Psych::ClassLoader::Restricted.new(['Symbol'], [])
 def answer(kind, text)
   case kind
   when 'm' then words(Marshal.load(text))
-  when 'w' then Psych.dump(Marshal.load(text))
   when 's' then Marshal.dump(Psych::ScalarScanner.new(LOADER).tokenize(text.force_encoding(Encoding::UTF_8)))
   else words(Psych.safe_load(text.force_encoding(Encoding::UTF_8), permitted_classes: [Symbol], aliases: true))
   end
