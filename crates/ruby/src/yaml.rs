@@ -77,7 +77,11 @@ impl Vm {
         let dumped = self.call("dump_yaml", Value::array(values)).map_err(|e| e.internal("write YAML"))?;
         let texts = dumped.as_array().unwrap_or_default().iter().filter_map(|text| text.as_str().map(str::to_owned));
         let texts: Vec<String> = texts.collect();
-        if texts.len() == count { Ok(texts) } else { Err(Problem::internal("the embedded Ruby lost a document").into()) }
+        if texts.len() == count {
+            Ok(texts)
+        } else {
+            Err(Problem::internal("the embedded Ruby lost a document").into())
+        }
     }
 
     /// Completes the places of problems that lie in this document: node paths become lines and columns.
