@@ -1,4 +1,4 @@
-//! `boson compile`: a release's packages, and with them what a release image holds.
+//! `boson compile`: a release's packages, and with them what a release image contains.
 
 mod count;
 mod in_place;
@@ -36,14 +36,14 @@ pub(crate) use sandboxed::Sandboxed;
     after_long_help = "Examples:\n\
         \x20\x20boson compile --release ./nats-release\n\
         \x20\x20boson compile --release nats-1.2.tgz --output ./image/var/vcap\n\n\
-        Exit codes: 0 compiled; 2 usage; 65 the release is wrong or a package does not compile; 70 something \
-        could not be done; 130 interrupted."
+        Exit codes: 0 compiled; 2 usage; 65 the release is wrong or a package does not compile; 70 internal or \
+        environment error; 130 interrupted."
 )]
 pub(crate) struct Options {
     /// The release: its source directory (jobs/, packages/, src/), or an archive made by bosh
     #[arg(long, short, env = "BOSON_RELEASE", value_name = "PATH")]
     pub(crate) release: PathBuf,
-    /// Directory that gets jobs-src/ and packages/; what is there is replaced
+    /// Directory for jobs-src/ and packages/; existing content is replaced
     #[arg(long, short, env = "BOSON_OUTPUT", value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Compile in this machine's /var/vcap, without a sandbox: as root, in the build of an image
@@ -52,9 +52,9 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Compiles a release's packages, and writes what its image holds";
+pub(crate) const ABOUT: &str = "Compiles a release's packages, and writes the content of its image";
 
-/// The exit code of who was interrupted.
+/// The exit code after an interrupt.
 const INTERRUPTED: u8 = 130;
 
 /// Runs the verb; returns the exit code.

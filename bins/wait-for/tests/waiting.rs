@@ -242,5 +242,5 @@ fn names_resolve_without_the_c_library() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = wait_for(&["--root", root, "--wait-timeout", "0", "dns:other"]);
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("caused by: no such name (last asked for: other)"), "{stderr}");
+    assert!(stderr.contains("caused by: no such name (last queried: other)"), "{stderr}");
 }

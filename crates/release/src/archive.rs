@@ -48,11 +48,11 @@ impl Release {
         let digest = checksum::sha256(&mut archive).io("read", file)?;
         let (dir, _lock) = Cache::new(cache_dir).begin_unpacking(&digest, stop)?;
         if !dir.is_dir() {
-            // Whoever was killed while unpacking has left it.
+            // Left by a run that was killed.
             let part = dir.with_extension("part");
             remove(&part).io("remove", &part)?;
             if let Err(problems) = unpack_release(file, archive, &part) {
-                // Best effort: whoever unpacks the same next removes it.
+                // Best effort: the next run that unpacks this archive removes it.
                 let _ = remove(&part);
                 return Err(named(problems, file, &part));
             }
@@ -139,7 +139,7 @@ fn unpack_outer(file: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
         }
     }
     if !to.join(MANIFEST).is_file() {
-        return Err(unreadable(io::Error::other(format!("there is no {MANIFEST} in it"))).into());
+        return Err(unreadable(io::Error::other(format!("it does not contain {MANIFEST}"))).into());
     }
     Ok(())
 }
@@ -202,7 +202,7 @@ fn name_of(part: &Part, manifest: &Path) -> Result<String> {
     if is_name(&name) {
         Ok(name)
     } else {
-        Err(Problem::input(format!("'{}' is no name of a job or package", name.escape_debug()))
+        Err(Problem::input(format!("'{}' is not a valid name of a job or package", name.escape_debug()))
             .code(code::RELEASE_INVALID)
             .at(Place::file(manifest.display().to_string()))
             .into())
@@ -217,7 +217,7 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
     if !is_name(&name) {
         let place = Place::file(manifest_file.display().to_string());
         problems.push(
-            Problem::input(format!("'{}' is no release name", name.escape_debug()))
+            Problem::input(format!("'{}' is not a valid release name", name.escape_debug()))
                 .code(code::RELEASE_INVALID)
                 .at(place),
         );
@@ -241,7 +241,7 @@ fn read_unpacked(dir: &Path) -> Result<Release> {
         let place = || Place::file(manifest_file.display().to_string());
         names
             .map(|(_, name)| {
-                Problem::input(format!("{what} '{name}' is there twice")).code(code::RELEASE_INVALID).at(place())
+                Problem::input(format!("{what} '{name}' is listed twice")).code(code::RELEASE_INVALID).at(place())
             })
             .collect()
     };

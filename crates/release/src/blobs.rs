@@ -35,7 +35,7 @@ struct Entry {
 }
 
 impl Blobs {
-    /// Reads the list, if there is one.
+    /// Reads the list, if it exists.
     pub(crate) fn read(release: &Path) -> Result<Self> {
         let list = release.join("config/blobs.yml");
         let entries: BTreeMap<String, Entry> = if list.is_file() { spec::read(&list)? } else { BTreeMap::new() };
@@ -50,16 +50,16 @@ impl Blobs {
         self.known.keys().map(PathBuf::as_path)
     }
 
-    /// What shows at once that a blob is not the one that is listed: it is not there, or was not downloaded to its end.
+    /// What shows at once that a blob does not match config/blobs.yml: it is not there, or was not downloaded to its end.
     pub(crate) fn missing(&self, path: &Path) -> Option<Problem> {
         let expected = self.known.get(path)?.size;
         match fs::metadata(self.dir.join(path)) {
             Ok(meta) if expected.is_none_or(|size| size == meta.len()) => None,
             Ok(meta) => {
                 let sizes = format!("it has {} bytes, expected {}", meta.len(), expected.unwrap_or_default());
-                Some(self.problem(path, "is not the one that is listed").because(sizes))
+                Some(self.problem(path, "does not match config/blobs.yml").because(sizes))
             }
-            Err(_) => Some(self.problem(path, "is not there")),
+            Err(_) => Some(self.problem(path, "is missing")),
         }
     }
 
@@ -74,12 +74,12 @@ impl Blobs {
         let checked =
             File::open(file).map_err(Fault::Unreadable).and_then(|mut file| checksum::check(&mut file, digest));
         match checked {
-            // Without a digest that is known, there is nothing to say.
+            // Without a known digest algorithm there is nothing to compare.
             Ok(()) | Err(Fault::Unknown(_)) => None,
             Err(Fault::Unreadable(e)) => {
                 Some(Problem::internal(format!("cannot read {}", file.display())).code(code::IO).because(e))
             }
-            Err(fault) => Some(self.problem(path, "is not the one that is listed").because(fault)),
+            Err(fault) => Some(self.problem(path, "does not match config/blobs.yml").because(fault)),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! packages/<name>-<fingerprint>/   a compiled package, whole
-//! work/<name>-<fingerprint>/       one being compiled, by whoever holds its lock
+//! work/<name>-<fingerprint>/       one being compiled, by the process that holds its lock
 //! locks/<name>-<fingerprint>
 //! logs/<name>-<fingerprint>.log    what its script printed
 //! digests/<digest of a path>       what the files of the release at that path contain
@@ -26,7 +26,7 @@ use crate::checksum::hex;
 use crate::runner::Runner;
 use crate::tree::flush;
 
-/// How often a lock that somebody else has is tried: the kernel's own waiting ends for nobody's Ctrl-C.
+/// How often a held lock is tried: a blocking wait would not end at Ctrl-C.
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Polled while an archive is read or a lock is waited for: whether to give up.
@@ -76,7 +76,7 @@ impl Cache {
         Ok(dir.is_dir().then_some(dir))
     }
 
-    /// Waits until nobody else compiles `key`, which is told by `waiting`, then makes its work directories.
+    /// Waits until no other process compiles `key` (and calls `waiting` if it must), then makes its work directories.
     pub(crate) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner, waiting: &dyn Fn()) -> Result<Work<'a>> {
         for part in ["packages", "work", "locks", "logs"] {
             let dir = self.at(part)?;
@@ -99,7 +99,7 @@ impl Cache {
         }
         for dir in [&work.dir, &work.compile, &work.install, &work.scratch] {
             fs::create_dir(dir).io("create", dir)?;
-            // The script's umask is its own; whoever runs the package has to get in.
+            // The script may have a strict umask, but other users must be able to read the package.
             fs::set_permissions(dir, Permissions::from_mode(0o755)).io("change the mode of", dir)?;
         }
         Ok(work)
@@ -116,7 +116,7 @@ impl Cache {
             let child = child.io("read", &work)?;
             let key = child.file_name().to_string_lossy().into_owned();
             if let Some(_lock) = self.lock(&key)? {
-                // Best effort: it is in nobody's way.
+                // Best effort: it does no harm.
                 let _ = runner.remove(&child.path());
             }
         }
@@ -136,7 +136,7 @@ impl Cache {
         Ok((releases.join(digest), lock))
     }
 
-    /// Waits for whoever has the lock, as long as the user wants to.
+    /// Waits for the lock until the user interrupts.
     fn wait_for_lock(&self, key: &str, stop: Stop, waiting: &dyn Fn()) -> Result<Flock<OwnedFd>> {
         let (file, mut opened) = self.open_lock(key)?;
         for tried in 0.. {
@@ -156,7 +156,7 @@ impl Cache {
         Err(Problem::internal("interrupted").code(code::INTERRUPTED).into())
     }
 
-    /// Takes the lock, if nobody has it.
+    /// Takes the lock, if it is free.
     fn lock(&self, key: &str) -> Result<Option<Flock<OwnedFd>>> {
         let (file, opened) = self.open_lock(key)?;
         match Flock::lock(opened, FlockArg::LockExclusiveNonblock) {

@@ -21,7 +21,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Unreadable(e) => e.fmt(f),
-            Fault::Unknown(text) => write!(f, "there is no digest of a known kind in '{}'", text.escape_debug()),
+            Fault::Unknown(text) => write!(f, "no known digest algorithm in '{}'", text.escape_debug()),
             Fault::Other { kind, expected, found } => write!(f, "{kind} {found}, expected {expected}"),
         }
     }
@@ -33,7 +33,7 @@ type Algorithm = fn(&mut dyn Read) -> io::Result<String>;
 const ALGORITHMS: [(&str, Algorithm); 3] =
     [("sha1", digest_of::<Sha1>), ("sha256", digest_of::<Sha256>), ("sha512", digest_of::<Sha512>)];
 
-/// Whether a file is what a manifest says.
+/// Whether a file has the digest that a manifest lists.
 ///
 /// BOSH: one digest or several with semicolons between them, SHA-1 or with the algorithm's name and a colon before it; the
 /// strongest is the one that counts.
@@ -99,7 +99,7 @@ mod tests {
         }
         assert_eq!(check(&format!("{SHA1};sha256:00")), Err(format!("sha256 {SHA256}, expected 00")));
         for unknown in ["", ";", "blake3:00", "sha1:"] {
-            assert_eq!(check(unknown), Err(format!("there is no digest of a known kind in '{unknown}'")));
+            assert_eq!(check(unknown), Err(format!("no known digest algorithm in '{unknown}'")));
         }
     }
 }

@@ -24,10 +24,10 @@ pub struct Compiler<'a> {
     progress: &'a dyn Fn(Progress),
 }
 
-/// What a [`Compiler`] tells while it works.
+/// What a [`Compiler`] reports while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// Somebody else is compiling a package.
+    /// Another process is compiling a package.
     Waiting {
         /// Its name.
         package: &'a str,
@@ -77,21 +77,21 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// What it is called in the cache.
+    /// Its name in the cache.
     fn key(&self) -> String {
         format!("{}-{}", self.package.name, self.fingerprint)
     }
 }
 
 impl<'a> Compiler<'a> {
-    /// Compiles into `cache_dir` (made when needed) by `runner`, and tells `progress`.
+    /// Compiles into `cache_dir` (made when needed) by `runner`, and reports to `progress`.
     pub fn new(cache_dir: &Path, runner: &'a dyn Runner, progress: &'a dyn Fn(Progress)) -> Self {
         Compiler { cache: Cache::new(cache_dir), runner, progress }
     }
 
     /// Compiles `wanted` and everything they depend on, as far as it is not in the cache; dependencies come first.
     ///
-    /// All packages' files are looked at, and what is wrong with them reported, before anything is compiled.
+    /// All packages' files are checked, and all problems reported, before anything is compiled.
     pub fn compile(&self, release: &Release, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
         let plans = plan(release, wanted, &self.cache.digests(&release.dir)?)?;
         self.check_blobs(release, &plans)?;
@@ -114,7 +114,7 @@ impl<'a> Compiler<'a> {
         Ok(compiled)
     }
 
-    /// Of what is to be compiled: what has been compiled was what it is known by.
+    /// Only of packages that will be compiled: those in the cache were checked when they were compiled.
     fn check_blobs(&self, release: &Release, plans: &[Plan]) -> Result<()> {
         let mut problems = Vec::new();
         for plan in plans {
@@ -137,7 +137,7 @@ impl<'a> Compiler<'a> {
             return Ok(dir);
         }
         let work = self.cache.begin(&key, self.runner, &|| (self.progress)(Progress::Waiting { package }))?;
-        // Whoever held the key until now may have been compiling the same.
+        // The process that held the lock may have compiled the same package.
         if let Some(dir) = self.cache.get(&key)? {
             (self.progress)(Progress::Cached { package });
             return Ok(dir);

@@ -16,11 +16,11 @@ use sha2::{Digest, Sha256};
 /// SHA-256 of a file's content.
 pub(crate) type FileDigest = [u8; 32];
 
-/// A file that changed this shortly before it was read could change again without its times telling.
+/// A file that changed this shortly before it was read could change again without a change of its times.
 const UNSETTLED: Duration = Duration::from_secs(3);
 const MAX_THREADS: usize = 8;
 
-/// What tells a file from itself after a change; the change time cannot be set by anybody.
+/// Changes whenever a file changes; no program can set the change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 7]);
 
@@ -71,7 +71,7 @@ pub(crate) fn digests(files: &BTreeSet<&Path>, memory: &Path) -> Result<HashMap<
     let (found, problems, anything_read) = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     Problems::check(problems)?;
     if anything_read {
-        // Of the packages that are not asked for now, as long as their files are there.
+        // Of the packages that are not requested now, as long as their files exist.
         let others = known.iter().filter(|(path, _)| !found.contains_key(*path) && path.exists());
         let others = others.map(|(path, (digest, stamp))| (path, (digest, Some(stamp))));
         let found = found.iter().map(|(path, (digest, stamp))| (path, (digest, stamp.as_ref())));
@@ -109,7 +109,7 @@ fn changed(meta: &Metadata) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(seconds)
 }
 
-/// What earlier runs found; whatever cannot be read is not known.
+/// What earlier runs found; invalid lines are skipped.
 fn remembered(memory: &Path) -> Known {
     let text = fs::read_to_string(memory).unwrap_or_default();
     text.lines().filter_map(parse).collect()

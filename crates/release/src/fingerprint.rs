@@ -12,12 +12,12 @@ use crate::digests::FileDigest;
 use crate::package::{Content, PACKAGING, PRE_PACKAGING, Package};
 use crate::package_file::{FileKind, PackageFile};
 
-/// Changed with the way packages are compiled, so that what older versions left is not taken for ours.
+/// Changes with the way packages are compiled, so that packages of older versions are not used.
 const FORMAT: &[u8] = b"boson package 1";
 
 /// The fingerprint of a package with these files, whose contents have these digests, and these fingerprints of its dependencies.
 ///
-/// Of a file's mode only the executable bit counts: the rest depends on the umask of whoever checked the release out.
+/// Of a file's mode only the executable bit counts: the rest depends on the umask of the checkout.
 pub(crate) fn fingerprint(
     package: &Package,
     files: &BTreeMap<PathBuf, PackageFile>,

@@ -40,7 +40,7 @@ impl<'a> Order<'a> {
         }
         let Some(package) = self.by_name.get(name).copied() else {
             let known = self.by_name.keys().copied().collect::<Vec<_>>().join(", ");
-            return Err(Problem::input(format!("there is no package '{name}'"))
+            return Err(Problem::input(format!("unknown package '{name}'"))
                 .code(code::RELEASE_INVALID)
                 .hint(format!("the release has: {known}"))
                 .into());

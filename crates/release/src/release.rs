@@ -33,9 +33,8 @@ pub struct Release {
 impl Release {
     /// Reads and checks everything in a source directory but the packages' files; reports all problems.
     pub fn open(dir: &Path) -> Result<Self> {
-        let missing = |e| {
-            Problem::input(format!("there is no release in {}", dir.display())).code(code::RELEASE_MISSING).because(e)
-        };
+        let missing =
+            |e| Problem::input(format!("no release found in {}", dir.display())).code(code::RELEASE_MISSING).because(e);
         let real = fs::canonicalize(dir).map_err(missing)?;
         if !["jobs", "packages"].iter().any(|part| real.join(part).is_dir()) {
             return Err(Problem::input(format!("{} is not a release", dir.display()))
@@ -59,9 +58,9 @@ impl Release {
         Release { name, version: None, dir: real, jobs, packages, blobs }.checked(problems)
     }
 
-    /// Itself, if there are no problems and its parts fit together.
+    /// Returns itself, if there are no problems and its parts are consistent.
     pub(crate) fn checked(self, mut problems: Vec<Problem>) -> Result<Self> {
-        // What refers to a package that could not be read is no problem of its own.
+        // A reference to a package that could not be read is not a second problem.
         if problems.is_empty() {
             problems.extend(missing_packages(&self.jobs, &self.packages));
         }
@@ -91,7 +90,7 @@ fn name(dir: &Path) -> Result<String> {
     };
     if !is_name(&name) {
         let place = Place::file(if given.is_some() { file.display().to_string() } else { dir.display().to_string() });
-        return Err(Problem::input(format!("'{}' is no release name", name.escape_debug()))
+        return Err(Problem::input(format!("'{}' is not a valid release name", name.escape_debug()))
             .code(code::RELEASE_INVALID)
             .at(place)
             .into());
@@ -104,7 +103,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     !(name.is_empty() || name.starts_with('.') || name.contains('/') || name.chars().any(char::is_control))
 }
 
-/// The directories in `dir`, sorted; none where there is no such directory.
+/// The directories in `dir`, sorted; empty where `dir` does not exist.
 fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
     if !dir.is_dir() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! How a package's scripts are run: the step, and who runs it.
+//! Running a package's scripts: the step, and the interface of what runs it.
 
 use std::fs::File;
 use std::io;
@@ -91,7 +91,7 @@ pub trait Runner {
     /// Runs it to its end; gives its exit status as a shell shows it.
     fn run(&self, step: &CompileStep) -> Result<u8>;
 
-    /// Whether the user does not want to wait any longer.
+    /// Whether the user has interrupted.
     fn is_interrupted(&self) -> bool {
         false
     }

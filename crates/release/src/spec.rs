@@ -1,6 +1,6 @@
 //! The few values that are read from a release's YAML files here; all of them are plain strings.
 //!
-//! What a job spec means is read elsewhere, with Psych. So everything else in it is skipped, whatever it is.
+//! The rest of a job spec is read elsewhere, with Psych, and skipped here.
 
 use std::path::Path;
 

@@ -42,8 +42,8 @@ fn stage_job(job: &Job, dest: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies what `from` is or points to, with its time, and whether it is executable: everybody may read it, whatever the umask of
-/// whoever checked the release out, since containers with other users do.
+/// Copies what `from` is or points to, with its time, and whether it is executable: every user may read it, whatever umask
+/// the checkout had, because containers run as other users.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> io::Result<()> {
         let mut source = File::open(from)?;

@@ -118,16 +118,16 @@ impl Fixture {
         problems.to_string().replace(&self.dir.path().display().to_string(), "DIR")
     }
 
-    /// The content of `out` of package `app`, and what was told.
+    /// The content of `out` of package `app`, and the progress reported.
     fn compile(&self) -> (String, Vec<String>) {
-        let told = RefCell::new(Vec::new());
-        let progress = |progress: Progress| told.borrow_mut().push(format!("{progress:?}"));
+        let events = RefCell::new(Vec::new());
+        let progress = |progress: Progress| events.borrow_mut().push(format!("{progress:?}"));
         let compiler = Compiler::new(&self.cache(), &on_host, &progress);
         let compiled = compiler.compile(&self.open().unwrap(), &["app"]).unwrap();
         let app = compiled.iter().find(|package| package.name == "app").unwrap();
         let out = fs::read_to_string(app.dir.join("out")).unwrap();
         drop(compiler);
-        (out, told.into_inner())
+        (out, events.into_inner())
     }
 }
 
@@ -158,20 +158,20 @@ fn an_archive_is_read_and_its_jobs_are_those_of_an_image() {
 #[test]
 fn its_packages_are_compiled_once() {
     let fixture = Fixture::new();
-    let (out, told) = fixture.compile();
+    let (out, events) = fixture.compile();
     assert_eq!(out, "words\nmore\n");
-    assert!(told.len() == 4 && told[0].contains("Started") && told[0].contains("lib"), "{told:?}");
-    let (again, told) = fixture.compile();
+    assert!(events.len() == 4 && events[0].contains("Started") && events[0].contains("lib"), "{events:?}");
+    let (again, events) = fixture.compile();
     assert_eq!(again, out);
-    assert!(told.len() == 2 && told.iter().all(|told| told.contains("Cached")), "{told:?}");
+    assert!(events.len() == 2 && events.iter().all(|events| events.contains("Cached")), "{events:?}");
 }
 
 #[test]
 fn a_compiled_package_is_taken_as_it_is_without_what_it_was_compiled_with() {
     let fixture = Fixture::compiled();
-    let (out, told) = fixture.compile();
+    let (out, events) = fixture.compile();
     assert_eq!(out, "compiled\n");
-    assert!(told.len() == 1 && told[0].contains("Given"), "{told:?}");
+    assert!(events.len() == 1 && events[0].contains("Given"), "{events:?}");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn what_a_killed_run_left_is_in_nobodys_way() {
 }
 
 #[test]
-fn everything_that_is_wrong_in_an_archive_is_told() {
+fn all_problems_of_an_archive_are_reported() {
     let fixture = Fixture::new();
     let manifest = fixture.manifest().replace(&sha1(&fixture.app), "00").replace("name: lib", "name: gone");
     let problems = fixture.problems(&manifest);
@@ -270,14 +270,14 @@ fn everything_that_is_wrong_in_an_archive_is_told() {
 }
 
 #[test]
-fn what_is_there_twice_is_told() {
+fn duplicate_names_are_reported() {
     let fixture = Fixture::new();
     let manifest = fixture.manifest();
     let (job, lib) = (manifest.lines().nth(3).unwrap(), manifest.lines().last().unwrap());
     let manifest = manifest.replace("packages:", &format!("{job}\npackages:")) + lib;
     let opened = Release::open_any(&fixture.with_manifest(&manifest), &fixture.cache(), &|| false);
     let problems = opened.unwrap_err().to_string();
-    for twice in ["job 'web' is there twice", "package 'lib' is there twice", "web.tgz: release.MF"] {
+    for twice in ["job 'web' is listed twice", "package 'lib' is listed twice", "web.tgz: release.MF"] {
         assert!(problems.contains(twice), "{problems}");
     }
 }
@@ -286,7 +286,7 @@ fn what_is_there_twice_is_told() {
 fn a_name_that_leads_elsewhere_is_none() {
     let fixture = Fixture::new();
     let problems = fixture.problems(&fixture.manifest().replace("name: lib", "name: ../lib"));
-    assert!(problems.contains("'../lib' is no name of a job or package"), "{problems}");
+    assert!(problems.contains("'../lib' is not a valid name of a job or package"), "{problems}");
     assert!(problems.contains("DIR/web.tgz: release.MF"), "{problems}");
 }
 
@@ -308,10 +308,10 @@ fn what_is_no_archive_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (file, cache) = (dir.path().join("web.tgz"), dir.path().join("cache"));
     for (content, why) in [
-        (b"no archive".to_vec(), "it is no tar archive, neither compressed with gzip nor plain"),
+        (b"no archive".to_vec(), "it is not a tar archive, neither plain nor compressed with gzip"),
         ([0x28, 0xb5, 0x2f, 0xfd].to_vec(), "it is compressed with zstd"),
         (tgz(&[("./release.MF", b"name: web\n")])[..40].to_vec(), "cannot unpack"),
-        (tgz(&[("./jobs/web.tgz", b"")]), "there is no release.MF in it"),
+        (tgz(&[("./jobs/web.tgz", b"")]), "it does not contain release.MF"),
         (tgz(&[("./release.MF", b"a: [\n")]), "cannot read the YAML"),
     ] {
         fs::write(&file, content).unwrap();

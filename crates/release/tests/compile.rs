@@ -72,9 +72,9 @@ impl Fixture {
     }
 
     fn compile(&self, wanted: &[&str]) -> (Result<Vec<CompiledPackage>>, Vec<String>) {
-        let told = RefCell::new(Vec::new());
+        let events = RefCell::new(Vec::new());
         let progress = |progress: Progress| {
-            told.borrow_mut().push(match progress {
+            events.borrow_mut().push(match progress {
                 Progress::Waiting { package } => format!("waiting for {package}"),
                 Progress::Started { package } => format!("started {package}"),
                 Progress::Finished { package, .. } => format!("finished {package}"),
@@ -84,7 +84,7 @@ impl Fixture {
         };
         let compiled = Release::open(&self.path(""))
             .and_then(|release| Compiler::new(&self.cache(), &on_host, &progress).compile(&release, wanted));
-        (compiled, told.into_inner())
+        (compiled, events.into_inner())
     }
 
     #[track_caller]
@@ -102,15 +102,15 @@ impl Fixture {
 #[test]
 fn dependencies_are_compiled_first_and_everything_once() {
     let fixture = Fixture::new();
-    let (compiled, told) = fixture.compile(&["app"]);
+    let (compiled, events) = fixture.compile(&["app"]);
     let compiled = compiled.unwrap();
-    assert_eq!(told, ["started lib", "finished lib", "started app", "finished app"]);
+    assert_eq!(events, ["started lib", "finished lib", "started app", "finished app"]);
     assert_eq!(compiled.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["lib", "app"]);
     assert_eq!(names(&compiled[0].dir.join("lib")), ["words.txt"]);
     assert_eq!(fs::read_to_string(compiled[1].dir.join("out")).unwrap(), "words\nmore\n");
     assert_eq!(compiled[1].dir, fixture.cache().join(format!("packages/app-{}", compiled[1].fingerprint)));
-    let (again, told) = fixture.compile(&["app", "lib"]);
-    assert_eq!((again.unwrap(), told), (compiled, vec!["cached lib".to_owned(), "cached app".to_owned()]));
+    let (again, events) = fixture.compile(&["app", "lib"]);
+    assert_eq!((again.unwrap(), events), (compiled, vec!["cached lib".to_owned(), "cached app".to_owned()]));
     assert!(names(&fixture.cache().join("work")).is_empty());
 }
 
@@ -120,9 +120,9 @@ fn a_vendored_package_is_missed_only_where_it_is_needed() {
     fixture.write("packages/golang/spec.lock", "name: golang\nfingerprint: 27f2e1ea\ndependencies: [lib]\n");
     fixture.package("server", "dependencies: [golang]\nfiles: []", "true");
     assert_eq!(fixture.out("app"), "words\nmore\n");
-    let (compiled, told) = fixture.compile(&["server", "app"]);
+    let (compiled, events) = fixture.compile(&["server", "app"]);
     let problems = compiled.unwrap_err();
-    assert_eq!((problems.exit_code(), told), (65, Vec::new()));
+    assert_eq!((problems.exit_code(), events), (65, Vec::new()));
     assert_eq!(problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(), ["Package 'golang' has no files"]);
     let problems = problems.to_string();
     assert!(problems.contains("packages/golang/spec.lock") && problems.contains("create-release"), "{problems}");
@@ -205,7 +205,7 @@ fn files_are_found_as_patterns_say() {
 }
 
 #[test]
-fn a_blob_that_is_not_the_listed_one_is_told() {
+fn a_blob_that_does_not_match_its_entry_is_reported() {
     let fixture = Fixture::new();
     let (sha1, sha256) = (
         "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8",
@@ -222,11 +222,11 @@ fn a_blob_that_is_not_the_listed_one_is_told() {
     let files = "files: ['list/**/*', list/gone]\nexcluded_files: ['list/left*']";
     fixture.package("list", files, "ls list > $BOSH_INSTALL_TARGET/out");
     list(sha1);
-    let (compiled, told) = fixture.compile(&["list", "app"]);
+    let (compiled, events) = fixture.compile(&["list", "app"]);
     let problems = compiled.unwrap_err();
     let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(messages, ["blob 'list/gone' is not there", "blob 'list/short' is not the one that is listed"]);
-    assert_eq!((problems.exit_code(), told), (65, Vec::new()));
+    assert_eq!(messages, ["blob 'list/gone' is missing", "blob 'list/short' does not match config/blobs.yml"]);
+    assert_eq!((problems.exit_code(), events), (65, Vec::new()));
     let text = problems.to_string();
     assert!(text.contains("config/blobs.yml") && text.contains("bosh sync-blobs"), "{text}");
 
@@ -235,7 +235,7 @@ fn a_blob_that_is_not_the_listed_one_is_told() {
     for sha in [sha1.to_owned(), format!("sha256:{sha256}")] {
         list(&sha);
         let problems = fixture.compile(&["list"]).0.unwrap_err().to_string();
-        assert!(problems.contains("error: blob 'list/gone' is not the one that is listed"), "{problems}");
+        assert!(problems.contains("error: blob 'list/gone' does not match config/blobs.yml"), "{problems}");
         assert_eq!(problems.matches("error:").count(), 1, "{problems}");
     }
     fixture.write("blobs/list/gone", "a");
@@ -279,7 +279,7 @@ fn everything_wrong_with_files_is_reported_before_anything_is_compiled() {
     fixture.package("lib", "files: ['gone/**/*', '../x', '/etc/passwd', '[']", "true");
     fixture.package("app", "dependencies: [lib]\nfiles: [packaging, app]", "true");
     fixture.write("src/packaging", "");
-    let (compiled, told) = fixture.compile(&["app"]);
+    let (compiled, events) = fixture.compile(&["app"]);
     let problems = compiled.unwrap_err();
     assert_eq!(problems.exit_code(), 65);
     let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
@@ -294,16 +294,16 @@ fn everything_wrong_with_files_is_reported_before_anything_is_compiled() {
     ] {
         assert!(messages.iter().any(|message| message.contains(part)), "{part}: {problems}");
     }
-    assert!(told.is_empty() && !fixture.cache().exists());
+    assert!(events.is_empty() && !fixture.cache().exists());
     let unknown = fixture.compile(&["nope"]).0.unwrap_err().to_string();
-    assert!(unknown.contains("there is no package 'nope'") && unknown.contains("app, lib"), "{unknown}");
+    assert!(unknown.contains("unknown package 'nope'") && unknown.contains("app, lib"), "{unknown}");
 }
 
 #[test]
 fn a_failed_compilation_shows_the_end_of_its_log_and_leaves_no_package() {
     let fixture = Fixture::new();
     fixture.package("lib", "files: []", "for i in $(seq 100); do echo line $i; done; echo oops >&2; exit 7");
-    let (compiled, told) = fixture.compile(&["app"]);
+    let (compiled, events) = fixture.compile(&["app"]);
     let problems = compiled.unwrap_err();
     let text = problems.to_string();
     assert_eq!(problems.exit_code(), 65);
@@ -314,7 +314,7 @@ fn a_failed_compilation_shows_the_end_of_its_log_and_leaves_no_package() {
     assert!(text.contains("line 100") && text.contains("oops") && !text.contains("line 50\n"), "{text}");
     let log = text.rsplit("the whole log is in ").next().unwrap();
     assert!(fs::read_to_string(log).unwrap().contains("line 50\n"));
-    assert_eq!(told, ["started lib"]);
+    assert_eq!(events, ["started lib"]);
     assert!(names(&fixture.cache().join("packages")).is_empty());
     assert!(names(&fixture.cache().join("work")).is_empty());
 }
@@ -343,17 +343,17 @@ fn two_runs_at_once_compile_a_package_once() {
     let runs = fixture.dir.path().join("runs");
     let script = format!("echo run >> {}; echo done > $BOSH_INSTALL_TARGET/out", runs.display());
     fixture.package("slow", "files: []", &script);
-    let told = Mutex::new(Vec::new());
+    let events = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 let release = Release::open(&fixture.path("")).unwrap();
-                let progress = |progress: Progress| told.lock().unwrap().push(format!("{progress:?}"));
+                let progress = |progress: Progress| events.lock().unwrap().push(format!("{progress:?}"));
                 let compiled = Compiler::new(&fixture.cache(), &on_host, &progress).compile(&release, &["slow"]);
                 assert_eq!(fs::read_to_string(compiled.unwrap()[0].dir.join("out")).unwrap(), "done\n");
             });
         }
     });
     assert_eq!(fs::read_to_string(runs).unwrap(), "run\n");
-    assert_eq!(told.into_inner().unwrap().iter().filter(|told| told.starts_with("Cached")).count(), 7);
+    assert_eq!(events.into_inner().unwrap().iter().filter(|events| events.starts_with("Cached")).count(), 7);
 }

@@ -76,7 +76,7 @@ fn a_release_without_a_name_has_its_directory_s() {
     symlink("mine", dir.path().join("linked")).unwrap();
     assert_eq!(Release::open(&dir.path().join("linked")).unwrap().name, "mine");
     write(&named.join("config/final.yml"), "name: ../x\n");
-    assert_eq!(problems(&named), ["'../x' is no release name"]);
+    assert_eq!(problems(&named), ["'../x' is not a valid release name"]);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn missing_packages_and_cycles_are_reported() {
 fn what_is_no_release_is_said() {
     let dir = tempfile::tempdir().unwrap();
     assert!(problems(dir.path())[0].ends_with("is not a release"));
-    assert!(problems(&dir.path().join("missing"))[0].starts_with("there is no release in"));
+    assert!(problems(&dir.path().join("missing"))[0].starts_with("no release found in"));
 }
 
 #[test]

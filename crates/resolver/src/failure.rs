@@ -13,7 +13,7 @@ pub enum Failure {
         /// The would-be name.
         name: String,
     },
-    /// The servers say that there is no such name.
+    /// The servers answer that the name does not exist.
     NoSuchName {
         /// The full name, or the last one of those that the search domains make.
         name: String,
@@ -23,16 +23,16 @@ pub enum Failure {
         /// The full name.
         name: String,
     },
-    /// The last server that was asked could not answer.
+    /// The last server that was queried could not answer.
     Refused {
         /// The server.
         server: SocketAddr,
-        /// What it said, in DNS' word.
+        /// Its response code, as dig(1) names it.
         answer: String,
     },
     /// No server answered.
     NoAnswer {
-        /// The server that was asked last.
+        /// The server that was queried last.
         server: SocketAddr,
         /// What happened to the question.
         error: io::Error,
@@ -47,7 +47,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The one of both that tells more: what may be different the next time before what is certain.
+    /// The more informative of two failures: a temporary one before a permanent one.
     pub(crate) fn graver(self, other: Option<Failure>) -> Failure {
         match other {
             Some(other) if other.rank() > self.rank() => other,
@@ -69,7 +69,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NotAName { name } => write!(f, "{name:?} cannot be a host's name"),
-            Failure::NoSuchName { name } => write!(f, "no such name (last asked for: {name})"),
+            Failure::NoSuchName { name } => write!(f, "no such name (last queried: {name})"),
             Failure::NoAddress { name } => write!(f, "{name} has no address"),
             Failure::Refused { server, answer } => write!(f, "name server {}: {answer}", server.ip()),
             Failure::NoAnswer { server, error } => {

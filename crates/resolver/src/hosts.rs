@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// The addresses that the lines with this name have, IPv4 first; a line that is none is passed over, as hosts(5) does.
+/// The addresses that the lines with this name have, IPv4 first; invalid lines are skipped, as hosts(5) does.
 pub(crate) fn addresses(text: &[u8], name: &str) -> Vec<IpAddr> {
     let text = String::from_utf8_lossy(text);
     let mut found: Vec<IpAddr> = Vec::new();

@@ -4,7 +4,7 @@
 //! of the very same glibc at run time, which an image made from scratch does not have and a release image has in another
 //! version. So names are looked up here: in `/etc/hosts`, then by the servers of `/etc/resolv.conf` with its search
 //! domains and `ndots`. Both files are read at each lookup, because they change while a pod waits. `/etc/nsswitch.conf` is
-//! not: there is nothing else that could be asked.
+//! not: no other source is available.
 
 mod failure;
 mod hosts;
@@ -21,7 +21,7 @@ use query::Kind;
 
 /// resolv.conf(5): more servers than this are not asked.
 const MOST_SERVERS: usize = 3;
-/// Once there is an IPv4 address, so long is a server waited for that does not answer the question for IPv6 ones.
+/// How long to wait for IPv6 addresses once an IPv4 address is known.
 const IPV6_GRACE: Duration = Duration::from_millis(250);
 
 /// Looks up names.
@@ -73,7 +73,7 @@ impl Resolver {
                 Ok(addresses) => return Ok(addresses),
                 Err(failed) => failed,
             };
-            // Nobody answers: nobody would for the other names, either.
+            // No server answers; none would for the other names.
             let is_final = matches!(failed, Failure::NoAnswer { .. });
             failure = Some(failed.graver(failure));
             if is_final {
@@ -118,7 +118,7 @@ impl Resolver {
         all.into_iter().map(|address| SocketAddr::new(address, self.port)).collect()
     }
 
-    /// A file that is not there is as good as an empty one.
+    /// A missing file counts as an empty one.
     fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
         let path = self.etc.join(name);
         match fs::read(&path) {

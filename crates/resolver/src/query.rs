@@ -11,7 +11,7 @@ use simple_dns::{CLASS, Name, Packet, PacketFlag, Question, RCODE, TYPE};
 
 use crate::Failure;
 
-/// The kind of addresses that are asked for.
+/// The address family of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     V4,
@@ -27,7 +27,7 @@ enum Answer {
     Truncated,
 }
 
-/// Asks the servers in turn, as often as `config` says, until one knows.
+/// Queries the servers in turn, `config.attempts` times, until one answers.
 pub(crate) fn ask(
     name: &str,
     kind: Kind,
@@ -48,8 +48,8 @@ pub(crate) fn ask(
                 }
                 Ok(Answer::Addresses(found)) => return Ok(found),
                 Ok(Answer::NoSuchName) => return Err(Failure::NoSuchName { name: name.to_owned() }),
-                Ok(Answer::Other(code)) => Failure::Refused { server, answer: word(code) },
-                Ok(Answer::Truncated) => Failure::Refused { server, answer: "an answer cut off".to_owned() },
+                Ok(Answer::Other(code)) => Failure::Refused { server, answer: rcode_name(code) },
+                Ok(Answer::Truncated) => Failure::Refused { server, answer: "a truncated answer".to_owned() },
                 Err(error) => Failure::NoAnswer { server, error },
             });
         }
@@ -60,8 +60,8 @@ pub(crate) fn ask(
     Err(failure.unwrap_or_else(|| Failure::NotAName { name: name.to_owned() }))
 }
 
-/// What dig(1) calls it.
-fn word(code: RCODE) -> String {
+/// The response code's name in dig(1).
+fn rcode_name(code: RCODE) -> String {
     match code {
         RCODE::ServerFailure => "SERVFAIL".to_owned(),
         RCODE::Refused => "REFUSED".to_owned(),
@@ -97,7 +97,7 @@ impl<'a> Query<'a> {
     fn by_udp(&self, server: SocketAddr, until: Instant) -> io::Result<Answer> {
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let socket = UdpSocket::bind((any, 0))?;
-        // Connected: the kernel drops what others send, and tells when nobody listens.
+        // Connected: the kernel drops what others send, and reports when nobody listens.
         socket.connect(server)?;
         socket.send(&self.bytes)?;
         let mut buffer = [0; 4096];
@@ -122,7 +122,7 @@ impl<'a> Query<'a> {
         read_exact(&mut stream, &mut length, until)?;
         let mut bytes = vec![0; usize::from(u16::from_be_bytes(length))];
         read_exact(&mut stream, &mut bytes, until)?;
-        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an answer that makes no sense");
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an invalid answer");
         self.understand(&bytes).ok_or_else(invalid)
     }
 
@@ -176,7 +176,7 @@ fn read_exact(stream: &mut TcpStream, mut buffer: &mut [u8], until: Instant) -> 
     Ok(())
 }
 
-/// What is left until then; an error if nothing is.
+/// The time until then; an error if it has passed.
 fn left(until: Instant) -> io::Result<Duration> {
     match until.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),

@@ -194,7 +194,7 @@ fn what_keeps_a_name_from_being_found_is_told() {
     ]);
     let (_root, resolver) = resolver(server.port, "", CONF);
     assert_eq!(found(&resolver, "empty.example."), "empty.example has no address");
-    assert_eq!(found(&resolver, "missing"), "no such name (last asked for: missing)");
+    assert_eq!(found(&resolver, "missing"), "no such name (last queried: missing)");
     // One search domain's server fails: whether the name exists is not known.
     assert_eq!(found(&resolver, "broken"), "name server 127.0.0.1: SERVFAIL");
     assert_eq!(found(&resolver, "no.example."), "name server 127.0.0.1: REFUSED");
@@ -211,7 +211,7 @@ fn a_server_that_does_not_answer_costs_no_more_than_the_deadline() {
     let (_root, resolver) = resolver(server.port, "", "nameserver 127.0.0.1\noptions timeout:1 attempts:1000\n");
     let failure = resolver.lookup("slow.example", Instant::now() + Duration::from_millis(50)).unwrap_err();
     assert_eq!(failure.to_string(), "name server 127.0.0.1: no answer");
-    // Nobody listens there.
+    // Nobody listens on this port.
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let resolver = Resolver { port, ..resolver };
     let text = resolver.lookup("slow.example", Instant::now() + Duration::from_millis(50)).unwrap_err().to_string();

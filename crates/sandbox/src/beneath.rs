@@ -16,8 +16,8 @@ const MOST_LINKS: usize = 40;
 
 /// Opens a file or directory below `base` for reading.
 ///
-/// Whoever runs in the sandbox may have put anything there, so a link is followed only where it leads further down, as
-/// BOSH's `sys` does: any other would lead to the host's files (ELOOP). Nor is a pipe waited for.
+/// A process of the sandbox may have written anything there, so a link is followed only where it leads further down, as
+/// BOSH's `sys` does: any other would lead to the host's files (ELOOP). A pipe does not block.
 pub fn open_beneath(base: &Path, path: &Path) -> io::Result<File> {
     let mut rest = Vec::new();
     let mut links = 0;
@@ -32,7 +32,7 @@ pub fn open_beneath(base: &Path, path: &Path) -> io::Result<File> {
                 links += 1;
                 go_down(&mut rest, Path::new(&target))?;
             }
-            // It is no link; should it become one before it is opened, it is refused.
+            // Not a link; if it becomes one before it is opened, it is refused.
             Err(Errno::EINVAL) if rest.is_empty() => {
                 return Ok(File::from(open(&dir, &part, to_read | OFlag::O_NOFOLLOW)?));
             }
@@ -45,7 +45,7 @@ pub fn open_beneath(base: &Path, path: &Path) -> io::Result<File> {
     Ok(File::from(open(&dir, OsStr::new("."), to_read)?))
 }
 
-/// Puts a path's parts before the rest of the way, the first one last.
+/// Pushes the components of a path onto the stack of remaining components.
 fn go_down(rest: &mut Vec<OsString>, path: &Path) -> io::Result<()> {
     for part in path.components().rev() {
         match part {
@@ -57,7 +57,7 @@ fn go_down(rest: &mut Vec<OsString>, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The names in a directory below `base`, sorted; those that are no text are left out. See [`open_beneath`].
+/// The names in a directory below `base`, sorted; names that are not UTF-8 are omitted. See [`open_beneath`].
 pub fn names_beneath(base: &Path, path: &Path) -> io::Result<Vec<String>> {
     let mut dir = Dir::from_fd(open_beneath(base, path)?.into())?;
     let mut names = Vec::new();

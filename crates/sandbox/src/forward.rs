@@ -33,7 +33,7 @@ fn both_ways(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
 }
 
 fn copy(mut from: &TcpStream, mut to: &TcpStream) {
-    // Whatever ended it, the other side learns that no more comes.
+    // Whatever ended it, the other side sees the end of the stream.
     let _ = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Write);
 }

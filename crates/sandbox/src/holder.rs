@@ -27,7 +27,7 @@ pub(crate) fn bring_up(subnet: Subnet) -> io::Result<()> {
     netlink.set_up(BRIDGE).map_err(|e| context("set up the bridge", e))
 }
 
-/// Serves the program until it goes.
+/// Serves the program until it exits.
 pub(crate) fn run(program: &Channel) -> io::Result<()> {
     // Its sender's number is how the program knows this process.
     program.send(&Step::Done, &[])?;

@@ -14,7 +14,7 @@ pub enum Ids {
     Host,
     /// Root is the user, the others are from the user's range of subordinate ids.
     Range,
-    /// Only root, who is the user: there is no range, or no `newuidmap`. `vcap` is another name for root inside.
+    /// Only root, which is the user: no range of subordinate ids, or no `newuidmap`. `vcap` is another name for root inside.
     Single,
 }
 

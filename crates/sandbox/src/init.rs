@@ -1,4 +1,4 @@
-//! PID 1 of a sandbox: runs commands on request, reaps everything, tells how the commands ended.
+//! PID 1 of a sandbox: runs commands on request, reaps every process, reports the exits of the commands.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ use crate::sys::channel::Channel;
 /// AUDIT_READ, PERFMON, BPF, CHECKPOINT_RESTORE.)
 const TOO_POWERFUL: [u32; 20] = [2, 9, 16, 17, 20, 21, 22, 25, 26, 27, 30, 32, 33, 34, 35, 36, 37, 38, 39, 40];
 
-/// Makes the root file system, then serves until the program goes; its own end ends everything in the sandbox.
+/// Makes the root file system, then serves until the program exits; every process of the sandbox exits with it.
 pub(crate) fn run(program: &Channel) -> io::Result<()> {
     let (ToInit::Start { spec, ids }, _) = program.expect()? else {
         return Err(io::Error::other("a sandbox's first message is its specification"));
@@ -70,7 +70,7 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
 fn set_up(spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     nix::unistd::sethostname(&spec.hostname).map_err(|e| context("set the host name", e))?;
     root::enter(spec, ids)?;
-    // This process gives them up too: root inside may trace whoever can do no more than itself.
+    // This process drops them too: root inside may trace any process that has no more capabilities than itself.
     crate::sys::privileges::give_up(&TOO_POWERFUL).map_err(|e| context("give up capabilities", e))
 }
 
@@ -161,7 +161,7 @@ fn write(path: &Path, mode: u32, fds: Vec<OwnedFd>) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
-    // Never into a file that somebody else has open, nor through a link.
+    // Never into a file that another process has open, nor through a link.
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}

@@ -114,7 +114,7 @@ impl Instance {
         }
     }
 
-    /// Writes a file (a path inside), which replaces one that is there.
+    /// Writes a file (a path inside); an existing file is replaced.
     pub fn write(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let file = in_memory(content)?;
         let (_, answers) = self.ask(|id| ToInit::Write { id, path: path.to_path_buf(), mode }, &[file.as_fd()])?;
@@ -196,7 +196,7 @@ impl Process {
     }
 }
 
-/// Gives every answer to the one who waits for it, until the init ends.
+/// Delivers each answer to the caller that waits for it, until the init exits.
 fn distribute(init: &Channel, waiting: &Mutex<Waiting>) {
     while let Ok(Some((message, _))) = init.receive::<FromInit>() {
         let (id, last) = match &message {
@@ -207,7 +207,7 @@ fn distribute(init: &Channel, waiting: &Mutex<Waiting>) {
         let Ok(mut waiting) = waiting.lock() else { break };
         let sender = if last { waiting.answers.remove(&id) } else { waiting.answers.get(&id).cloned() };
         if let Some(sender) = sender {
-            // Nobody waits any more.
+            // The caller no longer waits.
             let _ = sender.send(message);
         }
     }

@@ -11,8 +11,8 @@
 //!
 //! Every process above is this same executable, started again through `/proc/self/exe`; its `main` therefore calls
 //! [`run_if_sandbox_process`] before anything else. A process of the tree ends when its parent or the connection to the
-//! program ends, and PID 1's end takes its whole pid namespace, mounts and interfaces along: nothing is left behind,
-//! whoever is killed.
+//! program ends, and with PID 1 its whole pid namespace, mounts and interfaces: nothing is left behind,
+//! whichever process is killed.
 //!
 //! Linux only, without any external program except `newuidmap` and `newgidmap` where they are installed.
 

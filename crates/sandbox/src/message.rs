@@ -27,9 +27,9 @@ pub(crate) enum Setup {
 /// How the making of a sandbox proceeds, in either direction.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
-    /// The user namespace is there and wants its ids mapped.
+    /// The user namespace exists; its ids must be mapped.
     WantsIds,
-    /// The namespaces are there; a network interface can be put into them.
+    /// The namespaces exist; a network interface can be moved into them.
     Unshared,
     /// Go on.
     Done,
@@ -73,7 +73,7 @@ pub(crate) enum ToInit {
 /// An instance's init to the program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromInit {
-    /// The root file system is there.
+    /// The root file system is ready.
     Ready,
     /// It cannot be made.
     Failed { message: String },

@@ -29,7 +29,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes the network. What its processes have to say besides their answers goes to `log`.
+    /// Makes the network. Diagnostics of its processes are written to `log`.
     ///
     /// The calling thread must live as long as the network: the kernel takes its end for the program's.
     pub fn start(subnet: Subnet, log: Option<&File>) -> io::Result<Network> {

@@ -50,7 +50,7 @@ pub fn pid_of(init: i32, inner: i32) -> Option<i32> {
     let depth = namespace_pids(init)?.len();
     let is_wanted =
         |pid: &i32| namespace_pids(*pid).is_some_and(|pids| pids.len() == depth && pids.last() == Some(&inner));
-    // The way down is short; where the kernel does not show it (CONFIG_PROC_CHILDREN), every process is looked at.
+    // The way down is short; where the kernel does not show it (CONFIG_PROC_CHILDREN), every process is checked.
     let mut level = vec![init];
     while !level.is_empty() {
         if let Some(found) = level.iter().copied().find(is_wanted) {

@@ -65,7 +65,7 @@ fn shim() -> io::Result<()> {
         Setup::Forward { to, port } => forward::run(fds, (to, port)),
     };
     if let Err(e) = &result {
-        // Nobody to tell means that the program has gone.
+        // If nobody receives it, the program has exited.
         let _ = channel.send(&Step::Failed { message: e.to_string() }, &[]);
     }
     result
@@ -99,8 +99,8 @@ fn enter(wants_user_namespace: bool, channel: &Channel) -> io::Result<()> {
 /// Makes a user namespace and waits until the program has mapped the ids.
 fn user_namespace(channel: &Channel) -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|e| match e {
-        // In the kernel's words no space is left on a device.
-        Errno::ENOSPC => io::Error::other("cannot make a user namespace: there are as many as this user may have"),
+        // The kernel's message would be "no space left on device".
+        Errno::ENOSPC => io::Error::other("cannot make a user namespace: this user has as many as the limit allows"),
         e => context("make a user namespace", e),
     })?;
     channel.send(&Step::WantsIds, &[])?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::message::{Setup, Step};
 use crate::spawn::start_shim;
 
-/// Removes a directory and everything below it, if it is there; also what belongs to ids that only a sandbox has.
+/// Removes a directory and everything below it, if it exists; also files that belong to ids that only a sandbox has.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied && !crate::ids::privileged() => {

@@ -60,7 +60,7 @@ pub(crate) fn start_shim(setup: &Setup, log: Option<&File>) -> io::Result<(Child
     Ok((shim, channel, ids))
 }
 
-/// Waits until the other side has done what it was asked for.
+/// Waits until the other side has completed the request.
 pub(crate) fn done(channel: &Channel) -> io::Result<()> {
     channel.expect::<Step>()?.0.done()
 }

@@ -47,7 +47,7 @@ pub fn write_program(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
 /// One file, directory or link of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its permission bits.
     pub mode: u32,

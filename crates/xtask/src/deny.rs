@@ -10,7 +10,7 @@ use crate::graph::{Graph, Package};
 /// What the check found.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Number of packages looked at.
+    /// Number of packages checked.
     pub packages: usize,
     /// Breaches.
     pub errors: Vec<String>,
@@ -94,7 +94,7 @@ impl Licenses {
             return Some(format!("{who}: names no licence"));
         };
         match Expression::parse_mode(text, ParseMode::LAX) {
-            Err(_) => Some(format!("{who}: licence `{text}` is no SPDX expression")),
+            Err(_) => Some(format!("{who}: licence `{text}` is not an SPDX expression")),
             Ok(expression) if expression.evaluate(|r| self.allow.contains(&r.to_string())) => None,
             Ok(_) => Some(format!("{who}: licence `{text}` is not allowed")),
         }

@@ -1,4 +1,4 @@
-//! The crate graph, as `cargo metadata` tells it.
+//! The crate graph, as `cargo metadata` reports it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};

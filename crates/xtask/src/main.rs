@@ -1,5 +1,5 @@
 //! `cargo run -p xtask -- deny`: checks dependencies against `deny.toml`, without a network. `sizes [DIR]` looks at the
-//! executables that ship. `notices DIR FOREIGN CREATED EXECUTABLE...` writes what has to be told about them.
+//! executables that ship. `notices DIR FOREIGN CREATED EXECUTABLE...` writes their notices.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What has to be told about what ships: a list of all parts (SPDX) and the notices that their licences want passed on.
+//! Notices for what ships: a list of all parts (SPDX) and the notices that their licences require.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -53,7 +53,7 @@ fn crates(graph: &Graph, executables: &[&str]) -> Result<BTreeSet<Part>, String>
     let mut parts = BTreeSet::new();
     for name in executables {
         let member = graph.members().find(|member| member.name == *name);
-        let member = member.ok_or_else(|| format!("there is no executable {name}"))?;
+        let member = member.ok_or_else(|| format!("unknown executable {name}"))?;
         let reached = graph.reached(member);
         for package in graph.packages().filter(|p| !p.member && reached.contains_key(p.name.as_str())) {
             parts.insert(part_of(package)?);
@@ -74,15 +74,15 @@ fn part_of(package: &Package) -> Result<Part, String> {
     })
 }
 
-/// The files of a crate that say who owns it and what may be done with it.
+/// The licence files of a crate.
 fn notice_files(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let mut found = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|e| format!("{}: {e}", directory.display()))?;
         let name = entry.file_name().to_string_lossy().to_uppercase();
-        let telling = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
-        if telling.iter().any(|start| name.starts_with(start)) && entry.path().is_file() {
+        let prefixes = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
+        if prefixes.iter().any(|start| name.starts_with(start)) && entry.path().is_file() {
             found.push(entry.path());
         }
     }
@@ -236,7 +236,7 @@ mod tests {
         let parts = crates(&graph, &["boson", "boson-pod"]).unwrap();
         let names: BTreeSet<&str> = parts.iter().map(|part| part.name.as_str()).collect();
         assert!(names.contains("rutie") && names.contains("clap") && !names.contains("proptest"), "{names:?}");
-        assert!(!names.contains("release"), "crates of this workspace are no parts of others");
+        assert!(!names.contains("release"), "crates of this workspace are not parts of others");
         let bare: Vec<&str> = parts.iter().filter(|p| p.licence == "NOASSERTION").map(|p| p.name.as_str()).collect();
         assert!(bare.is_empty(), "{bare:?}");
     }

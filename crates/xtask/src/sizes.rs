@@ -74,7 +74,7 @@ fn look_at(row: &Executable, path: &Path, bytes: &[u8], report: &mut Report) {
         Err(error) => return report.errors.push(format!("{name}: {error}")),
     };
     if linkage != Linkage::StaticPie {
-        report.errors.push(format!("{name} is no static-pie but {linkage}"));
+        report.errors.push(format!("{name} is not a static-pie but {linkage}"));
     }
     let has = |mark: &String| memchr::memmem::find(bytes, mark.as_bytes()).is_some();
     for mark in contains.iter().filter(|mark| !has(mark)) {
@@ -95,17 +95,17 @@ fn look_at(row: &Executable, path: &Path, bytes: &[u8], report: &mut Report) {
     }
 }
 
-/// A mark that is in no executable would be missing from all of them, whatever they contain.
+/// A mark that no executable contains proves nothing when it is missing.
 fn unproven(rows: &[Executable]) -> Vec<String> {
     let known = |mark: &String| rows.iter().any(|row| row.contains.contains(mark));
     let marks = rows.iter().flat_map(|row| &row.never_contains).filter(|mark| !known(mark));
-    marks.map(|mark| format!("no executable is said to contain `{mark}`")).collect()
+    marks.map(|mark| format!("no executable is listed as containing `{mark}`")).collect()
 }
 
 /// How an ELF file is linked.
 ///
 /// # Errors
-/// Bytes that are no such file.
+/// Bytes that are not such a file.
 pub fn linkage(bytes: &[u8]) -> Result<Linkage, String> {
     let wrong = |error: object::Error| format!("no executable: {error}");
     let header = elf::FileHeader64::<Endianness>::parse(bytes).map_err(wrong)?;
@@ -126,7 +126,7 @@ pub fn linkage(bytes: &[u8]) -> Result<Linkage, String> {
     })
 }
 
-/// How long `--version` takes, the median, and what it says.
+/// How long `--version` takes, the median, and its output.
 fn start_up(path: &Path) -> Result<(Duration, String), String> {
     let mut times = Vec::new();
     let mut version = String::new();
@@ -168,12 +168,12 @@ mod tests {
         let mut report = Report { table: Vec::new(), errors: Vec::new() };
         look_at(&row, &path, &bytes, &mut report);
         let errors = report.errors.join("\n");
-        for wrong in ["more than it may", "no static-pie", "has lost `", "contains `a string that stands"] {
+        for wrong in ["more than it may", "not a static-pie", "has lost `", "contains `a string that stands"] {
             assert!(errors.contains(wrong), "{wrong}: {errors}");
         }
         assert_eq!(
             unproven(std::slice::from_ref(&row)),
-            ["no executable is said to contain `a string that stands here`"]
+            ["no executable is listed as containing `a string that stands here`"]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Compiling in the real `/var/vcap`: in the build of a container image, which has nothing else in it and in which no
+//! Compiling in the real `/var/vcap`: in the build of a container image, which contains nothing else and in which no
 //! sandbox can be made.
 
 use std::fs;
@@ -31,7 +31,7 @@ impl InPlace {
         let problems = all
             .filter(|dir| dir.symlink_metadata().is_ok())
             .map(|dir| {
-                Problem::input(format!("{} is there already", dir.display()))
+                Problem::input(format!("{} exists already", dir.display()))
                     .code(code::OUTPUT_CONFLICT)
                     .hint("--in-place is for an image that has none of the release's packages yet")
             })
@@ -51,7 +51,7 @@ impl Runner for InPlace {
         placed.copy(step.compile_dir, &compile)?;
         placed.copy(step.install_dir, &install)?;
         let status = self.script(step, &compile, &install)?;
-        // Nothing follows upon a failure, and nobody wants what the last script leaves where it worked.
+        // No script follows a failure, and what the last script leaves in its working directory is not needed.
         let kept = if status != 0 {
             vec![]
         } else if step.is_last {
@@ -93,7 +93,7 @@ impl InPlace {
             .stderr(output()?)
             .process_group(0)
             .spawn()
-            .map_err(|e| cannot(e).hint("packaging scripts need /bin/bash, and whatever else they call"))?;
+            .map_err(|e| cannot(e).hint("packaging scripts need /bin/bash and the programs that they call"))?;
         let group = i32::try_from(child.id()).ok().filter(|id| *id > 1).map(Pid::from_raw);
         let guard = self.interrupt.guard(move || {
             if let Some(group) = group {
@@ -108,7 +108,7 @@ impl InPlace {
     }
 }
 
-/// What was put into `/var/vcap`; it goes when this is dropped.
+/// What was put into `/var/vcap`; removed when this is dropped.
 #[derive(Debug, Default)]
 struct Placed {
     trees: Vec<PathBuf>,
@@ -129,7 +129,7 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
-        // Best effort: whoever builds an image takes nothing but what is written at the end.
+        // Best effort: an image build copies only what is written at the end.
         for tree in &self.trees {
             let _ = fs::remove_dir_all(tree);
         }

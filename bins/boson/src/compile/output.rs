@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 const JOBS: &str = "jobs-src";
 const PACKAGES: &str = "packages";
 
-/// The directory that is to be written, whatever leads there; refuses one that holds anything else, and one that cannot be
+/// The output directory with links resolved; refuses one that contains anything else, and one that cannot be
 /// made.
 pub(super) fn check(output: &Path) -> Result<PathBuf> {
     let refused =
@@ -31,7 +31,7 @@ pub(super) fn check(output: &Path) -> Result<PathBuf> {
             return Ok(whole);
         }
         Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
-            return Err(Problem::input(format!("{} is no directory", output.display()))
+            return Err(Problem::input(format!("{} is not a directory", output.display()))
                 .code(code::OUTPUT_CONFLICT)
                 .hint("give a new directory, an empty one, or one that --output made")
                 .into());
@@ -42,10 +42,10 @@ pub(super) fn check(output: &Path) -> Result<PathBuf> {
     for child in children {
         let name = child.io("read", output)?.file_name();
         if name != JOBS && name != PACKAGES {
-            let message = format!("{} holds something else: {}", output.display(), name.to_string_lossy());
+            let message = format!("{} contains something else: {}", output.display(), name.to_string_lossy());
             return Err(Problem::input(message)
                 .code(code::OUTPUT_CONFLICT)
-                .hint("what is there is replaced: give a new directory, an empty one, or one that --output made")
+                .hint("existing content is replaced: give a new directory, an empty one, or one that --output made")
                 .into());
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn write(
     fs::create_dir_all(parent).io("make", parent)?;
     let new = tempfile::Builder::new().prefix(".boson-compile.").tempdir_in(parent).io("write", output)?;
     let written = fill(new.path(), release, packages, interrupt).and_then(|()| put(new.path(), output));
-    // What was there before, or what is half written, if anything is; it may be read-only.
+    // The earlier content, or an incomplete one; it may be read-only.
     let new = new.keep();
     let removed = if new.exists() { sandbox::remove_tree(&new).io("remove", &new) } else { Ok(()) };
     written.and(removed)
@@ -91,7 +91,7 @@ fn fill(new: &Path, release: &Release, packages: &[&CompiledPackage], interrupt:
     Ok(())
 }
 
-/// What was there is in `new` afterwards.
+/// The earlier content is in `new` afterwards.
 fn put(new: &Path, output: &Path) -> Result<()> {
     let cannot =
         |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).code(code::IO).because(e);

@@ -11,7 +11,7 @@ use sandbox::{Bind, Command, InstanceSpec, Once, Stdio};
 
 use crate::interrupt::Interrupt;
 
-/// Runs a package's scripts where they see what they see on a compilation VM, without root and without a trace.
+/// Runs a package's scripts in a sandbox that looks like a compilation VM, also as an ordinary user.
 #[derive(Debug)]
 pub(crate) struct Sandboxed {
     interrupt: Interrupt,
@@ -63,7 +63,7 @@ fn specification(step: &CompileStep) -> problem::Result<InstanceSpec> {
     let mut binds = vec![
         bind(step.compile_dir, step.compile_target(), false),
         bind(step.install_dir, step.install_target(), false),
-        // `pre_packaging` is told where it is.
+        // `pre_packaging` gets its path.
         bind(step.release_dir, step.release_dir.to_path_buf(), true),
     ];
     binds.extend(step.dependency_targets().map(|(target, source)| bind(source, target, true)));

@@ -12,7 +12,7 @@ use problem::{IoContext, Problem, Result, code};
 use walkdir::WalkDir;
 
 /// Copies everything below (and including) `from` to `to`, which may be an empty directory already: modes, owners where
-/// possible, times, links, and hard links among each other. Sockets are left out, as `tar` does: whoever listened is gone.
+/// possible, times, links, and hard links among each other. Sockets are omitted, as `tar` does.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut linked: HashMap<(u64, u64), PathBuf> = HashMap::new();
     let mut directories = Vec::new();
@@ -82,7 +82,7 @@ fn set_mode(path: &Path, meta: &Metadata) -> io::Result<()> {
 
 fn own(path: &Path, meta: &Metadata) -> io::Result<()> {
     match lchown(path, Some(meta.uid()), Some(meta.gid())) {
-        // Whoever is not root owns what is written.
+        // A user other than root owns what is written.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         owned => owned,
     }

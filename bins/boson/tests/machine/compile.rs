@@ -136,7 +136,7 @@ fn a_directory_that_holds_something_else_stays() {
     let machine = machine();
     machine.write("image/precious", "");
     let refused = compile(&machine, &["--output", "image"]).ends_with(65);
-    assert!(refused.stderr.contains("image holds something else: precious"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("image contains something else: precious"), "{}", refused.stderr);
     assert_eq!(tree(&machine.path("image")).len(), 1);
 }
 
@@ -236,7 +236,7 @@ fn an_image_that_has_such_a_package_is_refused() {
     for there in ["packages/tool", "data/compile/words"] {
         machine.write(&format!("var/vcap/{there}/file"), "");
         let refused = Ran::from(in_image(&machine, &[]).output().unwrap()).ends_with(65);
-        assert!(refused.stderr.contains(&format!("/var/vcap/{there} is there already")), "{}", refused.stderr);
+        assert!(refused.stderr.contains(&format!("/var/vcap/{there} exists already")), "{}", refused.stderr);
         assert!(machine.path("var/vcap").join(there).join("file").exists());
         fs::remove_dir_all(machine.path("var/vcap")).unwrap();
     }

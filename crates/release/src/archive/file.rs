@@ -1,4 +1,4 @@
-//! The file of an archive: told from what is none, decompressed, and given up when somebody wants the end.
+//! The file of an archive: recognised, decompressed, and abandoned when the user interrupts.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -7,7 +7,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::cache::Stop;
 
-/// Where a tar archive says that it is one, and how.
+/// Offset and bytes of a tar archive's magic number.
 const MARK: (usize, &[u8]) = (257, b"ustar");
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// BOSH: `tar -xf`, which knows these too. Its own tools make none.
@@ -52,7 +52,7 @@ impl<'a> ArchiveFile<'a> {
                 Some((_, name)) => {
                     format!("it is compressed with {name}; only gzip is read, and what is not compressed")
                 }
-                None => "it is no tar archive, neither compressed with gzip nor plain".to_owned(),
+                None => "it is not a tar archive, neither plain nor compressed with gzip".to_owned(),
             }));
         };
         Ok(tar::Archive::new(Stoppable { read: content, stop: self.stop }))

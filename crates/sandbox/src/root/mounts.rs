@@ -1,4 +1,4 @@
-//! Mounting: every call says what it could not mount.
+//! Mounting: every error names what could not be mounted.
 
 use std::fs;
 use std::io;

@@ -14,7 +14,7 @@ use nix::sys::socket::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Above every message of ours; larger content crosses as a file.
+/// Larger than any message; larger content is sent as a file.
 const MAX_MESSAGE: usize = 64 * 1024;
 /// As many descriptors as one message ever carries.
 const MAX_FDS: usize = 8;
@@ -64,7 +64,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits for one message; nothing when the other side has gone.
+    /// Waits for one message; `None` when the other side has closed the connection.
     pub fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
         Ok(match self.receive_raw()? {
             Some((text, fds, _)) => Some((serde_json::from_slice(&text)?, fds)),
@@ -82,7 +82,7 @@ impl Channel {
             let message = loop {
                 match recvmsg::<UnixAddr>(self.0.as_raw_fd(), &mut parts, Some(&mut control), flags) {
                     Err(Errno::EINTR) => {}
-                    // The other side died with messages of ours unread.
+                    // The other side exited without having read all messages.
                     Err(Errno::ECONNRESET) => return Ok(None),
                     other => break other?,
                 }
@@ -100,7 +100,7 @@ impl Channel {
         Ok((length > 0).then_some((text, fds, sender)))
     }
 
-    /// From now on the kernel tells who sent a message.
+    /// From now on the kernel reports the sender of each message.
     pub(crate) fn learn_sender(&self) -> io::Result<()> {
         Ok(nix::sys::socket::setsockopt(&self.0, nix::sys::socket::sockopt::PassCred, &true)?)
     }
@@ -108,7 +108,7 @@ impl Channel {
     /// One message and its sender's process id, as this process counts; after [`Channel::learn_sender`].
     pub(crate) fn expect_from<M: DeserializeOwned>(&self) -> io::Result<(M, i32)> {
         let (text, _, sender) = self.receive_raw()?.ok_or_else(gone)?;
-        let sender = sender.ok_or_else(|| io::Error::other("the kernel did not tell a message's sender"))?;
+        let sender = sender.ok_or_else(|| io::Error::other("the kernel did not report the sender of a message"))?;
         Ok((serde_json::from_slice(&text)?, sender))
     }
 
@@ -168,7 +168,7 @@ impl AsFd for Channel {
     }
 }
 
-/// The text, the descriptors, and the sender where it is told.
+/// The text, the descriptors, and the sender where the kernel reports it.
 type Received = (Vec<u8>, Vec<OwnedFd>, Option<i32>);
 
 fn gone() -> io::Error {

@@ -47,7 +47,7 @@ pub(crate) fn give_up(capabilities: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves the session keyring of whoever started this program, which may hold tickets and keys, for an empty one.
+/// Replaces the session keyring of the user, which may hold tickets and keys, with an empty one.
 pub(crate) fn leave_keyring() {
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
     // A kernel without keyrings has none to leave.

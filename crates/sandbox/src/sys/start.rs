@@ -9,14 +9,14 @@ use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 
 /// Makes what `command` starts inherit no descriptor but its standard streams.
 ///
-/// Whatever started this program may have left descriptors open: a directory of the host would be a way out of a sandbox,
+/// The parent of this program may have left descriptors open: a directory of the host would be a way out of a sandbox,
 /// a lock or a pipe would be held for as long as a deployment lives.
 pub fn streams_only(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
     unsafe { command.pre_exec(close_on_exec) }
 }
 
-/// Makes what `command` starts block no signal, whatever this thread blocks: `std` passes the mask on.
+/// Makes what `command` starts block no signal, whatever this thread blocks: `std` keeps the mask.
 pub(crate) fn nothing_blocked(command: &mut Command) -> &mut Command {
     // SAFETY: as above.
     unsafe { command.pre_exec(|| Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)) }

@@ -55,7 +55,7 @@ fn look() -> u8 {
     0
 }
 
-/// Prints what reached the sandbox without having been passed on, and what its PID 1 could do for whoever traces it.
+/// Prints what the sandbox inherited from the program, and whether its PID 1 has more capabilities than a process inside.
 fn inherited() -> u8 {
     let status = |pid: &str, field: &str| {
         let all = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -85,13 +85,13 @@ fn numbers(directory: &str) -> usize {
 }
 
 /// Leaves a child behind, and ends.
-#[allow(clippy::zombie_processes, reason = "that is what it is for")]
+#[allow(clippy::zombie_processes, reason = "the orphan is the subject of the test")]
 fn orphan() -> u8 {
     std::process::Command::new("/proc/self/exe").args(["exit", "0"]).spawn().unwrap();
     7
 }
 
-/// Says that it is there, and stays.
+/// Prints a line, and stays.
 fn linger() -> u8 {
     println!("here");
     loop {

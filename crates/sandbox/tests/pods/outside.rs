@@ -23,10 +23,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("nothing_of_the_program_gets_in", nothing_inherited),
     ("a_port_of_an_instance_is_published_on_the_host", published),
     ("commands_exit_as_they_exit", exits),
-    ("what_cannot_be_made_or_run_is_said", refused),
-    ("the_end_of_the_program_is_the_end_of_its_sandboxes", killed),
+    ("what_cannot_be_made_or_run_is_reported", refused),
+    ("sandboxes_end_with_the_program", killed),
     ("a_package_is_compiled_without_a_network", once),
-    ("the_host_stays_as_it_was", unchanged),
+    ("the_host_is_not_changed", unchanged),
 ];
 
 /// Generous: a machine may be busy.
@@ -245,7 +245,7 @@ fn unchanged() -> Outcome {
     Ok(())
 }
 
-/// The program whose end [`killed`] brings about: tells the processes of its sandboxes, then waits.
+/// The program whose end [`killed`] kills: prints the processes of its sandboxes, then waits.
 pub(crate) fn holder_to_be_killed() -> Option<ExitCode> {
     let directory =
         PathBuf::from(std::env::args_os().nth(1).filter(|_| std::env::args().nth(2).as_deref() == Some("hold"))?);
