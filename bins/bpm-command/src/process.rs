@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-use control::{Reply, Request, State, Status, Unanswered, ask};
+use control::{Reply, Request, RequestError, State, Status, ask};
 use handoff::process_state::ERRAND;
 use nix::unistd::Uid;
 use problem::{IoContext, Problem, Result, code};
@@ -115,13 +115,13 @@ impl<'a> Process<'a> {
         let socket = self.vcap.control_socket(&self.named.job, self.named.process());
         match ask(&socket, request, limit) {
             Ok(reply) => Ok(Some(reply)),
-            Err(Unanswered::Nobody) => Ok(None),
+            Err(RequestError::NoServer) => Ok(None),
             // A supervisor ends when its process has, so whoever asked it to stop got what it wanted.
-            Err(Unanswered::Ended) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
-            Err(Unanswered::Forbidden) if !Uid::effective().is_root() => {
+            Err(RequestError::Closed) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
+            Err(RequestError::Forbidden) if !Uid::effective().is_root() => {
                 Err(Problem::internal("bpm must be run as root")
                     .code(code::CONTROL_REFUSED)
-                    .because(format!("{}", Unanswered::Forbidden))
+                    .because(format!("{}", RequestError::Forbidden))
                     .into())
             }
             Err(why) => Err(Problem::internal(format!("cannot ask the supervisor of {}", self.subject()))

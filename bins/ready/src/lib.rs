@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use control::{Reply, Request, State, Unanswered, ask};
+use control::{Reply, Request, RequestError, State, ask};
 use handoff::hook_state::{HookState, State as Hook};
 use problem::{IoContext, Problem, Result, code};
 use startup::{Common, plain_name};
@@ -90,9 +90,9 @@ fn supervised(vcap: &Vcap, options: &Options) -> Result<Verdict> {
             State::Stopping | State::Stopped => Verdict::Stopped,
         },
         Ok(Reply::Refused { message }) => return Err(Problem::internal(message).code(code::CONTROL_REFUSED).into()),
-        Err(Unanswered::Nobody | Unanswered::Ended) => Verdict::No("it does not run".to_owned()),
-        Err(Unanswered::TimedOut) => Verdict::No("its supervisor does not answer".to_owned()),
-        Err(why @ (Unanswered::Forbidden | Unanswered::Failed(_))) => {
+        Err(RequestError::NoServer | RequestError::Closed) => Verdict::No("it does not run".to_owned()),
+        Err(RequestError::TimedOut) => Verdict::No("its supervisor does not answer".to_owned()),
+        Err(why @ (RequestError::Forbidden | RequestError::Failed(_))) => {
             return Err(Problem::internal("cannot ask the supervisor").code(code::CONTROL_REFUSED).because(why).into());
         }
     })

@@ -23,7 +23,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
 
 /// Everything up to the process' own start; nothing, if there is nothing to be started.
 fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
-    // What is wrong with the input is told before anything is touched.
+    // Wrong input is reported before anything is touched.
     let (mut config, is_first) = read_config(context)?;
     add(context, &mut config)?;
     if context.once.is_some() && Records::are_open(context) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Limits how many processes there may be at a time. What is not a container's own is left alone, and it is said why.
+/// Limits how many processes there may be at a time. A cgroup that is not the container's own is left alone; the reason is returned.
 ///
 /// There is a resource limit, too (`RLIMIT_NPROC`), but it counts a user's processes in all containers of the machine.
 pub(crate) fn limit_processes(processes: i64) -> Result<(), String> {
@@ -14,7 +14,7 @@ pub(crate) fn limit_processes(processes: i64) -> Result<(), String> {
     let dir = directory(&cgroups, Path::new("/sys/fs/cgroup")).ok_or("there is no cgroup for it")?;
     let members =
         fs::read_to_string(dir.join("cgroup.procs")).map_err(|e| format!("its cgroup cannot be read ({e})"))?;
-    // Who is not in this pid namespace has no number here.
+    // A process outside of this pid namespace has no number here.
     if members.lines().any(|pid| pid == "0") {
         return Err("its cgroup is not its own".to_owned());
     }

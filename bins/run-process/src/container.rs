@@ -1,7 +1,7 @@
-//! What bpm.yml asks for and this container cannot give: told once, before anything starts.
+//! What bpm.yml asks for and this container cannot give: reported once, before anything starts.
 //!
-//! BPM makes a container of its own around every process. Here there is one already, which whoever made the pod has given
-//! what it has: rights, limits, mounts. What is asked for beyond that cannot be had from inside.
+//! BPM makes a container of its own around every process. Here one exists already, and the pod's
+//! specification decides on its rights, limits and mounts. Nothing beyond these can be had from inside.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::{Context, cgroup};
 /// Inode of the first pid namespace, the host's, on every Linux (`PROC_PID_INIT_INO`).
 const HOST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Tells what cannot be had; with `--strict` that is an error.
+/// Reports what cannot be had; with `--strict` that is an error.
 pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place) -> Result<()> {
     let missing = missing(context, config, Privileges::current());
     if missing.is_empty() {
@@ -65,7 +65,7 @@ fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -
     ] {
         for volume in volumes {
             let path = place(&context.vcap, &volume.path);
-            // What is made later, and what a pattern stands for, cannot be looked at.
+            // Directories that are made later, and patterns, cannot be checked.
             let Ok(stat) = statvfs(&path) else { continue };
             let lacks = lacks(volume, stat.flags(), volume.shared && is_shared(&path, &mounts));
             missing.extend(lacks.into_iter().map(|what| format!("{field}: {} {what}", volume.path)));
@@ -107,7 +107,7 @@ fn lacks(volume: &Volume, flags: FsFlags, is_shared: bool) -> Vec<&'static str> 
     let wanted_and_not_had = [
         (volume.writable && flags.contains(FsFlags::ST_RDONLY), "is mounted read-only"),
         (volume.allow_executions && flags.contains(FsFlags::ST_NOEXEC), "is mounted noexec"),
-        (volume.shared && !is_shared, "shares its mounts with nobody: it needs mountPropagation"),
+        (volume.shared && !is_shared, "does not share its mounts: it needs mountPropagation"),
     ];
     wanted_and_not_had.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect()
 }

@@ -45,11 +45,11 @@ impl Control {
         let path = context.vcap.control_socket(&context.job, &context.process);
         let listen = || {
             let failed =
-                |error: &_| tracing::warn!(%error, socket = %path.display(), "nobody can ask about the process");
+                |error: &_| tracing::warn!(%error, socket = %path.display(), "the process cannot be controlled");
             Server::listen(&path).inspect_err(failed).ok()
         };
         Control {
-            // What is run once is nobody else's business.
+            // A process that is run once cannot be controlled.
             server: if context.once.is_none() { listen() } else { None },
             has_process,
             pid_namespace: std::fs::metadata("/proc/self/ns/pid").ok().map(|meta| meta.ino()),
@@ -109,7 +109,7 @@ impl Control {
         });
     }
 
-    /// Answers a request or remembers who asked; gives what the machine is to be told.
+    /// Answers a request or remembers its caller; gives the event for the machine.
     fn handle(&mut self, caller: Caller, request: Request, status: &Status) -> Option<Event> {
         let ending = matches!(status.state, State::Ending | State::Ended);
         let done = || Reply::Done(self.status(status));

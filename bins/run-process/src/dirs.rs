@@ -47,7 +47,7 @@ pub(crate) fn create(context: &Context, process: &ProcessConfig) -> Result<()> {
         if !place(vcap, &volume.path).exists() {
             let problem =
                 Problem::internal(format!("the volume {} does not exist", volume.path)).code(code::VOLUME_MISSING);
-            problems.push(problem.hint("with mount_only, somebody else has to make it: the pod has to mount it"));
+            problems.push(problem.hint("the pod has to mount a volume there: mount_only"));
         }
     }
     Problems::check(problems)

@@ -31,7 +31,7 @@ use vcap::Vcap;
 /// One line for `--help`.
 pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it did";
 
-/// What `run-process` is told.
+/// The options of `run-process`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Reads /var/vcap/jobs/JOB/config/bpm.yml, makes the directories that BPM makes, runs the pre_start \
@@ -41,7 +41,7 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
         TERM and INT ask it to stop. If all processes of the pod are asked, the pod stops as BOSH stops an \
         instance: the pre-stop scripts of all jobs, then their drain scripts, and then every process gets its \
         shutdown_signal, after 15 seconds QUIT, after 2 more KILL; post-stop follows a job's last process. A \
-        process that is asked alone is stopped alone, without scripts. Other signals are passed on to it. \
+        process that is asked alone is stopped alone, without scripts. Other signals are forwarded to it. \
         Orphans are adopted, and what the process leaves behind is terminated.",
     after_long_help = "Examples:\n\
         \x20\x20run-process --job nats\n\

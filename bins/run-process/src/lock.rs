@@ -1,6 +1,6 @@
-//! Locks that tell, across containers, who still runs.
+//! Locks that show, across containers, which supervisors run.
 //!
-//! They are the kernel's (of an open file description), so they end with whoever holds them, however it ends, and can be
+//! They are the kernel's (of an open file description), so they end with their holder, however it ends, and can be
 //! asked for without being taken. Containers of a pod share the kernel and the volume, so they see each other's.
 
 use std::fs::{File, OpenOptions, Permissions};
@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-/// Who asks whether a lock is held has to open it for reading: `tail-logs`, say, which is vcap and not root.
+/// To check whether a lock is held, a process opens it for reading: `tail-logs`, say, which is vcap and not root.
 const MODE: u32 = 0o644;
 
 /// A lock that is held until it is dropped.
@@ -22,7 +22,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock; `None` if somebody else holds it.
+    /// Takes the lock; `None` if another process holds it.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Lock>> {
         let file = OpenOptions::new()
             .write(true)
@@ -31,7 +31,7 @@ impl Lock {
             .mode(MODE)
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(path)?;
-        // Whatever the umask takes away, and whoever made the file.
+        // Whatever the umask is, and whichever user made the file.
         let _ = file.set_permissions(Permissions::from_mode(MODE));
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file())) {
             Ok(_) => Ok(Some(Lock { _file: file })),
@@ -40,7 +40,7 @@ impl Lock {
         }
     }
 
-    /// Whether anybody holds the lock. Who cannot tell takes it for free: it may only be waited for in vain.
+    /// Whether a process holds the lock. If that is unknown, the lock counts as free: a wait could only be in vain.
     pub(crate) fn is_held(path: &Path) -> bool {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
         let Ok(file) = file else { return false };

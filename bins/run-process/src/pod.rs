@@ -1,7 +1,7 @@
 //! The other processes of the pod: how containers that share nothing but files agree on the order of a stop.
 //!
-//! Every `run-process` keeps a state document and holds a lock beside it. Who is asked to end watches the documents of the
-//! others: the pod stops if all that live were asked, too. The kernel tells when a document changes or a lock's file is
+//! Every `run-process` keeps a state document and holds a lock beside it. One that is asked to end watches the documents of the
+//! others: the pod stops if all that live were asked, too. The kernel reports when a document changes or a lock's file is
 //! closed; nothing is watched before anybody asks for an end.
 
 use std::fs;
@@ -14,9 +14,9 @@ use supervisor::{Event, Pod, Progress, Source, Status};
 
 use crate::Context;
 use crate::lock::Lock;
-use crate::watch::Lookout;
+use crate::watch::DirWatcher;
 
-/// A lock is released after its file is closed, and not every file system tells of changes: so often it is looked anyhow.
+/// A lock is released after its file is closed, and not every file system reports changes: they are polled at this interval.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// More than any document has.
 const LARGEST: u64 = 64 * 1024;
@@ -26,7 +26,7 @@ pub(crate) struct Others {
     dir: PathBuf,
     job: String,
     process: String,
-    lookout: Lookout,
+    lookout: DirWatcher,
     last: Option<Pod>,
 }
 
@@ -36,7 +36,7 @@ impl Others {
             dir: context.states(),
             job: context.job.clone(),
             process: context.process.clone(),
-            lookout: Lookout::default(),
+            lookout: DirWatcher::default(),
             last: None,
         }
     }

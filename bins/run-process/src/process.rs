@@ -195,7 +195,7 @@ impl Running<'_> {
         let exit = result.as_ref().map_or_else(|error| Exit::Code(error.status()), |exit| *exit);
         script.ended(exit);
         self.records.note("post-start-ended", json!({"status": exit.status()}));
-        // One that is stopped together with its process is not a failure that somebody has to see to.
+        // A script that is stopped together with its process has not failed.
         if exit.is_success() || self.state != State::Running {
             return;
         }
@@ -235,7 +235,7 @@ impl Running<'_> {
         format!("cannot {} it: {}{hint}", error.doing, error.error)
     }
 
-    /// A script failed. The stop goes on: nobody could do anything about it.
+    /// A script failed. The stop goes on.
     fn complain(&mut self, role: Role, why: &str) {
         let Some(name) = scripts::name(role) else { return };
         tracing::error!("{}: {name} failed: {why}", self.context.subject());
@@ -271,9 +271,9 @@ impl Running<'_> {
                 let exit = exit.unwrap_or(Exit::Signal(SIGTERM));
                 records.ended(exit, asked);
                 if !exit.is_success() && !asked {
-                    // What it printed may hold secrets, so only where to look is told.
+                    // Its output may hold secrets, so only the place of its log is reported.
                     let logs = context.log_dir().join(format!("{}.stderr.log", context.process));
-                    startup::termination::tell(format!("{}: {exit}; see {}", context.subject(), logs.display()));
+                    startup::termination::report(format!("{}: {exit}; see {}", context.subject(), logs.display()));
                 }
                 Ok(exit.status())
             }

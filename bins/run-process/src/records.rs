@@ -27,7 +27,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The records of one process. While they are open no second run of the process can start.
 pub(crate) struct Records {
-    /// Of a process that is run once, neither this nor a state is told: to others it does not exist.
+    /// A process that is run once has neither this nor a state: to others it does not exist.
     pid_file: Option<PathBuf>,
     state_dir: PathBuf,
     journal: File,
@@ -74,7 +74,7 @@ impl Records {
     /// There is something wrong that kept the records from being opened: nothing runs, and nothing will, whatever a
     /// predecessor has left. `tail-logs` ends when all processes have, and would wait for this one.
     ///
-    /// Where `create-dirs` has not been there is nobody who could read it, and nothing is touched.
+    /// Where `create-dirs` has not run there is no reader, and nothing is touched.
     pub(crate) fn never_opened(context: &Context, problems: &Problems) {
         let state_dir = context.states().join(&context.job);
         let is_wanted = context.once.is_none()
@@ -83,7 +83,7 @@ impl Records {
         if !is_wanted || ensure_dir(&state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0))).is_err() {
             return;
         }
-        // Held, it is somebody else's who runs: that may be what is wrong.
+        // If it is held, another run-process runs, which may be the reason.
         let Ok(Some(_lock)) = Lock::take(&lock_file(context)) else { return };
         let _ = fs::remove_file(context.vcap.bpm_run(&context.job).join(format!("{}.pid", context.process)));
         let document = ProcessState {
@@ -173,7 +173,7 @@ impl Records {
             supervisor::State::Running => State::Running,
             supervisor::State::Stopping | supervisor::State::Ending => State::Stopping,
             supervisor::State::Stopped => State::Stopped,
-            // What follows tells how.
+            // The caller reports how.
             supervisor::State::Ended => return,
         };
         if status.pid.is_none() && status.exit.is_none() {
@@ -253,7 +253,7 @@ fn warn_of(result: Result<()>) {
 /// BPM runs a process of a job once at a time.
 fn lock(path: &Path, pid_file: &Path) -> Result<Option<Lock>> {
     let mut taken = Lock::take(path);
-    // Who was killed between fork and exec is held for a moment by a child that then finds itself alone and ends.
+    // The lock of one that was killed between fork and exec is held for a moment by its child, which then ends.
     for _ in 0..LOCK_ATTEMPTS {
         if !matches!(taken, Ok(None)) {
             break;

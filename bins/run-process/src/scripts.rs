@@ -84,11 +84,11 @@ pub(crate) fn path(vcap: &Vcap, job: &str, name: &str) -> PathBuf {
     vcap.job(job).join("bin").join(name)
 }
 
-/// What the drain script said: BOSH's rules, and why it is taken as done where it broke them.
+/// The answer of the drain script by BOSH's rules, and why it counts as done where it broke them.
 pub(crate) fn drained(end: &End) -> (Drained, Option<String>) {
     let done = Drained::After(Duration::ZERO);
     match &end.result {
-        // Whoever knows where it lies tells why.
+        // The caller knows where it lies and reports why.
         Err(_) => return (done, None),
         // A status that is not 0 is no failure as long as there is an answer.
         Ok(exit @ supervisor::Exit::Signal(_)) => return (done, Some(exit.to_string())),
@@ -112,7 +112,7 @@ fn persistent_disk(vcap: &Vcap) -> u64 {
     statvfs(&store).map_or(0, |fs| fs.blocks() * fs.fragment_size() / (1024 * 1024))
 }
 
-/// Who owns the scripts' logs: root, and vcap's group.
+/// The owner of the scripts' logs: root, and vcap's group.
 pub(crate) fn log_owner(owner: (Uid, Gid)) -> (Uid, Gid) {
     (Uid::from_raw(0), owner.1)
 }
@@ -136,11 +136,11 @@ mod tests {
             ("1 2", Drained::After(seconds(0)), false),
             ("ten", Drained::After(seconds(0)), false),
         ];
-        for (said, expected, well) in cases {
+        for (answer, expected, is_valid) in cases {
             for code in [0, 1] {
-                let end = End { role: Role::Drain, result: Ok(Exit::Code(code)), captured: said.into() };
+                let end = End { role: Role::Drain, result: Ok(Exit::Code(code)), captured: answer.into() };
                 let (drained, complaint) = drained(&end);
-                assert_eq!((drained, complaint.is_none()), (expected, well), "{said:?}");
+                assert_eq!((drained, complaint.is_none()), (expected, is_valid), "{answer:?}");
             }
         }
         let killed = End { role: Role::Drain, result: Ok(Exit::Signal(9)), captured: "-5".into() };

@@ -30,7 +30,7 @@ fn prepare(context: &Context) -> Result<(Program, Records)> {
     Ok((program, records))
 }
 
-/// The job is rendered, and nobody else runs its scripts.
+/// Checks that the job is rendered, and that no process runs its scripts.
 fn check(context: &Context) -> Result<()> {
     let job = context.vcap.job(&context.job);
     if !job.is_dir() {

@@ -1,7 +1,7 @@
 //! Whether the whole instance runs, for which the job's post-start waits.
 //!
 //! BOSH runs post-start when monit says that all processes of an instance run. Here each of them has a container of its own,
-//! which tells in its state document what it does.
+//! whose state is in its state document.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use vcap::Vcap;
 
 use crate::Context;
 use crate::pod::{directories, documents};
-use crate::watch::Lookout;
+use crate::watch::DirWatcher;
 
-/// Where a change is not told of, it is found after this time at first,
+/// A change that the kernel does not report is found after this time at first,
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// and after this time when one has been waiting for long.
 const LOOK_SELDOM: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(crate) struct Siblings {
     process: String,
     /// Job and process; none once they have all been found.
     expected: BTreeSet<(String, String)>,
-    lookout: Lookout,
+    lookout: DirWatcher,
     pause: Duration,
     /// Whether this one has a process, for which to wait as well.
     process_of_its_own: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Siblings {
 }
 
 impl Siblings {
-    /// Those of the process, if it has one; nobody is looked at where nothing is `waiting` for them.
+    /// Those of the process, if it has one; none is checked where nothing is `waiting` for them.
     pub(crate) fn new(context: &Context, process_of_its_own: bool, waiting: bool) -> Siblings {
         let mut expected = if waiting { processes(&context.vcap) } else { BTreeSet::new() };
         expected.remove(&(context.job.clone(), context.process.clone()));
@@ -45,7 +45,7 @@ impl Siblings {
             job: context.job.clone(),
             process: context.process.clone(),
             expected,
-            lookout: Lookout::default(),
+            lookout: DirWatcher::default(),
             pause: LOOK_AGAIN,
             process_of_its_own,
             done: !waiting,
@@ -69,7 +69,7 @@ impl Siblings {
         self.pause = (self.pause * 2).min(LOOK_SELDOM);
         if self.all_run() {
             self.done = true;
-            self.lookout = Lookout::default();
+            self.lookout = DirWatcher::default();
         }
     }
 }

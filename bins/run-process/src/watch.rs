@@ -1,5 +1,4 @@
-//! Being told when a file in one of some directories is replaced or closed, and looking anyhow from time to time: not every
-//! file system tells of changes.
+//! Watching directories for files that are replaced or closed. They are also polled: not every file system reports changes.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -9,15 +8,15 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
-/// When to look at some directories.
+/// Watches directories: reports when to look at them.
 #[derive(Default)]
-pub(crate) struct Lookout {
+pub(crate) struct DirWatcher {
     inotify: Option<Inotify>,
-    /// When to look anyhow; absent before the first look.
+    /// When to look next without a change; absent before the first look.
     next: Option<Instant>,
 }
 
-impl Lookout {
+impl DirWatcher {
     /// What to wait for.
     pub(crate) fn interest(&self) -> Option<PollFd<'_>> {
         self.inotify.as_ref().map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN))
@@ -34,13 +33,13 @@ impl Lookout {
         stirred || self.next.is_none_or(|next| next <= Instant::now())
     }
 
-    /// From now on these directories are watched, too; to watch one again is nothing. Whoever watches first and looks
+    /// From now on these directories are watched, too; to watch one again does nothing. A caller who watches first and looks
     /// afterwards misses nothing in between.
     pub(crate) fn watch(&mut self, directories: impl IntoIterator<Item = PathBuf>) {
         if self.next.is_none() {
             self.next = Some(Instant::now());
             self.inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)
-                .inspect_err(|error| tracing::debug!(%error, "changes cannot be watched; they are looked for"))
+                .inspect_err(|error| tracing::debug!(%error, "changes cannot be watched; the directory is polled"))
                 .ok();
         }
         let Some(inotify) = &self.inotify else { return };
@@ -50,7 +49,7 @@ impl Lookout {
         }
     }
 
-    /// It is looked again after this time even if nothing happens.
+    /// Look again after this time even if nothing changes.
     pub(crate) fn look_again(&mut self, after: Duration) {
         self.next = Some(Instant::now() + after);
     }

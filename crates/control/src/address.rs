@@ -19,13 +19,13 @@ use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
 /// What an address holds without the NUL at its end.
 const LONGEST: usize = 107;
-/// Clients that wait to be accepted; the server accepts as soon as it looks.
+/// Clients that wait to be accepted; the server accepts whenever it polls.
 const BACKLOG: i32 = 16;
 
 /// Listens at `path`, whose directory exists, in place of whatever was there: a socket whose server was killed, say.
 ///
-/// The caller sees to it that nobody else does the same with the same path. The socket listens before it has its name, so
-/// that there is no instant at which a client finds a socket that nobody answers. Only its owner can connect to it.
+/// The caller ensures that no other process listens at the same path. The socket listens before it has its name, so
+/// that no client ever finds a socket without a server. Only its owner can connect to it.
 pub(crate) fn listen_at(path: &Path) -> io::Result<OwnedFd> {
     let (directory, name) = parts(path)?;
     let directory = open_path(directory, libc::O_DIRECTORY)?;
@@ -40,7 +40,7 @@ pub(crate) fn listen_at(path: &Path) -> io::Result<OwnedFd> {
         nix::fcntl::renameat(&directory, temporary.as_str(), &directory, name)
     };
     named().inspect_err(|_| {
-        // Best effort: the failure itself is what is told.
+        // Best effort: the failure itself is reported.
         let _ = remove(&directory, &temporary);
     })?;
     Ok(listener)

@@ -1,4 +1,4 @@
-//! The side that asks.
+//! The side that sends requests.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -13,55 +13,55 @@ use nix::sys::time::TimeVal;
 
 use crate::message::{self, LONGEST, Reply, Request};
 
-/// Why there is no answer.
+/// Why a request got no reply.
 #[derive(Debug)]
-pub enum Unanswered {
-    /// Nobody is there: no socket, or one whose server is gone.
-    Nobody,
+pub enum RequestError {
+    /// No socket, or one without a server.
+    NoServer,
     /// This user may not connect.
     Forbidden,
     /// The answer did not come in time.
     TimedOut,
     /// The server ended before it answered.
-    Ended,
+    Closed,
     /// Something else went wrong.
     Failed(io::Error),
 }
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unanswered::Nobody => f.write_str("nobody listens"),
-            Unanswered::Forbidden => f.write_str("this user may not ask"),
-            Unanswered::TimedOut => f.write_str("no answer in time"),
-            Unanswered::Ended => f.write_str("it ended before it answered"),
-            Unanswered::Failed(e) => write!(f, "{e}"),
+            RequestError::NoServer => f.write_str("no supervisor listens"),
+            RequestError::Forbidden => f.write_str("this user has no permission"),
+            RequestError::TimedOut => f.write_str("no answer in time"),
+            RequestError::Closed => f.write_str("it ended before it answered"),
+            RequestError::Failed(e) => write!(f, "{e}"),
         }
     }
 }
 
-impl From<io::Error> for Unanswered {
+impl From<io::Error> for RequestError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Unanswered::Nobody,
-            io::ErrorKind::PermissionDenied => Unanswered::Forbidden,
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Unanswered::TimedOut,
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => RequestError::NoServer,
+            io::ErrorKind::PermissionDenied => RequestError::Forbidden,
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => RequestError::TimedOut,
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
-                Unanswered::Ended
+                RequestError::Closed
             }
-            _ => Unanswered::Failed(error),
+            _ => RequestError::Failed(error),
         }
     }
 }
 
-impl From<Errno> for Unanswered {
+impl From<Errno> for RequestError {
     fn from(errno: Errno) -> Self {
         io::Error::from(errno).into()
     }
 }
 
 /// Sends a request to the server at `socket` and waits for the reply, at most for `limit`.
-pub fn ask(socket: &Path, request: Request, limit: Duration) -> Result<Reply, Unanswered> {
+pub fn ask(socket: &Path, request: Request, limit: Duration) -> Result<Reply, RequestError> {
     let deadline = Instant::now() + limit;
     let stream = crate::address::connect_to(socket, |stream| allow(stream, limit))?;
     let mut stream = UnixStream::from(stream);
@@ -77,11 +77,11 @@ pub fn ask(socket: &Path, request: Request, limit: Duration) -> Result<Reply, Un
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Unanswered::TimedOut);
+            return Err(RequestError::TimedOut);
         }
         stream.set_read_timeout(Some(left))?;
         match stream.read(&mut buffer) {
-            Ok(0) => return Err(Unanswered::Ended),
+            Ok(0) => return Err(RequestError::Closed),
             Ok(n) => received.extend_from_slice(&buffer[..n]),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
@@ -89,13 +89,13 @@ pub fn ask(socket: &Path, request: Request, limit: Duration) -> Result<Reply, Un
     }
 }
 
-/// A server that is stopped (by SIGSTOP, say) accepts nobody: neither connecting nor writing may wait for ever.
+/// A server that is stopped (by SIGSTOP, say) accepts no client: neither connecting nor writing may wait for ever.
 fn allow(stream: &OwnedFd, limit: Duration) -> io::Result<()> {
     let micros = i64::try_from(limit.as_micros()).unwrap_or(i64::MAX).max(1);
     let limit = TimeVal::new(micros / 1_000_000, micros % 1_000_000);
     Ok(setsockopt(&stream.as_fd(), sockopt::SendTimeout, &limit)?)
 }
 
-fn invalid(why: &str) -> Unanswered {
-    Unanswered::Failed(io::Error::new(io::ErrorKind::InvalidData, format!("invalid reply: {why}")))
+fn invalid(why: &str) -> RequestError {
+    RequestError::Failed(io::Error::new(io::ErrorKind::InvalidData, format!("invalid reply: {why}")))
 }

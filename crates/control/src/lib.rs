@@ -17,6 +17,6 @@ mod client;
 mod message;
 mod server;
 
-pub use client::{Unanswered, ask};
+pub use client::{RequestError, ask};
 pub use message::{LONGEST, Reply, Request, State, Status, VERSION};
 pub use server::{Caller, Server};

@@ -45,7 +45,7 @@ const MALFORMED: &str = "it is malformed";
 pub enum Request {
     /// What the process is doing. Answered at once.
     Status,
-    /// Stop the process and stay. Answered when it has ended, or at once if nobody wants to wait.
+    /// Stop the process and stay. Answered when it has ended, or at once if the caller does not wait.
     Stop {
         /// Whether the reply waits for the end.
         #[serde(default = "yes", skip_serializing_if = "is_yes")]

@@ -1,4 +1,4 @@
-//! The side that answers.
+//! The side that answers requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,7 +58,7 @@ impl Server {
 
     /// The requests that have arrived. Each is to be answered by [`reply`](Server::reply), now or later.
     ///
-    /// Only root and the user of this process are listened to; others are told so.
+    /// Requests of root and of the user of this process are accepted; others are refused.
     pub fn requests(&mut self) -> Vec<(Caller, Request)> {
         let mut events = [EpollEvent::empty(); CLIENTS + 1];
         let count = match self.epoll.wait(&mut events, EpollTimeout::ZERO) {
@@ -102,7 +102,7 @@ impl Server {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
                 Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) => {}
                 Err(error) => {
-                    // Out of file descriptors, say: whoever hangs loses its place, and the next look tries again.
+                    // Out of file descriptors, say: a client that hangs loses its place, and the next poll tries again.
                     tracing::warn!(%error, "the control socket cannot accept a client");
                     if !self.evict() {
                         // Looking again and again would be all that this process does.
@@ -151,7 +151,7 @@ impl Server {
     fn receive(&mut self, number: u64) -> Option<Request> {
         let client = self.clients.get_mut(&number)?;
         if client.waits {
-            // All it can do now is to go: the interest in its words ended with its request.
+            // It can only close the connection: nothing is read after its request.
             self.clients.remove(&number);
             return None;
         }
@@ -198,7 +198,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         // A socket that is another one by now belongs to a successor.
         if fs::symlink_metadata(&self.path).is_ok_and(|meta| meta.ino() == self.inode) {
-            // Best effort: a socket that nobody answers is taken for what it is.
+            // Best effort: clients recognise a socket without a server.
             let _ = fs::remove_file(&self.path);
         }
     }

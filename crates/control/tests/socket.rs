@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use control::{Caller, Reply, Request, Server, State, Status, Unanswered, ask};
+use control::{Caller, Reply, Request, RequestError, Server, State, Status, ask};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Uid;
 
@@ -35,7 +35,7 @@ fn take(server: &mut Server) -> Vec<(Caller, Request)> {
     }
 }
 
-fn asking(path: &Path, request: Request) -> JoinHandle<Result<Reply, Unanswered>> {
+fn asking(path: &Path, request: Request) -> JoinHandle<Result<Reply, RequestError>> {
     let path = path.to_owned();
     thread::spawn(move || ask(&path, request, DEADLINE))
 }
@@ -66,7 +66,7 @@ fn a_request_is_answered_when_it_is_done() {
     assert_eq!(stop.join().unwrap().unwrap(), Reply::refused("enough"));
     drop(server);
     assert!(!path.exists());
-    assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(Unanswered::Nobody)));
+    assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(RequestError::NoServer)));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_a_killed_predecessor_left_is_replaced() {
     let path = dir.path().join("web.sock");
     // Dropping a listener of the standard library leaves its socket, as being killed does.
     drop(UnixListener::bind(&path).unwrap());
-    assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(Unanswered::Nobody)));
+    assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(RequestError::NoServer)));
     let mut server = Server::listen(&path).unwrap();
     let client = asking(&path, Request::Status);
     answer(&mut server);
@@ -170,7 +170,7 @@ fn a_client_that_goes_is_forgotten() {
     let mut server = Server::listen(&path).unwrap();
     let limit = Duration::from_millis(20);
     for _ in 0..100 {
-        assert!(matches!(ask(&path, Request::Stop { wait: true }, limit), Err(Unanswered::TimedOut)));
+        assert!(matches!(ask(&path, Request::Stop { wait: true }, limit), Err(RequestError::TimedOut)));
         // As it has gone already, or will have: the reply reaches nobody and hurts nobody.
         for (caller, _) in server.requests() {
             server.reply(caller, &status());
@@ -194,7 +194,7 @@ fn a_server_that_ends_ends_the_waiting() {
     let client = asking(&path, Request::Stop { wait: true });
     take(&mut server);
     drop(server);
-    assert!(matches!(client.join().unwrap(), Err(Unanswered::Ended)));
+    assert!(matches!(client.join().unwrap(), Err(RequestError::Closed)));
 }
 
 const AS_SOMEBODY_ELSE: &str = "CONTROL_TEST_SOCKET";

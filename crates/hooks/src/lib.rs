@@ -12,7 +12,7 @@ pub use script::Script;
 use supervisor::{Exit, Notice, Policy, Signals, SpawnError, failures};
 use vcap::Vcap;
 
-/// What every verb that runs lifecycle scripts is told.
+/// The options of every verb that runs lifecycle scripts.
 #[derive(Debug, Args)]
 pub struct HookOptions {
     /// Only the script of this job; once for each job [default: all]

@@ -73,7 +73,7 @@ impl Script {
 
     /// What is to be started, with its logs; everything that can fail before the start has been done then.
     ///
-    /// `prefix` comes before each line that is passed on to the container's own stdout and stderr.
+    /// `prefix` comes before each line that is forwarded to the container's own stdout and stderr.
     pub fn task(&self, prefix: &str) -> Result<Task> {
         if !self.log_dir.exists() {
             ensure_dir(&self.log_dir, LOG_DIR_MODE, self.owner)?;
@@ -118,7 +118,7 @@ impl Script {
     /// Whether it has succeeded before.
     pub fn has_succeeded(&self) -> bool {
         let text = std::fs::read_to_string(&self.state_file).unwrap_or_default();
-        HookState::decode(&text, "").is_ok_and(|told| told.state == State::Succeeded)
+        HookState::decode(&text, "").is_ok_and(|hook| hook.state == State::Succeeded)
     }
 
     /// A record that cannot be written must not stop a script that runs.

@@ -83,7 +83,7 @@ impl From<usize> for Step {
 pub struct Place {
     /// The file as the user named it.
     pub file: String,
-    /// The node in a YAML document; whoever holds the document turns it into `line` and `column` before printing.
+    /// The node in a YAML document; the owner of the document turns it into `line` and `column` before printing.
     pub path: Vec<Step>,
     /// Line, from 1.
     pub line: Option<u32>,
@@ -151,7 +151,7 @@ impl fmt::Display for Place {
 pub struct Note {
     /// Where it is wrong.
     pub place: Place,
-    /// What is wrong there, where the message tells it of all places together.
+    /// What is wrong there, where the message is about all places together.
     pub what: Option<String>,
     /// What the user can do about it.
     pub hint: Option<String>,

@@ -100,7 +100,7 @@ pub const HELP_WIDTH: usize = 100;
 
 /// The grammar of a verb together with the common flags, named `name`.
 pub fn command<A: Args>(name: &'static str, about: &'static str) -> clap::Command {
-    // Flattened, the verb's arguments come without what is said above them.
+    // Flattened, the verb's arguments come without their doc comments.
     let own = A::augment_args(clap::Command::new(name));
     let long_about = own.get_long_about().cloned().unwrap_or_else(|| about.into());
     <WithCommon<A> as clap::CommandFactory>::command()
@@ -140,7 +140,7 @@ fn misused(error: &clap::Error) -> ! {
         // The root is as unknown as everything else; where it is not given, it is this.
         let root = std::env::var_os("BOSON_ROOT").filter(|root| !root.is_empty()).unwrap_or_else(|| "/".into());
         termination::start(Path::new(&root));
-        termination::tell(error.render());
+        termination::report(error.render());
     }
     error.exit()
 }
@@ -152,14 +152,14 @@ pub fn finish(result: Result<u8>) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(problems) => {
             eprintln!("{}", report::formatted(&problems));
-            termination::tell(report::text(&problems));
+            termination::report(report::text(&problems));
             ExitCode::from(problems.exit_code())
         }
     }
 }
 
-/// What to log: `level` or `target=level`, separated by commas. What is neither counts for nothing: a variable that
-/// somebody mistyped must not keep a pod from starting.
+/// What to log: `level` or `target=level`, separated by commas. Anything else is ignored: a mistyped variable must
+/// not keep a pod from starting.
 ///
 /// Not `EnvFilter`, whose regular expressions would be an eighth of the executable that runs in every container.
 fn filter(text: &str) -> Targets {

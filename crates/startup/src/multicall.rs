@@ -107,7 +107,7 @@ impl Executable {
 
     /// The grammar of the executable itself.
     fn command(&self) -> Command {
-        let after_help = format!("{}\n\n`{} VERB --help` tells more about a verb.", self.after_help, self.name);
+        let after_help = format!("{}\n\n`{} VERB --help` describes a verb.", self.after_help, self.name);
         Command::new(self.name)
             .version(crate::version())
             .long_version(self.long_version.unwrap_or(crate::version()))

@@ -17,7 +17,7 @@ const CUT: &str = "\n...";
 /// The file, if this process is one that writes there.
 static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
 
-/// From now on failures are told there too, if the file exists.
+/// From now on failures are reported there too, if the file exists.
 pub(crate) fn start(root: &Path) {
     let file = root.join("dev/termination-log");
     let _ = FILE.set(Some(file).filter(|_| root != Path::new("/") || !is_visitor()));
@@ -25,22 +25,22 @@ pub(crate) fn start(root: &Path) {
     std::panic::set_hook(Box::new(move |panic| {
         // Where, but not what: the message may hold anything.
         let at = panic.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
-        tell(format!("error: a mistake in boson: it panicked{at}"));
+        report(format!("error: a mistake in boson: it panicked{at}"));
         default(panic);
     }));
 }
 
-/// Writes `reason` into the termination message of this container, in place of what is there.
+/// Writes `reason` into the termination message of this container, and replaces the one before.
 ///
 /// Nothing happens where the file does not exist (outside of Kubernetes), and nothing fails.
-pub fn tell(reason: impl Display) {
+pub fn report(reason: impl Display) {
     if let Some(Some(file)) = FILE.get() {
         let _ = write(file, &reason.to_string());
     }
 }
 
 fn write(path: &Path, reason: &str) -> std::io::Result<()> {
-    // The kubelet makes a file; whatever else is there (a link, a pipe, a device) is somebody else's.
+    // The kubelet makes a file; anything else (a link, a pipe, a device) is not a termination message.
     if !fs::symlink_metadata(path)?.is_file() {
         return Ok(());
     }
@@ -60,7 +60,7 @@ fn shortened(reason: &str) -> String {
 /// failure is not the container's.
 fn is_visitor() -> bool {
     let identity = |path: &str| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
-    // Who may not even look at the container's first process is somebody whom that one has started.
+    // A process that may not inspect the container's first process was started by it.
     std::process::id() != 1 && identity("/proc/1/exe").is_none_or(|first| identity("/proc/self/exe") == Some(first))
 }
 

@@ -10,7 +10,7 @@ use crate::run::{End, Host, Task, supervise};
 use crate::source::Status;
 use crate::sys::{Signals, SpawnError};
 
-/// What the caller is told while the programs run.
+/// Events for the caller while the programs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// The program with this number runs with this id.

@@ -14,7 +14,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The status that whoever ran the process exits with: its code, or 128 + the signal, as shells do.
+    /// The status that the supervisor exits with: its code, or 128 + the signal, as shells do.
     pub fn status(self) -> u8 {
         match self {
             Exit::Code(code) => code,

@@ -1,4 +1,4 @@
-//! Why a program did not start, in words that help.
+//! Why a program did not start, and what helps.
 
 mod elf;
 
@@ -13,13 +13,13 @@ use problem::{Problem, code};
 
 use crate::sys::SpawnError;
 
-/// As much of a program as has to be looked at.
+/// The part of a program that is inspected.
 const START: usize = 4096;
 
 /// Refuses a program that was built for another kind of machine.
 ///
 /// The kernel would, too, but then the C library takes it for a script and gives it to a shell, which complains about
-/// strange things. Where the kernel was told to run such programs by an emulator, they are left to it.
+/// strange things. Where the kernel runs such programs in an emulator, they are left to it.
 pub fn check_machine(program: &Path) -> Result<(), SpawnError> {
     let foreign = program.is_absolute() && elf::machine(&start(program)).is_some_and(|machine| machine != elf::MINE);
     if foreign && !has_emulators() {
@@ -55,7 +55,7 @@ pub fn not_started(program: &Path, dir: Option<&Path>, error: &SpawnError) -> Pr
     }
 }
 
-/// What is the matter with a program that could not be executed, where that is not what the error itself says.
+/// Why a program could not be executed, where the error itself does not say it.
 pub fn hint(program: &Path, error: &SpawnError) -> Option<String> {
     if error.doing != "execute" || !program.is_absolute() {
         return None;
@@ -63,7 +63,7 @@ pub fn hint(program: &Path, error: &SpawnError) -> Option<String> {
     let meta = program.metadata().ok()?;
     match (error.error.kind(), error.error.raw_os_error()) {
         (io::ErrorKind::NotFound, _) => Some(match interpreter(program) {
-            // What the kernel takes for a part of the name, and nobody sees.
+            // Invisible, and for the kernel a part of the name.
             Some(interpreter) if interpreter.as_os_str().as_bytes().ends_with(b"\r") => {
                 "its first line ends as lines do on Windows (CR LF), so that no such interpreter exists".to_owned()
             }

@@ -1,8 +1,8 @@
 //! Supervising processes as PID 1 would: pure state machines and the system calls below them.
 //!
 //! [`machine`] decides, [`sys`] does, [`supervise`] is the loop between them: wait for one event, apply it, perform the
-//! actions, end when done. One thread, no async, no signal handlers. Whoever has something to add to the loop, a control
-//! socket, is a [`Source`]; whoever is served by it is its [`Host`].
+//! actions, end when done. One thread, no async, no signal handlers. What is to be polled in addition, such as a
+//! control socket, is a [`Source`]; the caller is the loop's [`Host`].
 
 mod batch;
 pub mod exit;

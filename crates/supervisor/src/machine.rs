@@ -81,7 +81,7 @@ pub enum Role {
     PostStop,
 }
 
-/// What somebody else asks for: a control socket, say.
+/// A request from outside: from a control socket, say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Start the process if it does not run; a stop that is under way is waited for.
@@ -189,7 +189,7 @@ pub enum Action {
     Finish,
 }
 
-/// Who gets a signal.
+/// The receivers of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// This child.

@@ -14,7 +14,7 @@ use nix::unistd::write;
 const PIPE_BUF: usize = 4096;
 /// So often a process' pipe is read before others have their turn: as much as a pipe holds.
 const MOST_READS: u32 = 8;
-/// A line that is longer is passed on in parts.
+/// A longer line is forwarded in parts.
 const LONGEST_LINE: usize = 64 * 1024;
 /// So much may wait for a reader before the process is held back.
 const MOST_PENDING: usize = 64 * 1024;
@@ -50,7 +50,7 @@ impl Echo {
         Some(Echo { fd: io::stderr().as_fd().try_clone_to_owned().ok()?, prefix: None })
     }
 
-    /// Passes on whole lines, each with `prefix` before it, so that the lines of several processes can be told apart.
+    /// Forwards whole lines, each with `prefix` before it, so that the lines of several processes can be distinguished.
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Echo {
         self.prefix = Some(prefix.into());
@@ -62,7 +62,7 @@ impl Echo {
 ///
 /// A reader that is slower than the process slows the process down, just as if it wrote there itself. A reader that has
 /// stalled does not: after [`PATIENCE`] the process goes on, its output to the log file alone, until the reader reads again
-/// and is told how much it missed.
+/// and gets a note about how much it missed.
 #[derive(Debug)]
 pub(crate) struct Pump {
     source: Option<File>,
@@ -238,21 +238,22 @@ impl Pump {
         }
         if self.pending.is_empty() {
             self.waiting = None;
-            self.tell_what_was_missed(ends_line);
+            self.note_missed(ends_line);
         } else if self.waiting.is_none() {
             self.waiting = Some(Instant::now());
         }
     }
 
     /// The reader reads again.
-    fn tell_what_was_missed(&mut self, ends_line: bool) {
+    fn note_missed(&mut self, ends_line: bool) {
         if let (Some(missed), true) = (self.missed.take(), self.tee.echo.is_some())
             && missed > 0
         {
             let start = if ends_line { "" } else { "\n" };
             self.line.clear();
             self.pending.extend_from_slice(
-                format!("{start}[run-process: nobody read; {missed} bytes are in the log file only]\n").as_bytes(),
+                format!("{start}[run-process: the reader was too slow; {missed} bytes are in the log file only]\n")
+                    .as_bytes(),
             );
         }
     }
@@ -279,7 +280,7 @@ mod tests {
         out
     }
 
-    /// Writes as long as somebody takes it; gives how much was taken.
+    /// Writes as much as the reader takes; gives how much that was.
     fn flood(writer: &mut File, pump: &mut Pump) -> usize {
         fcntl(&*writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
         let mut sent = 0usize;
@@ -302,7 +303,7 @@ mod tests {
     fn a_slow_reader_holds_the_process_back_and_loses_nothing() {
         let (mut writer, mut pump, mut reader) = pump(None);
         let sent = flood(&mut writer, &mut pump);
-        assert!(sent < 1 << 20, "{sent} bytes were taken although nobody reads");
+        assert!(sent < 1 << 20, "{sent} bytes were taken although there is no reader");
         assert!(!waits_for_input(&pump) && pump.deadline().is_some());
         drop(writer);
         let mut received = 0;
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stalled_reader_holds_nobody_back_and_is_told_what_it_missed() {
+    fn a_stalled_reader_does_not_block_and_gets_a_note() {
         let (mut writer, mut pump, mut reader) = pump(None);
         let before = flood(&mut writer, &mut pump);
         // The reader has had its time.
@@ -342,10 +343,10 @@ mod tests {
         drop(writer);
         pump.advance();
         received.extend(read_all(&mut reader));
-        let told = String::from_utf8(received).unwrap();
-        let (shown, rest) = told.split_once('\n').unwrap();
+        let text = String::from_utf8(received).unwrap();
+        let (shown, rest) = text.split_once('\n').unwrap();
         let missed = before + after - shown.len();
-        let note = format!("[run-process: nobody read; {missed} bytes are in the log file only]\nback\n");
+        let note = format!("[run-process: the reader was too slow; {missed} bytes are in the log file only]\nback\n");
         assert_eq!(rest, note);
         assert!(pump.is_done());
     }

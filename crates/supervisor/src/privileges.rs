@@ -62,7 +62,7 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    /// As the kernel told when it was asked first: a supervisor keeps what it has.
+    /// As the kernel reported them first: a supervisor keeps what it has.
     pub fn current() -> &'static Privileges {
         static CURRENT: OnceLock<Privileges> = OnceLock::new();
         CURRENT.get_or_init(Privileges::ask)

@@ -39,7 +39,7 @@ pub struct End {
 }
 
 impl End {
-    /// What a machine is told where the output does not matter.
+    /// The event for a machine for which the output does not matter.
     pub fn event(&self) -> Event {
         match &self.result {
             Ok(exit) => Event::Exited(self.role, *exit),
@@ -56,7 +56,7 @@ pub trait Host {
     /// The child runs.
     fn started(&mut self, _role: Role, _pid: Pid) {}
 
-    /// The child ended, or did not start; gives what the machine is told.
+    /// The child ended, or did not start; gives the event for the machine.
     fn ended(&mut self, end: End) -> Event {
         end.event()
     }
@@ -111,7 +111,7 @@ fn status_of(machine: &dyn Machine) -> Status {
     Status { state: machine.state(), progress: machine.progress(), pid: None, starts: 0, exit: None }
 }
 
-/// A child that was started and has not been reaped: afterwards its id may be somebody else's.
+/// A child that was started and has not been reaped: afterwards its id may be another process'.
 struct Child {
     role: Role,
     pid: Pid,
@@ -126,18 +126,18 @@ struct Running<'a> {
     childless: bool,
     pumps: Vec<(Role, Pump)>,
     deadlines: [Option<Instant>; Timer::ALL.len()],
-    /// What the machine is still to be told.
+    /// Events that the machine has not got yet.
     events: VecDeque<Event>,
 }
 
 impl Running<'_> {
-    /// Tells the machine everything that there is to tell.
+    /// Gives the machine all events.
     fn apply_all(&mut self) {
         while let Some(event) = self.events.pop_front() {
             let actions = self.machine.on(event);
             self.perform(actions);
         }
-        self.tell_changes();
+        self.apply_events();
     }
 
     /// Lets the sources do what they can; whether that changed anything.
@@ -150,7 +150,7 @@ impl Running<'_> {
         changed
     }
 
-    fn tell_changes(&mut self) {
+    fn apply_events(&mut self) {
         let (state, progress) = (self.machine.state(), self.machine.progress());
         if (state, progress) != (self.status.state, self.status.progress) {
             (self.status.state, self.status.progress) = (state, progress);
@@ -300,13 +300,13 @@ impl Running<'_> {
             Target::Child(role) => pid(role).map_or(Ok(()), |pid| sys::send(pid, signal)),
             Target::Group(role) => pid(role).map_or(Ok(()), |pid| sys::send_group(pid, signal)),
         };
-        // A process that cannot be signalled (it changed its user) is worth a word, no more.
+        // A process that cannot be signalled (it changed its user) is logged, no more.
         if let Err(error) = result {
             tracing::warn!(signal, %error, "cannot signal a process");
         }
     }
 
-    /// Passes on the last output. Who still holds a pipe open by now is no descendant, and is not waited for.
+    /// Forwards the last output. A process that still holds a pipe open is not a descendant, and is not waited for.
     fn flush(&mut self) {
         let deadline = Instant::now() + self.machine.flush_timeout();
         while Instant::now() < deadline {

@@ -88,7 +88,7 @@ impl World {
         world
     }
 
-    fn tell(&mut self, n: usize, event: Event) {
+    fn apply(&mut self, n: usize, event: Event) {
         if self.processes[n].lives {
             let actions = self.processes[n].life.on(event);
             self.perform(n, actions);
@@ -138,7 +138,7 @@ impl World {
             }
         }
         for event in events {
-            self.tell(n, event);
+            self.apply(n, event);
         }
     }
 
@@ -152,9 +152,9 @@ impl World {
             Role::Drain => Event::Drained(Drained::After(Duration::ZERO)),
             _ => Event::Exited(role, Exit::Code(0)),
         };
-        self.tell(n, event);
+        self.apply(n, event);
         if self.processes[n].children.is_empty() {
-            self.tell(n, Event::NoChildren);
+            self.apply(n, Event::NoChildren);
         }
     }
 
@@ -167,12 +167,12 @@ impl World {
         let others: Vec<_> =
             others.map(|(_, p)| Other { job: p.job.clone(), process: String::new(), state: p.state.clone() }).collect();
         let pod = view(&others, &self.processes[n].job);
-        self.tell(n, Event::Pod(pod));
+        self.apply(n, Event::Pod(pod));
     }
 
     fn ask(&mut self, n: usize) {
         self.processes[n].asked = true;
-        self.tell(n, Event::Signal(TERM));
+        self.apply(n, Event::Signal(TERM));
     }
 
     /// The supervisor is killed, and with it whatever it runs.
@@ -185,10 +185,10 @@ impl World {
         }
     }
 
-    /// One of the times is over that pass on their own here: not the one that says that the pod does not stop.
+    /// One of the timers expires that run by themselves here: not the one for a pod that does not stop.
     fn timeout(&mut self, n: usize, timer: Timer) {
         if timer != Timer::Window && self.processes[n].armed.remove(&(timer as usize)) {
-            self.tell(n, Event::Timeout(timer));
+            self.apply(n, Event::Timeout(timer));
         }
     }
 
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// Asks all, lets everything end that runs, and lets everybody look, until nobody is left.
+    /// Asks all processes to stop, and lets everything end and all supervisors look, until none is left.
     fn settle(&mut self) -> bool {
         (0..self.processes.len()).for_each(|n| self.ask(n));
         for _ in 0..100 {

@@ -140,7 +140,7 @@ fn limits_are_set_soft_and_hard() {
 }
 
 #[test]
-fn pid_and_state_files_tell_what_the_process_does() {
+fn pid_and_state_files_follow_the_process() {
     let job = Job::script("trap 'exit 9' USR1; echo ready; echo $$; while :; do sleep 10 & wait $!; done", "");
     let mut running = job.start(&[]);
     let pid = running.line();
@@ -173,7 +173,7 @@ fn whether_a_supervisor_lives_can_be_asked_by_everybody() {
 }
 
 #[test]
-fn a_killed_process_is_told_as_killed() {
+fn a_killed_process_is_reported_as_killed() {
     let job = Job::script("kill -KILL $$", "");
     assert_eq!(job.run().status.code(), Some(137));
     let state = job.read("var/vcap/sys/run/boson/web/web.state");

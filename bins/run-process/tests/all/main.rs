@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod demands;
 mod errands;
 mod files;
-mod masses;
 mod namespaces;
 mod outputs;
 mod pods;
 mod pre_start;
 mod problems;
+mod quarks_defects;
 mod status;
 mod stopping;
+mod stress;
 mod support;
-mod weaknesses;
+mod unmet_requirements;

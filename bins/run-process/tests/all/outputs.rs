@@ -66,7 +66,7 @@ fn a_full_disk_stops_neither_the_process_nor_its_output() {
 }
 
 #[test]
-fn a_log_directory_that_cannot_be_made_is_told() {
+fn a_log_directory_that_cannot_be_made_is_reported() {
     let job = Job::script("exit 0", "");
     job.write("var/vcap/sys/log", "", 0o644);
     let refused = job.run();

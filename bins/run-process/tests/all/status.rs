@@ -28,7 +28,7 @@ fn a_program_whose_interpreter_does_not_exist_is_127_with_a_hint() {
 }
 
 #[test]
-fn a_script_with_windows_line_ends_is_told_as_such() {
+fn a_script_with_windows_line_ends_is_reported_as_such() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     job.write("web", "#!/bin/sh\r\nexit 0\r\n", 0o755);
     let output = job.run();

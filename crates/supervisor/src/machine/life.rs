@@ -14,7 +14,7 @@
 //!               Sweep ◀─────────── ┘ ──▶ (the job's others) ──▶ PostStop ──▶ Sweep ──▶ Done
 //! ```
 //!
-//! How far the stop of the process itself has come (its signal, QUIT, KILL) is told apart from these stages: a drain
+//! How far the stop of the process itself has come (its signal, QUIT, KILL) is independent of these stages: a drain
 //! script may stop the process, and the process may end by itself while others are waited for.
 
 mod stages;
@@ -228,7 +228,7 @@ impl Life {
         }
     }
 
-    /// Unlike a director, nobody here finds out that the process was just not yet as far, and tries again.
+    /// Unlike with a director, no one here notices that the process was only not ready yet, and tries again.
     fn post_start_failed(&mut self) {
         if self.is_running() {
             self.post_start_failures += 1;

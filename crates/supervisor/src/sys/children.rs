@@ -69,7 +69,7 @@ pub fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
 
 /// Sends a signal to everything that descends from this process, adopted ones included.
 ///
-/// Where /proc does not tell who that is, PID 1 of a namespace reaches everybody in it, and anybody else the groups of
+/// Where /proc does not list them, PID 1 of a namespace reaches everything in it, and any other process the groups of
 /// `leaders` only.
 pub fn send_everything(leaders: impl Iterator<Item = Pid>, signal: i32) -> io::Result<()> {
     if let Some(pids) = descendants() {
@@ -89,7 +89,7 @@ fn tolerate(result: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// All processes that descend from this one; `None` where /proc does not tell (absent, or another namespace's).
+/// All processes that descend from this one; `None` where /proc does not list them (absent, or another namespace's).
 fn descendants() -> Option<Vec<Pid>> {
     let me = getpid();
     if fs::read_link("/proc/self").ok()?.to_str()? != me.to_string() {

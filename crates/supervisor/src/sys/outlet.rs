@@ -11,12 +11,12 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Where in the file the number lies that says how far it has been passed on.
+/// The place in the file of the number of bytes that were forwarded.
 const AT: u64 = 8;
 /// What is mapped: the first page.
 const MAPPED: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
-/// A file whose bytes are passed on, and which holds the number of the first byte that was not: in its bytes 8 to 15, in
+/// A file whose bytes are forwarded, and which holds the number of the first byte that was not: in its bytes 8 to 15, in
 /// the machine's byte order.
 ///
 /// A process that writes and then notes that it has written may be killed between the two. Here both are one system call,
@@ -46,7 +46,7 @@ impl Outlet {
         &self.file
     }
 
-    /// The first byte that was not passed on.
+    /// The first byte that was not forwarded.
     pub fn position(&self) -> io::Result<u64> {
         let mut number = [0; 8];
         self.file.read_exact_at(&mut number, AT)?;

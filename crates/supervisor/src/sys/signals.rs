@@ -30,7 +30,7 @@ impl Signals {
     }
 
     /// The next signal that has arrived, if any. SIGCHLD is among them; what this process did to itself is not (SIGPIPE,
-    /// when nobody reads its stdout any more: that the process is not to be told).
+    /// when its stdout is closed: that is not for the process).
     pub fn next(&self) -> io::Result<Option<i32>> {
         let me = std::process::id();
         loop {

@@ -31,7 +31,7 @@ pub struct Command {
     pub env: Vec<(OsString, OsString)>,
     /// Working directory; the supervisor's own where absent.
     pub dir: Option<PathBuf>,
-    /// Who it runs as; the supervisor's own user where absent.
+    /// The user that it runs as; the supervisor's own where absent.
     pub identity: Option<Identity>,
     /// Whether it and its descendants can never gain privileges, say by a set-user-id program.
     pub no_new_privileges: bool,
@@ -274,7 +274,7 @@ impl Preparation {
     }
 }
 
-/// The program starts as if nobody had ever touched a signal: none blocked, as all are in the supervisor, none ignored.
+/// The program starts with all signals as they are by default: none blocked, as all are in the supervisor, none ignored.
 fn reset_signals() {
     for signal in 1..=64 {
         // SAFETY: the default disposition runs no code of this process. Numbers that cannot be set are refused.
@@ -284,7 +284,7 @@ fn reset_signals() {
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
 }
 
-/// The program gets its standard streams and nothing that was left open in the supervisor by whoever started it. Linux 5.11;
+/// The program gets its standard streams and nothing that the parent of the supervisor left open in it. Linux 5.11;
 /// before, it gets what it always got.
 fn close_on_exec() {
     const FIRST: libc::c_uint = 3;

@@ -146,7 +146,7 @@ mod properties {
             let mut finished = 0;
             let until_done = [Signal(15)].into_iter().chain(std::iter::repeat_n(DEADLINE, 60));
             for event in events.into_iter().chain(until_done) {
-                // What cannot happen: a deadline that nobody armed, a process that ends twice, no children while one lives.
+                // What cannot happen: a deadline that was not armed, a process that ends twice, no children while one lives.
                 match event {
                     Event::Timeout(_) if !armed => continue,
                     Event::Exited(Role::Task(process), _) if !std::mem::take(&mut alive[process]) => continue,

@@ -118,7 +118,7 @@ impl Life {
             self.out.push(Action::Disarm(timer));
         }
         self.stage = Stage::Stop;
-        // No scripts are to come any more, so nobody has to wait for them.
+        // No scripts follow, so other processes need not wait for them.
         if self.progress == Progress::Asked || self.progress == Progress::PreStopped {
             self.progress = Progress::Drained;
         }

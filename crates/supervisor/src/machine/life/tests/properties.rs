@@ -63,7 +63,7 @@ struct World {
     pod_ran: bool,
     finished: u32,
     history: Vec<Action>,
-    /// What the machine is still to be told, in the order in which it happened.
+    /// Events that the machine has not got yet, in the order in which they happened.
     events: VecDeque<Event>,
 }
 
@@ -85,16 +85,16 @@ impl World {
         };
         let first = world.life.begin();
         world.perform(first);
-        world.tell_all();
+        world.apply_pending();
         world
     }
 
-    fn tell(&mut self, event: Event) {
+    fn apply(&mut self, event: Event) {
         self.events.push_back(event);
-        self.tell_all();
+        self.apply_pending();
     }
 
-    fn tell_all(&mut self) {
+    fn apply_pending(&mut self) {
         while let Some(event) = self.events.pop_front() {
             let before = self.life.clone();
             let actions = self.life.on(event);
@@ -151,37 +151,37 @@ impl World {
             (Role::Drain, _) => Event::Drained(Drained::Again(QUIT)),
             _ => Event::Exited(role, Exit::Code(code)),
         };
-        self.tell(event);
+        self.apply(event);
         self.maybe_childless();
     }
 
     fn maybe_childless(&mut self) {
         if self.alive.is_empty() && self.orphans == 0 {
-            self.tell(Event::NoChildren);
+            self.apply(Event::NoChildren);
         }
     }
 
     fn timeout(&mut self, n: usize) -> bool {
         let Some(timer) = self.armed.iter().copied().nth(n) else { return false };
         self.armed.remove(&timer);
-        self.tell(Event::Timeout(Timer::ALL[timer]));
+        self.apply(Event::Timeout(Timer::ALL[timer]));
         true
     }
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::Signal(signal) => self.tell(Event::Signal(signal)),
-            Step::Request(request) => self.tell(Event::Request(request)),
+            Step::Signal(signal) => self.apply(Event::Signal(signal)),
+            Step::Request(request) => self.apply(Event::Request(request)),
             Step::End(n, code) => {
                 if let Some(role) = self.alive.iter().copied().nth(n) {
                     self.end(role, code);
                 }
             }
             Step::Timeout(n) => drop(self.timeout(n)),
-            Step::Pod(pod) => self.tell(Event::Pod(pod)),
+            Step::Pod(pod) => self.apply(Event::Pod(pod)),
             Step::PodRuns => {
                 self.pod_ran = true;
-                self.tell(Event::PodRuns);
+                self.apply(Event::PodRuns);
             }
             Step::Orphan(true) if !self.alive.is_empty() => self.orphans += 1,
             Step::Orphan(true) => {}
@@ -243,8 +243,8 @@ proptest! {
         for step in steps {
             world.step(step);
         }
-        world.tell(TERM);
-        world.tell(Event::Pod(Pod::default()));
+        world.apply(TERM);
+        world.apply(Event::Pod(Pod::default()));
         // A drain that is never done, and others of the pod that never come further, are beside the point here.
         for _ in 0..200 {
             if world.life.is_done() {
@@ -254,7 +254,7 @@ proptest! {
                 let script = world.alive.iter().copied().find(|role| !matches!(role, Role::Main | Role::Hook));
                 match script {
                     Some(role) => world.end(role, 0),
-                    None => world.tell(Event::Pod(Pod::default())),
+                    None => world.apply(Event::Pod(Pod::default())),
                 }
             }
         }
@@ -277,7 +277,7 @@ proptest! {
         for step in steps {
             world.step(step);
         }
-        world.tell(TERM);
+        world.apply(TERM);
         if !world.life.is_done() {
             world.armed.insert(Timer::Total as usize);
             let total = world.armed.iter().position(|timer| *timer == Timer::Total as usize).unwrap();

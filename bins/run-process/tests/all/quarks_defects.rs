@@ -1,5 +1,4 @@
-//! The weaknesses of the supervisor that Cloud Foundry Quarks ran BOSH jobs under, by their numbers, each beaten with real
-//! children. Of the twenty-two, C2, C3, C4, C8 and C15 (stops and starts on request) are in
+//! The defects of the supervisor of Cloud Foundry Quarks, by their numbers: none of them, shown with real children. Of the twenty-two, C2, C3, C4, C8 and C15 (stops and starts on request) are in
 //! `crates/supervisor/tests/requests.rs`, C5, C6, C7, C14 and C18 (the socket, pid files, `bpm`) in `bins/boson-pod/tests/control`.
 
 use std::fs;
@@ -23,9 +22,9 @@ fn c01_the_exit_code_is_the_process_own() {
     }
 }
 
-/// A path that is no executable file was executed all the same, and its failure ended the container without a word.
+/// A path that is no executable file was executed all the same, and its failure ended the container without a message.
 #[test]
-fn c09_what_is_no_executable_file_is_told_as_such() {
+fn c09_what_is_no_executable_file_is_reported_as_such() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     fs::create_dir(job.path("web")).unwrap();
     let refused = job.run();
@@ -38,7 +37,7 @@ fn c09_what_is_no_executable_file_is_told_as_such() {
 
 /// Signals other than INT, QUIT and TERM killed the supervisor or were lost.
 #[test]
-fn c10_every_signal_is_passed_on() {
+fn c10_every_signal_is_forwarded() {
     // Those that a shell can name and catch, without those that mean a fault of the supervisor itself.
     let names = "HUP QUIT USR1 USR2 PIPE ALRM STKFLT CONT TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR \
         RTMIN RTMIN+1 RTMIN+15 RTMAX-14 RTMAX";
@@ -85,7 +84,7 @@ fn c12_nothing_of_a_process_is_left_and_term_comes_once() {
 
 /// What a killed container left lied about a running process.
 #[test]
-fn c13_what_a_killed_predecessor_left_is_in_nobodys_way() {
+fn c13_what_a_killed_predecessor_left_does_no_harm() {
     let job = Job::script(&format!("[ -e ROOT/second ] && exit 0; {WAIT}").replace("ROOT", "$HOME/../../../.."), "");
     let running = job.start(&[]);
     let pid_file = job.path("var/vcap/sys/run/bpm/web/web.pid");
@@ -170,7 +169,7 @@ fn c21_errands_are_supervised_as_processes_are() {
 
 /// Everything ran as root.
 #[test]
-fn c22_a_process_is_vcap_and_can_become_nobody_else() {
+fn c22_a_process_is_vcap_and_cannot_change_its_user() {
     let job = Job::script("id -u; id -G; grep -E '^(NoNewPrivs|CapPrm|CapBnd)' /proc/self/status", "");
     let output = output(&mut job.command());
     let said = text(&output.stdout);

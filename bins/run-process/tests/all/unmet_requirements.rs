@@ -8,7 +8,7 @@ use crate::support::{Job, mode, output, text};
 const TOO_MUCH: &str = "  limits: {open_files: 4611686018427387904, processes: 10}\n";
 
 #[test]
-fn what_cannot_be_had_is_said_once_and_the_process_runs() {
+fn an_unmet_requirement_is_reported_once_and_the_process_runs() {
     let job = Job::script("ulimit -n", TOO_MUCH);
     let output = output(job.command().env("BOSON_LOG", "warn"));
     assert_eq!(output.status.code(), Some(0));
@@ -36,7 +36,7 @@ fn with_strict_it_is_an_error_and_nothing_is_touched() {
 }
 
 #[test]
-fn what_can_be_had_is_not_talked_about() {
+fn a_met_requirement_is_not_reported() {
     let job = Job::script(
         "exit 0",
         "  limits: {open_files: 64, memory: 64M}\n  additional_volumes: [{path: /var/vcap/data/x, writable: true}]\n",
@@ -49,7 +49,7 @@ fn what_can_be_had_is_not_talked_about() {
 }
 
 #[test]
-fn a_volume_that_somebody_else_mounts_must_be_there() {
+fn a_volume_with_mount_only_must_exist() {
     let job = Job::script("exit 0", "  additional_volumes: [{path: /var/vcap/data/theirs, mount_only: true}]\n");
     let refused = job.run();
     assert_eq!(refused.status.code(), Some(70));

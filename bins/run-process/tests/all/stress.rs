@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Job, output, text};
 
 #[test]
-fn every_exit_code_is_passed_on() {
+fn every_exit_code_becomes_its_own() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     for code in 0..=255 {
         job.write("web", &format!("#!/bin/sh\nexit {code}\n"), 0o755);
