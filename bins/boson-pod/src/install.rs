@@ -19,7 +19,7 @@ pub(crate) const ABOUT: &str = "Copies this program into a shared volume, under 
 /// How the names begin of the program and of another name of it before they are in place.
 const PARTS: [&str; 2] = [".boson-pod.", ".link."];
 
-/// What `install` is told.
+/// The flags of `install`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Writes boson-pod and its other names (copy-jobs, run-process, bpm and all its other verbs: links to \

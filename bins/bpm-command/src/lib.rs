@@ -16,7 +16,7 @@ use vcap::Vcap;
 /// One line for `--help`.
 pub const ABOUT: &str = "BPM's command: asks, stops and starts the processes of jobs, across containers";
 
-/// What `bpm` is told.
+/// The flags of `bpm`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "What release scripts call as /var/vcap/jobs/bpm/bin/bpm, where render-jobs puts it. It asks the \
@@ -108,7 +108,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 /// BPM: who asks for something that is not so gets 1.
 const NO: u8 = 1;
 
-/// Prints a line; that nobody reads it is no failure.
+/// Prints a line; a closed stdout is not an error.
 fn print(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{line}");
@@ -122,7 +122,7 @@ fn signal_number(text: &str) -> std::result::Result<i32, String> {
         // Real-time signals have numbers only.
         Err(_) => text.parse().ok().filter(|number| (1..=64).contains(number)),
     };
-    number.ok_or_else(|| "there is no such signal".to_owned())
+    number.ok_or_else(|| "unknown signal".to_owned())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use handoff::process_state::{ProcessState, State};
 use problem::{IoContext, Problems, Result};
 use vcap::Vcap;
 
-use crate::process::{Process, pid_here, word};
+use crate::process::{Process, pid_here, state_name};
 use crate::{Named, print};
 
 /// Prints BPM's table: one row for each process of each rendered `bpm.yml`.
@@ -37,21 +37,21 @@ fn rows_of(vcap: &Vcap, job: &str) -> Result<Vec<[String; 3]>> {
         let named = Named { job: job.to_owned(), process: Some(name.to_owned()) };
         let status = Process::new(vcap, named).status()?;
         let pid = status.as_ref().and_then(pid_here).map_or("-".to_owned(), |pid| pid.to_string());
-        let word = match &status {
+        let name_of_state = match &status {
             None if has_failed(vcap, job, name) => "failed",
-            status => word(status.as_ref()),
+            status => state_name(status.as_ref()),
         };
         // BPM: the process that is called as its job has the job's name alone.
         let name = if name == job { job.to_owned() } else { format!("{job}.{name}") };
-        Ok([name, pid, word.to_owned()])
+        Ok([name, pid, name_of_state.to_owned()])
     };
     config.processes.iter().map(|process| row(&process.name)).collect()
 }
 
-/// BPM: what ended and was not stopped has failed. Of a process that nobody supervises its last state tells that: it
+/// BPM: what ended and was not stopped has failed. The last state of a process without supervisor shows that: it
 /// crashed, or its supervisor was killed and left something else there.
 fn has_failed(vcap: &Vcap, job: &str, process: &str) -> bool {
     let path = vcap.process_state(job, process);
     let text = std::fs::read_to_string(&path).unwrap_or_default();
-    ProcessState::decode(&text, &path.display().to_string()).is_ok_and(|told| told.state != State::Exited)
+    ProcessState::decode(&text, &path.display().to_string()).is_ok_and(|found| found.state != State::Exited)
 }

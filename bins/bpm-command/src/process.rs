@@ -63,17 +63,17 @@ impl<'a> Process<'a> {
         Ok(if runs { 0 } else { NO })
     }
 
-    /// BPM: stopping what does not run is no failure.
+    /// BPM: stopping a process that does not run succeeds.
     pub(crate) fn stop(&self, wait: bool) -> Result<u8> {
         match self.ask(Request::Stop { wait }, IN_THE_END)? {
             None => self.described().map(|()| 0),
-            Some(reply) => Ok(self.told(reply)),
+            Some(reply) => Ok(self.report(reply)),
         }
     }
 
     pub(crate) fn request(&self, request: Request) -> Result<u8> {
         match self.ask(request, IN_THE_END)? {
-            Some(reply) => Ok(self.told(reply)),
+            Some(reply) => Ok(self.report(reply)),
             None => {
                 self.described()?;
                 let problem =
@@ -116,7 +116,7 @@ impl<'a> Process<'a> {
         match ask(&socket, request, limit) {
             Ok(reply) => Ok(Some(reply)),
             Err(RequestError::NoServer) => Ok(None),
-            // A supervisor ends when its process has, so whoever asked it to stop got what it wanted.
+            // A supervisor ends when its process has, so the requested stop has happened.
             Err(RequestError::Closed) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
             Err(RequestError::Forbidden) if !Uid::effective().is_root() => {
                 Err(Problem::internal("bpm must be run as root")
@@ -131,7 +131,7 @@ impl<'a> Process<'a> {
         }
     }
 
-    fn told(&self, reply: Reply) -> u8 {
+    fn report(&self, reply: Reply) -> u8 {
         match reply {
             Reply::Done(_) => 0,
             Reply::Refused { message } => {
@@ -157,7 +157,7 @@ pub(crate) fn pid_here(status: &Status) -> Option<i32> {
 }
 
 /// What `list` calls a state. BPM knows `running`, `stopped` and `failed`.
-pub(crate) fn word(status: Option<&Status>) -> &'static str {
+pub(crate) fn state_name(status: Option<&Status>) -> &'static str {
     match status.map(|status| status.state) {
         Some(State::Starting) => "starting",
         Some(State::Running) => "running",

@@ -73,7 +73,7 @@ fn copy_others(source: &Source, copier: &Copier, items: &[&Item]) -> Result<(), 
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let died = |_| Err(Problem::internal("a thread that copied files died").into());
-        // The first failure is told; all threads end before this returns.
+        // The first failure is reported; all threads end before this returns.
         others.into_iter().fold(work(), |result, other| result.and(other.join().unwrap_or_else(died)))
     })
 }

@@ -44,7 +44,7 @@ impl Destination {
             Problem::usage("the release's name is missing").hint("give it with --release or RELEASE_NAME, or use --to")
         })?;
         if let Some(fault) = fault(release) {
-            return Err(Problem::usage(format!("'{}' is no release name: {fault}", release.escape_debug())).into());
+            return Err(Problem::usage(format!("'{}' is not a release name: {fault}", release.escape_debug())).into());
         }
         let base = Vcap::under(&common.root).all_releases();
         Ok(Destination { base, below: Some("jobs-src"), name: release.into() })

@@ -53,7 +53,7 @@ impl Interrupt {
         Signal::try_from(self.came.load(Ordering::Relaxed)).map_or(Ok(()), |signal| Err(Stop::Signal(signal)))
     }
 
-    /// Lets `signal` have its effect; gives the exit code for whoever survives it (process 1 of a container does).
+    /// Lets `signal` have its effect; gives the exit code for a process that survives it (process 1 of a container does).
     pub(crate) fn end(self, signal: Signal) -> u8 {
         drop(self);
         let _ = raise(signal);

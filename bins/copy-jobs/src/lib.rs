@@ -25,7 +25,7 @@ use interrupt::{Interrupt, Stop};
 use source::Source;
 use stage::Stage;
 
-/// What `copy-jobs` is told.
+/// The flags of `copy-jobs`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Copies the sources of jobs that a release image carries in /var/vcap/jobs-src/JOB/ (job.MF, monit, \

@@ -146,7 +146,7 @@ fn lock_if_dead(parent: BorrowedFd, name: &OsStr) -> nix::Result<Option<Flock<Ow
     Ok(same(now, fstat(&*locked)?).then_some(locked))
 }
 
-/// Removes whatever has this name, following no link; it is no error if somebody else removes it too.
+/// Removes whatever has this name, following no link; it is not an error if another process removes it, too.
 fn remove(parent: BorrowedFd, name: &OsStr) -> io::Result<()> {
     let name = CString::new(name.as_bytes())?;
     Ok(gone_is_fine(remove_at(parent, &name, Type::File))?)

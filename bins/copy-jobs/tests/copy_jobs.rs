@@ -177,7 +177,7 @@ fn a_release_needs_a_name_that_is_one() {
     nats(&pod.source());
     for name in ["", ".", "..", "../x", "a/b", "/", ".hidden", "a\nb", &"n".repeat(201)] {
         let message = pod.fails(2, &["--release", name]);
-        assert!(message.contains("is no release name"), "{message}");
+        assert!(message.contains("is not a release name"), "{message}");
     }
     assert!(pod.fails(2, &[]).contains("RELEASE_NAME"));
     assert!(pod.fails(2, &["--to", "/"]).contains("names no directory"));

@@ -12,7 +12,7 @@ use vcap::own_dir::ensure_dir;
 /// One line for `--help`.
 pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for every job";
 
-/// What `create-dirs` is told.
+/// The flags of `create-dirs`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Makes for every job in /var/vcap/jobs the directories /var/vcap/data/JOB, /var/vcap/sys/log/JOB \
@@ -52,13 +52,13 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
         }
     };
     for dir in ["data/packages", "store", "sys/log", "sys/run"].map(|dir| base.join(dir)) {
-        // A volume that is mounted there was given its mode by whoever mounts it.
+        // A volume that is mounted there was given its mode when it was mounted.
         if !dir.exists() {
             ensure(&dir, SHARED, of_root);
         }
     }
     ensure(&base.join("data/tmp"), TEMPORARY, of_both);
-    // tail-logs keeps there what it has passed on; it need not be root.
+    // tail-logs keeps its positions there; it need not be root.
     ensure(&base.join("sys/run/.tail-logs"), PRIVATE, vcap::owner::vcap_ids(&common.root));
     for job in &jobs {
         for dir in [vcap.data(job), vcap.log(job), vcap.run(job)] {

@@ -22,7 +22,7 @@ macro_rules! verb {
                     runs this program (root in a pod), with PATH=/usr/sbin:/usr/bin:/sbin:/bin and nothing else in the \
                     environment.\n\n\
                     What a script prints is appended to /var/vcap/sys/log/JOB/", $script, ".stdout.log and ", $script,
-                    ".stderr.log, and passed on with the job's name before each line. TERM stops the scripts.", $more
+                    ".stderr.log, and forwarded with the job's name before each line. TERM stops the scripts.", $more
                 ),
                 after_long_help = concat!(
                     "Examples:\n\

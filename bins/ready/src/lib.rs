@@ -1,4 +1,4 @@
-//! Tells a probe of the kubelet whether a process of a job is ready.
+//! Reports to a probe of the kubelet whether a process of a job is ready.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,9 @@ use startup::{Common, plain_name};
 use vcap::Vcap;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Tells a probe whether a process of a job is ready";
+pub const ABOUT: &str = "Reports to a probe whether a process of a job is ready";
 
-/// What `ready` is told.
+/// The flags of `ready`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "For the probes of a container that runs run-process. A process is ready when it runs and the \
@@ -79,7 +79,7 @@ enum Verdict {
     No(String),
 }
 
-/// What the supervisor says.
+/// The state that the supervisor reports.
 fn supervised(vcap: &Vcap, options: &Options) -> Result<Verdict> {
     let socket = vcap.control_socket(&options.job, options.process.as_deref().unwrap_or(&options.job));
     Ok(match ask(&socket, Request::Status, options.ready_timeout) {
@@ -111,13 +111,13 @@ fn post_start(vcap: &Vcap, job: &str) -> Result<Verdict> {
         }
         other => other.io("read", &file)?,
     };
-    let told = HookState::decode(&text, &file.display().to_string())?;
-    Ok(match told.state {
+    let hook = HookState::decode(&text, &file.display().to_string())?;
+    Ok(match hook.state {
         Hook::Succeeded => Verdict::Yes,
         Hook::Waiting => Verdict::No(format!("{SCRIPT} waits for the instance's other processes")),
         Hook::Running => Verdict::No(format!("{SCRIPT} runs")),
         Hook::Failed => {
-            let code = told.exit_code.unwrap_or_default();
+            let code = hook.exit_code.unwrap_or_default();
             let log = vcap.log(job).join(format!("{SCRIPT}.stderr.log"));
             Verdict::No(format!("{SCRIPT} failed with exit status {code}; see {}", log.display()))
         }

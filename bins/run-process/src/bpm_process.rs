@@ -27,7 +27,7 @@ fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
     let (mut config, is_first) = read_config(context)?;
     add(context, &mut config)?;
     if context.once.is_some() && Records::are_open(context) {
-        // BPM: `bpm run` of a process that runs does nothing, and that is no failure.
+        // BPM: `bpm run` of a running process does nothing and succeeds.
         return Ok(None);
     }
     let described = Place::file(config_path(context));
@@ -136,7 +136,7 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
         match Capability::named(name) {
             Some(capability) => capabilities.push(capability),
             None => problems.push(
-                Problem::input(format!("capabilities: there is no capability \"{name}\""))
+                Problem::input(format!("capabilities: unknown capability \"{name}\""))
                     .code(code::BPM_INVALID)
                     .at(Place::file(config_path(context))),
             ),

@@ -31,7 +31,7 @@ pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place
         return Problems::check(missing.into_iter().map(problem).collect());
     }
     let list = missing.iter().map(|what| format!("\n  {what}")).collect::<String>();
-    tracing::warn!("{}: bpm.yml asks for more than this container can give{list}", context.subject());
+    tracing::warn!("{}: this container cannot fulfil all requests of bpm.yml{list}", context.subject());
     Ok(())
 }
 

@@ -89,7 +89,7 @@ impl Control {
         }
     }
 
-    /// Answers those whose wish has come true, or cannot any more.
+    /// Answers the callers whose request is fulfilled or has become impossible.
     fn settle(&mut self, status: &Status) {
         let done = Reply::Done(self.status(status));
         let Some(server) = &mut self.server else { return };
@@ -116,9 +116,7 @@ impl Control {
         let (event, answer) = match request {
             Request::Status => (None, Ok(done())),
             _ if !self.has_process => (None, Ok(Reply::refused("the job has no process"))),
-            Request::Signal { signal } if !(1..=64).contains(&signal) => {
-                (None, Ok(Reply::refused("there is no such signal")))
-            }
+            Request::Signal { signal } if !(1..=64).contains(&signal) => (None, Ok(Reply::refused("unknown signal"))),
             Request::Signal { .. } if status.pid.is_none() => (None, Ok(Reply::refused("it does not run"))),
             Request::Signal { signal } => (Some(supervisor::Request::Signal(signal)), Ok(done())),
             Request::Stop { wait: false } => (Some(supervisor::Request::Stop), Ok(done())),

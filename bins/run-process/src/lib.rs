@@ -34,15 +34,15 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
 /// The options of `run-process`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Reads /var/vcap/jobs/JOB/config/bpm.yml, makes the directories that BPM makes, runs the pre_start \
+    long_about = "Reads /var/vcap/jobs/JOB/config/bpm.yml, creates the directories that BPM creates, runs the pre_start \
         hook and then the process: as user vcap if started as root, with the environment that bpm.yml \
-        gives and no other. What the process prints goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
+        gives and no other. The process' output goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
         PROCESS.stderr.log, and to stdout and stderr.\n\n\
-        TERM and INT ask it to stop. If all processes of the pod are asked, the pod stops as BOSH stops an \
+        TERM and INT stop it. If all processes of the pod get one of them, the pod stops as BOSH stops an \
         instance: the pre-stop scripts of all jobs, then their drain scripts, and then every process gets its \
         shutdown_signal, after 15 seconds QUIT, after 2 more KILL; post-stop follows a job's last process. A \
-        process that is asked alone is stopped alone, without scripts. Other signals are forwarded to it. \
-        Orphans are adopted, and what the process leaves behind is terminated.",
+        process that gets the signal alone is stopped alone, without scripts. Other signals are forwarded to it. \
+        Orphans are adopted, and the process' remaining descendants are terminated when it has exited.",
     after_long_help = "Examples:\n\
         \x20\x20run-process --job nats\n\
         \x20\x20run-process --job cloud_controller_ng --process nginx\n\
@@ -50,11 +50,11 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
         \x20\x20run-process --errand --job smoke-tests\n\
         \x20\x20run-process --scripts --job user_add\n\n\
         Exit codes: that of the process, 128 + n if signal n ended it; 126 it cannot be executed; 127 it \
-        does not exist; 2 usage; 65 bpm.yml is missing or wrong; 70 the environment does not let it run, \
+        does not exist; 2 usage; 65 bpm.yml is missing or invalid; 70 internal or environment error, \
         or its pre_start hook failed."
 )]
 pub struct Options {
-    /// The job, as its directory in /var/vcap/jobs is called
+    /// The job: the name of its directory in /var/vcap/jobs
     #[arg(long, value_name = "JOB", value_parser = plain_name)]
     pub job: String,
     /// The process in the job's bpm.yml [default: the job's name]
@@ -67,8 +67,8 @@ pub struct Options {
     /// drain and post-stop when the pod stops
     #[arg(long, conflicts_with_all = ["process", "errand", "once"])]
     pub scripts: bool,
-    /// Run the process once, as `bpm run` does: without post-start and the scripts of a pod's stop, and without letting the
-    /// pod's other processes know. One that runs already is left alone
+    /// Run the process once, as `bpm run` does: without post-start and the scripts of a pod's stop, and invisible to the
+    /// pod's other processes. Do nothing if it is running already
     #[arg(long, conflicts_with = "errand")]
     pub once: bool,
     /// With --once: a variable for the process, besides those of bpm.yml; may be given several times
@@ -78,28 +78,27 @@ pub struct Options {
     /// may be given several times
     #[arg(long, value_name = "PATH[:OPTIONS]", requires = "once")]
     pub volume: Vec<String>,
-    /// How long a stop may take, all of it: scripts, the process, and what is left of it [default: no limit; the process
+    /// Time limit of the whole stop: scripts, the process, and its descendants [default: no limit; the process
     /// itself has BPM's times]
     #[arg(long, env = "BOSON_GRACE", value_name = "TIME", value_parser = startup::parse_duration)]
     pub grace: Option<Duration>,
-    /// How long the pod's other processes have to be asked to stop, too, before it is taken for certain that this one is
-    /// stopped alone
+    /// Time within which the pod's other processes have to get TERM, too; else this process is stopped alone
     #[arg(long, env = "BOSON_STOP_WINDOW", value_name = "TIME", default_value = "3s", value_parser = startup::parse_duration)]
     pub stop_window: Duration,
-    /// Fail if the container cannot give all that bpm.yml asks for, instead of saying so and going on
+    /// Fail if the container cannot fulfil all requests of bpm.yml, instead of warning
     #[arg(long, env = "BOSON_STRICT")]
     pub strict: bool,
-    /// How long the process has to stop before it gets QUIT
+    /// Time between the signal that stops the process and QUIT
     #[arg(long, env = "STOP_TIMEOUT", value_name = "TIME", default_value = "15s", value_parser = startup::parse_duration)]
     pub stop_timeout: Duration,
-    /// How long it has between QUIT and KILL
+    /// Time between QUIT and KILL
     #[arg(long, env = "QUIT_TIMEOUT", value_name = "TIME", default_value = "2s", value_parser = startup::parse_duration)]
     pub quit_timeout: Duration,
 }
 
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
-    // First of all: a signal that arrives from now on is acted upon as soon as there is a process.
+    // First of all: a signal that arrives from now on takes effect as soon as the process exists.
     let signals =
         Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
     let process = options.process.clone().unwrap_or_else(|| options.job.clone());
@@ -134,13 +133,13 @@ struct Context {
     /// User and group vcap.
     owner: (Uid, Gid),
     policy: Policy,
-    /// What `bpm run` adds, where it is what runs the process.
+    /// The additions of `bpm run`, if it runs the process.
     once: Option<Additions>,
-    /// Whether what the container cannot give is an error.
+    /// Whether a request that the container cannot fulfil is an error.
     strict: bool,
-    /// What a stop has to fit into.
+    /// Time limit of a stop.
     grace: Option<Duration>,
-    /// How long the other processes have to be asked to stop, too.
+    /// Time within which the other processes have to get TERM, too.
     stop_window: Duration,
     signals: Signals,
     job: String,
@@ -162,7 +161,7 @@ impl Context {
         self.vcap.log(&self.job)
     }
 
-    /// Says in every problem which process it is about.
+    /// Names the process in every problem.
     fn explain<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|mut problems| {
             for problem in problems.iter_mut() {

@@ -26,7 +26,7 @@ pub(crate) struct Others {
     dir: PathBuf,
     job: String,
     process: String,
-    lookout: DirWatcher,
+    watcher: DirWatcher,
     last: Option<Pod>,
 }
 
@@ -36,7 +36,7 @@ impl Others {
             dir: context.states(),
             job: context.job.clone(),
             process: context.process.clone(),
-            lookout: DirWatcher::default(),
+            watcher: DirWatcher::default(),
             last: None,
         }
     }
@@ -44,19 +44,19 @@ impl Others {
 
 impl Source for Others {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        wanted.extend(self.lookout.interest());
+        wanted.extend(self.watcher.interest());
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.lookout.deadline()
+        self.watcher.deadline()
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
-        if status.progress == Progress::None || !self.lookout.is_time() {
+        if status.progress == Progress::None || !self.watcher.is_time() {
             return Vec::new();
         }
-        self.lookout.watch(directories(&self.dir));
-        self.lookout.look_again(LOOK_AGAIN);
+        self.watcher.watch(directories(&self.dir));
+        self.watcher.look_again(LOOK_AGAIN);
         let pod = view(&documents(&self.dir, &self.job, &self.process), &self.job);
         if self.last == Some(pod) {
             return Vec::new();

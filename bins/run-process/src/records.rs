@@ -61,7 +61,7 @@ impl Records {
             _lock: lock,
             _scripts: None,
         };
-        // Whoever ran before and was killed left what it was: nothing of that is true any more.
+        // A predecessor that was killed left its records; they are outdated.
         if let Some(pid_file) = &records.pid_file {
             records.remove_pid_file();
             let _ = fs::remove_file(records.state_file());

@@ -28,7 +28,7 @@ pub(crate) struct Siblings {
     process: String,
     /// Job and process; none once they have all been found.
     expected: BTreeSet<(String, String)>,
-    lookout: DirWatcher,
+    watcher: DirWatcher,
     pause: Duration,
     /// Whether this one has a process, for which to wait as well.
     process_of_its_own: bool,
@@ -45,7 +45,7 @@ impl Siblings {
             job: context.job.clone(),
             process: context.process.clone(),
             expected,
-            lookout: DirWatcher::default(),
+            watcher: DirWatcher::default(),
             pause: LOOK_AGAIN,
             process_of_its_own,
             done: !waiting,
@@ -63,29 +63,29 @@ impl Siblings {
     }
 
     fn look(&mut self) {
-        self.lookout.watch([self.dir.clone()]);
-        self.lookout.watch(directories(&self.dir));
-        self.lookout.look_again(self.pause);
+        self.watcher.watch([self.dir.clone()]);
+        self.watcher.watch(directories(&self.dir));
+        self.watcher.look_again(self.pause);
         self.pause = (self.pause * 2).min(LOOK_SELDOM);
         if self.all_run() {
             self.done = true;
-            self.lookout = DirWatcher::default();
+            self.watcher = DirWatcher::default();
         }
     }
 }
 
 impl Source for Siblings {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        wanted.extend(self.lookout.interest());
+        wanted.extend(self.watcher.interest());
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.lookout.deadline()
+        self.watcher.deadline()
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
         // Before its own process runs there is nothing to wait for.
-        if self.done || (self.process_of_its_own && status.starts == 0) || !self.lookout.is_time() {
+        if self.done || (self.process_of_its_own && status.starts == 0) || !self.watcher.is_time() {
             return Vec::new();
         }
         self.look();

@@ -46,7 +46,7 @@ impl Processes {
             match read(&path) {
                 Ok(text) => match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
                     Ok(config) => all.extend(config.processes.iter().map(|p| (job.clone(), p.name.clone()))),
-                    // Its run-process fails and says so, whatever its process is called.
+                    // Its run-process fails and reports it, whatever its process is called.
                     Err(_) => all.extend(self.known(&job).into_iter().map(|process| (job.clone(), process))),
                 },
                 Err(_) if dir.join("bin/run").exists() => all.push((job, ERRAND.to_owned())),
@@ -73,14 +73,14 @@ impl Processes {
     }
 }
 
-/// Whether the state says so, or nobody is there any more who could say otherwise.
+/// Whether the state is final, or its writer no longer runs.
 fn has_ended(state: &Path) -> bool {
     let decoded = read(state).ok().and_then(|text| ProcessState::decode(&text, "").ok());
     let is_over = decoded.as_ref().is_some_and(|state| matches!(state.state, State::Exited | State::Crashed));
     is_over || is_released(&state.with_extension("lock"))
 }
 
-/// Whether the lock that `run-process` holds as long as it lives is there and free. Who cannot tell believes the state.
+/// Whether the lock that `run-process` holds as long as it lives is there and free. If that is unknown, the state counts.
 fn is_released(lock: &Path) -> bool {
     let mut wanted = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,

@@ -1,4 +1,4 @@
-//! The loop: what is new is read, committed and sent; nobody is waited for who does not read.
+//! The loop: what is new is read, committed and sent; a stalled reader blocks nothing.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,14 +12,13 @@ use supervisor::Signals;
 use crate::ended::Processes;
 use crate::logs::Logs;
 
-/// So often everything is looked at even where the kernel tells of changes: it tells of none that are made through a
-/// mapping.
+/// So often everything is looked at even where the kernel reports changes: it reports none that are made through a\n/// mapping.
 const SWEEP: Duration = Duration::from_secs(10);
-/// So often, where it does not tell.
+/// The polling interval where it does not.
 const LOOK: Duration = Duration::from_millis(250);
-/// Looking takes no more than this part of the time, however many logs there are.
+/// Polling takes at most this share of the time, however many logs exist.
 const SHARE: u32 = 20;
-/// So often it is looked whether the processes have ended.
+/// How often the processes' ends are polled.
 const ENDED: Duration = Duration::from_millis(200);
 
 /// Why the loop should end.
@@ -48,7 +47,7 @@ pub(crate) struct Until {
 pub(crate) enum Outcome {
     /// As it should.
     Done,
-    /// Nobody reads stdout any more.
+    /// The reader of stdout is gone.
     Closed,
 }
 
@@ -104,7 +103,7 @@ impl Run {
                 SIGINT | SIGQUIT | SIGHUP => Ending::Flush,
                 _ => continue,
             };
-            // Who asks twice does not want to wait.
+            // A second request skips the waiting.
             self.ending = if self.ending == Ending::None { asked } else { next(self.ending) };
         }
         Ok(())

@@ -28,8 +28,10 @@ use supervisor::Outlet;
 use crate::batch::{Batch, PAGE};
 use crate::position::{FileId, Position};
 
-/// What the file begins with.
-const MAGIC: &[u8; 8] = b"boson-t1";
+/// What the file begins with; the version of its format follows, one digit.
+const MAGIC: &[u8; 7] = b"boson-t";
+/// The version of the format that this program writes, and the only one that it reads.
+const VERSION: u8 = b'1';
 /// The two numbers before a payload.
 const HEADER: usize = 16;
 /// From this size on a new file is begun.
@@ -37,6 +39,7 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// What a batch changes.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Changes {
     /// How far the logs have been read now; nothing of those that are forgotten.
     files: Vec<(FileId, Option<Position>)>,
@@ -96,6 +99,7 @@ impl Journal {
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
                     tracing::warn!(path = %path.display(), %error, "positions cannot be read: all logs are forwarded from their start");
+                    set_aside(path, &error);
                 }
                 Journal::begin(Some(path), BTreeMap::new()).io("write", path)?
             }
@@ -121,6 +125,7 @@ impl Journal {
             None => (memfd_create(c"positions", MFdFlags::MFD_CLOEXEC)?.into(), None),
         };
         file.write_all_at(MAGIC, 0)?;
+        file.write_all_at(&[VERSION], MAGIC.len() as u64)?;
         file.set_len(PAGE as u64)?;
         let outlet = Outlet::new(file)?;
         let files = positions.iter().map(|(id, position)| (*id, Some(position.clone()))).collect();
@@ -140,15 +145,13 @@ impl Journal {
         use std::os::unix::fs::OpenOptionsExt;
         let file =
             File::options().read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-        let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+        let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
         if !file.metadata()?.is_file() {
-            return Err(invalid("it is no file"));
+            return Err(invalid("it is not a file".to_owned()));
         }
-        let mut magic = [0; MAGIC.len()];
-        file.read_exact_at(&mut magic, 0)?;
-        if magic != *MAGIC {
-            return Err(invalid("it is no journal of tail-logs"));
-        }
+        let mut magic = [0; MAGIC.len() + 1];
+        file.read_exact_at(&mut magic, 0).map_err(|_| invalid(NOT_A_JOURNAL.to_owned()))?;
+        check_version(&magic).map_err(invalid)?;
         let outlet = Outlet::new(file)?;
         let (end, counts) = (PAGE as u64, Counts::Kernel);
         let (positions, unsent) = (BTreeMap::new(), Vec::new());
@@ -301,6 +304,32 @@ impl Journal {
 
 fn cannot_be_sent_to(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP | libc::EPERM | libc::EFAULT))
+}
+
+const NOT_A_JOURNAL: &str = "it is not a journal of tail-logs";
+
+/// Checks the beginning of a journal, with the messages of the other documents.
+fn check_version(magic: &[u8]) -> std::result::Result<(), String> {
+    match magic.split_last() {
+        Some((&VERSION, rest)) if rest == MAGIC => Ok(()),
+        Some((version, rest)) if rest == MAGIC => Err(format!(
+            "the journal has version {}, and this program reads version {}",
+            char::from(*version).escape_default(),
+            char::from(VERSION)
+        )),
+        _ => Err(NOT_A_JOURNAL.to_owned()),
+    }
+}
+
+/// Keeps a journal that cannot be read under another name: another version of this program may read it. To forward logs
+/// twice is better than to forward none, so it is not an error.
+fn set_aside(path: &Path, error: &io::Error) {
+    if error.kind() == io::ErrorKind::InvalidData && path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".unreadable");
+        // If this fails, the file is replaced.
+        let _ = std::fs::rename(path, path.with_file_name(name));
+    }
 }
 
 fn invalid_record(at: u64, e: &io::Error) -> io::Error {

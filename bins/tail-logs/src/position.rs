@@ -14,6 +14,7 @@ pub(crate) const MARKED: usize = 256;
 
 /// A file wherever it is, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct FileId {
     pub(crate) dev: u64,
     pub(crate) ino: u64,
@@ -21,6 +22,7 @@ pub(crate) struct FileId {
 
 /// How far a log has been read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Position {
     /// Everything before was forwarded.
     pub(crate) offset: u64,

@@ -102,7 +102,7 @@ impl Progress {
                 format!("wait-for: {seconds:.1}s {target}: {what}{cause}")
             }
         };
-        // A closed stderr is no reason to stop waiting.
+        // Waiting continues when stderr is closed.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }

@@ -63,13 +63,13 @@ fn parse(word: &[u8]) -> Result<Target> {
         None if word.starts_with(b"/") => return Ok(file(word)),
         None => {}
     }
-    let Ok(text) = std::str::from_utf8(word) else { return Err(malformed(word, "it is no text").into()) };
+    let Ok(text) = std::str::from_utf8(word) else { return Err(malformed(word, "it is not UTF-8 text").into()) };
     let parsed = if let Some(rest) = text.strip_prefix("http://") {
         http(rest)
     } else if text.starts_with("https://") {
         let problem = malformed(word, "this program has no TLS, because it runs in release images");
         return Err(problem
-            .hint("wait for the port: tcp:HOST:PORT; the server's readiness is for its own probe to tell")
+            .hint("wait for the port: tcp:HOST:PORT; the server's own probe reports its readiness")
             .into());
     } else if let Some(name) = text.strip_prefix("dns:") {
         plain(name).map(|name| Target::Dns(name.to_owned()))

@@ -21,7 +21,7 @@ const CLIENTS: usize = 32;
 /// Stands for the listener among the clients' numbers.
 const LISTENER: u64 = 0;
 
-/// Whoever waits for a reply.
+/// A caller who waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller(u64);
 

@@ -18,10 +18,10 @@ pub struct HookOptions {
     /// Only the script of this job; once for each job [default: all]
     #[arg(long, value_name = "JOB")]
     pub job: Vec<String>,
-    /// How long the scripts have to stop before they get QUIT
+    /// Time between TERM and QUIT when the scripts are stopped
     #[arg(long, env = "STOP_TIMEOUT", value_name = "TIME", default_value = "15s", value_parser = startup::parse_duration)]
     pub stop_timeout: Duration,
-    /// How long they have between QUIT and KILL
+    /// Time between QUIT and KILL
     #[arg(long, env = "QUIT_TIMEOUT", value_name = "TIME", default_value = "2s", value_parser = startup::parse_duration)]
     pub quit_timeout: Duration,
 }

@@ -85,7 +85,7 @@ pub fn hint(program: &Path, error: &SpawnError) -> Option<String> {
 
 fn start(program: &Path) -> Vec<u8> {
     let mut start = vec![0; START];
-    // What is no file has no start.
+    // Only a regular file has a start.
     let read = if program.is_file() { File::open(program).and_then(|mut file| file.read(&mut start)) } else { Ok(0) };
     start.truncate(read.unwrap_or(0));
     start

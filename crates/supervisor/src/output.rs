@@ -18,7 +18,7 @@ const MOST_READS: u32 = 8;
 const LONGEST_LINE: usize = 64 * 1024;
 /// So much may wait for a reader before the process is held back.
 const MOST_PENDING: usize = 64 * 1024;
-/// A reader that takes nothing for this long has stalled: the process goes on without it.
+/// A reader that reads nothing for this long has stalled: the process continues without it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where one stream of a process goes.
@@ -170,7 +170,7 @@ impl Pump {
         }
     }
 
-    /// Passes on the first `n` bytes of the buffer.
+    /// Forwards the first `n` bytes of the buffer.
     fn take(&mut self, n: usize) {
         let bytes = &self.buffer[..n];
         // A full disk must stop neither the process nor what is echoed; once there is room again, the log goes on.
@@ -224,7 +224,7 @@ impl Pump {
                 Ok(n) => written += n,
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => break,
-                // Nobody reads any more: the log file goes on alone.
+                // The reader is gone: output goes to the log file alone.
                 Err(_) => self.tee.echo = None,
             }
         }

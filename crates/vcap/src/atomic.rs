@@ -63,7 +63,7 @@ pub fn write_files_with_parents(files: &[(&Path, &[u8])], mode: u32) -> Result<(
 /// So many at a time: flushed one after the other, each file would cost the disk a journal commit of its own.
 const AT_ONCE: usize = 8;
 
-/// Does something with all items, some at a time; the first failure is the one that is told.
+/// Does something with all items, some at a time; the first failure is the one that is reported.
 fn at_once<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
     if items.len() < 2 {
         return items.into_iter().map(work).collect();

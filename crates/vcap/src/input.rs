@@ -23,7 +23,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     up_to(file, LARGEST)
 }
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(read_file(&file).unwrap(), b"text");
         assert_eq!(read_file(dir.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         for no_file in [pipe.as_path(), Path::new("/dev/zero")] {
-            assert_eq!(read_file(no_file).unwrap_err().to_string(), "it is no regular file");
+            assert_eq!(read_file(no_file).unwrap_err().to_string(), "it is not a regular file");
         }
         assert_eq!(read_file(&dir.path().join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }

@@ -64,7 +64,7 @@ impl Vcap {
         self.base.join("sys/run/bpm").join(job)
     }
 
-    /// What boson's own programs tell each other about a job: `/var/vcap/sys/run/boson/<job>`.
+    /// The state documents of boson's own programs about a job: `/var/vcap/sys/run/boson/<job>`.
     pub fn boson_run(&self, job: &str) -> PathBuf {
         self.base.join("sys/run/boson").join(job)
     }

@@ -27,7 +27,7 @@ pub fn open_log(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<File> {
     };
     let meta = file.metadata().io("open", path)?;
     let unfit = match (meta.is_file(), meta.nlink()) {
-        (false, _) => Some("it is no file"),
+        (false, _) => Some("it is not a file"),
         (true, 2..) => Some("it is somewhere else, too"),
         _ => None,
     };

@@ -9,7 +9,7 @@ use nix::fcntl::AtFlags;
 use nix::unistd::{Gid, Uid, fchown, fchownat};
 use problem::{IoContext, Result};
 
-/// The id of vcap, user and group, where no passwd says otherwise (BOSH's stemcells).
+/// The id of vcap, user and group, where no passwd has an entry for it (BOSH's stemcells).
 const VCAP_ID: u32 = 1000;
 
 /// User and group `vcap` as `<root>/etc/passwd` and `<root>/etc/group` know them, else 1000:1000.
@@ -35,13 +35,13 @@ fn fields_of_vcap(file: &Path) -> Option<Vec<String>> {
 
 /// Gives `path` (a link itself, not what it points to) to this owner as far as the platform allows.
 ///
-/// Who is not root, or lives in a user namespace that lacks the id, cannot give files away: that is no failure.
+/// Who is not root, or lives in a user namespace that lacks the id, cannot give files away: that is not an error.
 /// Where the user cannot be changed the group still is, if it can be.
 pub fn chown_where_possible(path: &Path, owner: (Uid, Gid)) -> Result<()> {
     lchown_where_possible(path, owner).io("change the owner of", path)
 }
 
-/// As [`chown_where_possible`], for a caller who says what failed.
+/// As [`chown_where_possible`], for a caller who reports the failure.
 pub(crate) fn lchown_where_possible(path: &Path, (uid, gid): (Uid, Gid)) -> std::io::Result<()> {
     let chown = |uid, gid| fchownat(nix::fcntl::AT_FDCWD, path, uid, gid, AtFlags::AT_SYMLINK_NOFOLLOW);
     where_possible(chown, uid, gid).map_err(std::io::Error::from)

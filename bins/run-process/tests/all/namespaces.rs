@@ -20,7 +20,7 @@ fn root_of_a_namespace_with_one_id_skips_what_it_cannot_do() {
     // Which is said, and the capability, which it has, is not.
     let said = "  user: the process runs as user 0; it cannot become vcap (1000:1000)\n";
     let stderr = text(&output.stderr);
-    assert!(stderr.ends_with(&format!("than this container can give\n{said}")), "{stderr}");
+    assert!(stderr.ends_with(&format!("cannot fulfil all requests of bpm.yml\n{said}")), "{stderr}");
 }
 
 #[test]

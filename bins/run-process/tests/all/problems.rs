@@ -86,7 +86,7 @@ fn what_never_ran_has_crashed_for_whoever_waits_for_it() {
 fn an_unknown_capability_is_65() {
     let job = Job::new("processes: [{name: web, executable: x, capabilities: [NET_ADMIN, FLY]}]");
     let stderr = refused(&job, &[], 65);
-    assert!(stderr.contains("capabilities: there is no capability \"FLY\""), "{stderr}");
+    assert!(stderr.contains("capabilities: unknown capability \"FLY\""), "{stderr}");
     nothing_was_touched(&job);
 }
 

@@ -13,7 +13,7 @@ fn an_unmet_requirement_is_reported_once_and_the_process_runs() {
     let output = output(job.command().env("BOSON_LOG", "warn"));
     assert_eq!(output.status.code(), Some(0));
     let got = text(&output.stdout);
-    let introduction = "job \"web\", process \"web\": bpm.yml asks for more than this container can give\n";
+    let introduction = "job \"web\", process \"web\": this container cannot fulfil all requests of bpm.yml\n";
     let expected = format!(
         "\x20 limits.open_files: 4611686018427387904 is above the hard limit; the process gets {}\n\
          \x20 limits.processes: this is not the container's first process; the pod's limit of process ids counts\n",

@@ -133,7 +133,35 @@ fn a_target_that_appends_gets_the_same() {
 
 /// The beginning of a journal, and something else.
 fn damaged(rest: &[u8]) -> Vec<u8> {
-    [MAGIC.as_slice(), rest].concat()
+    [MAGIC.as_slice(), &[VERSION], rest].concat()
+}
+
+#[test]
+fn a_journal_of_another_version_is_set_aside() {
+    assert_eq!(check_version(b"boson-t1"), Ok(()));
+    let error = check_version(b"boson-t2").unwrap_err();
+    assert_eq!(error, "the journal has version 2, and this program reads version 1");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("positions");
+    drop(Journal::open(&path).unwrap());
+    let mut other = std::fs::read(&path).unwrap();
+    other[MAGIC.len()] = b'2';
+    std::fs::write(&path, &other).unwrap();
+    assert!(Journal::open(&path).unwrap().positions().is_empty());
+    assert_eq!(std::fs::read(dir.path().join("positions.unreadable")).unwrap(), other);
+    assert_eq!(std::fs::read(&path).unwrap()[MAGIC.len()], VERSION);
+}
+
+#[test]
+fn a_record_with_an_unknown_field_is_refused() {
+    let changes = |text: &str| serde_json::from_str::<Changes>(text);
+    let known = r#"{"files":[[{"dev":1,"ino":2},{"offset":3,"mark":4,"path":"x"}]],"parts":[]}"#;
+    changes(known).unwrap();
+    for place in ["\"files\"", "\"dev\"", "\"offset\""] {
+        let unknown = known.replacen(place, &format!("\"surprise\":1,{place}"), 1);
+        let error = changes(&unknown).unwrap_err().to_string();
+        assert!(error.contains("unknown field `surprise`"), "{error}");
+    }
 }
 
 #[test]

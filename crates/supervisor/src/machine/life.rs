@@ -211,7 +211,7 @@ impl Life {
             Event::Pod(pod) => {
                 let asked = std::mem::replace(&mut self.pod, pod).asked;
                 self.look_at_the_pod();
-                // Whoever asks the pod's processes is at it: the rest may follow.
+                // The stop of the pod is under way: the remaining processes may be asked soon.
                 if self.stage == Stage::Window && pod.asked > asked {
                     self.arm(Timer::Window, self.plan.window);
                 }

@@ -56,8 +56,7 @@ fn a_slow_reader_holds_the_process_back_and_loses_nothing() {
 
 #[test]
 fn who_always_has_more_to_say_is_interrupted() {
-    let (endless, echo) =
-        (File::open("/dev/zero").unwrap(), File::options().write(true).open("/dev/null").unwrap());
+    let (endless, echo) = (File::open("/dev/zero").unwrap(), File::options().write(true).open("/dev/null").unwrap());
     let tee = Tee { echo: Some(Echo { fd: echo.into(), prefix: None }), ..Tee::default() };
     let mut pump = Pump::new(endless.into(), tee).unwrap();
     assert!(pump.advance(), "it comes back, and there is more");

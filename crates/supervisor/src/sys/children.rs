@@ -55,13 +55,13 @@ pub fn is_childless() -> bool {
     matches!(waitid(Id::All, flags), Err(Errno::ECHILD))
 }
 
-/// Sends a signal, real-time ones included; a process that is gone is no failure.
+/// Sends a signal, real-time ones included; a process that has ended is not an error.
 pub fn send(pid: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: kill touches no memory of this process.
     tolerate(unsafe { libc::kill(pid.as_raw(), signal) })
 }
 
-/// Sends a signal to a process group; one that is gone is no failure.
+/// Sends a signal to a process group; a group that has ended is not an error.
 pub fn send_group(leader: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: kill touches no memory of this process.
     tolerate(unsafe { libc::kill(-leader.as_raw(), signal) })

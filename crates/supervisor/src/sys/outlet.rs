@@ -1,4 +1,4 @@
-//! Passing on parts of a file so that even a killed process leaves behind how far it came.
+//! Forwarding parts of a file so that even a killed process leaves its position behind.
 
 use std::fs::File;
 use std::io;
@@ -58,7 +58,7 @@ impl Outlet {
         self.file.write_all_at(&position.to_ne_bytes(), AT)
     }
 
-    /// Passes on up to `count` bytes from the position, and moves it; gives how many they were.
+    /// Forwards up to `count` bytes from the position, and moves it; gives how many they were.
     ///
     /// Not every descriptor can be sent to: EINVAL is the answer of one that appends.
     pub fn send(&self, to: impl AsFd, count: usize) -> io::Result<usize> {

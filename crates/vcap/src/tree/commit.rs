@@ -20,7 +20,7 @@ const CURRENT: &str = ".current";
 const NEXT: &str = ".current.new";
 const GENERATIONS: &str = ".generations";
 
-/// Commits; `after` is told of every change just made (tests look at each instant through it).
+/// Commits; `after` is called after every change (tests look at each instant through it).
 pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn FnMut()) -> Result<()> {
     let made_dirs = make_tree_dir(dir, owner)?;
     let handle = File::open(dir).io("open", dir)?;
@@ -104,7 +104,7 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Looks; everything that is in the way of `tree` and not ours is a problem.
+    /// Looks; everything that is in the way of `tree` and was not written by boson is a problem.
     fn of(dir: &'a Path, tree: &Tree) -> Result<Self> {
         let mut found =
             Survey { dir, current: None, generations: BTreeSet::new(), links: BTreeSet::new(), unflipped: false };
@@ -112,7 +112,7 @@ impl<'a> Survey<'a> {
         let mut problems = Vec::new();
         for child in fs::read_dir(dir).io("read", dir)? {
             let child = child.io("read", dir)?;
-            // A name that is no UTF-8 is nobody's job.
+            // A name that is not UTF-8 cannot be a job.
             let Ok(name) = child.file_name().into_string() else { continue };
             let target = fs::read_link(child.path()).ok();
             let target = target.as_deref();

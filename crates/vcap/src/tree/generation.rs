@@ -16,7 +16,7 @@ use super::paths::Tree;
 use super::{LINK, RenderedEntry};
 use crate::owner::{fchown_where_possible, lchown_where_possible};
 
-/// BOSH's agent gives every directory of a job this mode, whatever the release says.
+/// BOSH's agent gives every directory of a job this mode, regardless of the mode in the release.
 const DIR_MODE: u32 = 0o750;
 /// Flushing many small files one after the other costs a journal commit each; in parallel they share them.
 const FLUSHERS: usize = 8;
@@ -59,7 +59,7 @@ fn write_files(base: &Path, files: &[&RenderedEntry], owner: (Uid, Gid), durable
             let path = base.join(&entry.path);
             write_file(&path, entry, owner, durable).io("write", &path).err()
         };
-        // A full disk fails every file; one of them says it.
+        // A full disk fails every file; one of them is reported.
         files.iter().find_map(failed).map(problem::Problems::into_vec).unwrap_or_default()
     };
     let writers = if durable { FLUSHERS } else { thread::available_parallelism().map_or(1, usize::from).min(WRITERS) };
@@ -108,7 +108,7 @@ enum Found {
     File,
 }
 
-/// Compares what lies in `base/below` with the tree; tells everything that was found to be in it.
+/// Compares what lies in `base/below` with the tree; returns everything found in it.
 fn compare(base: &Path, below: &str, tree: &Tree, owner: (Uid, Gid), found: &mut dyn FnMut(Found)) -> io::Result<bool> {
     let owned =
         |meta: &fs::Metadata| !geteuid().is_root() || (meta.uid(), meta.gid()) == (owner.0.as_raw(), owner.1.as_raw());
