@@ -2,10 +2,10 @@
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use control::{Reply, Request, RequestError, State, Status, ask};
-use handoff::process_state::ERRAND;
+use control::{Reply, Request, RequestError, Status, ask};
+use handoff::process_state::{ERRAND, ProcessState, State};
 use nix::unistd::Uid;
 use problem::{IoContext, Problem, Result, code};
 use vcap::Vcap;
@@ -15,6 +15,10 @@ use crate::{NO, Named, print};
 /// How long a supervisor may take for what it does at once: long on a machine that is very busy, and not for ever where it
 /// was stopped itself.
 const AT_ONCE: Duration = Duration::from_secs(60);
+/// How long `start` and `restart` wait for the supervisor of a process that has crashed: whoever runs its container starts it again.
+const RETURN: Duration = Duration::from_secs(60);
+/// How often they look for it.
+const RETURN_INTERVAL: Duration = Duration::from_millis(50);
 /// How long it may take to stop or start a process. BOSH's agent gives monit 5 minutes to stop everything.
 const IN_THE_END: Duration = Duration::from_secs(300);
 
@@ -72,7 +76,16 @@ impl<'a> Process<'a> {
     }
 
     pub(crate) fn request(&self, request: Request) -> Result<u8> {
-        match self.ask(request, IN_THE_END)? {
+        let mut reply = self.ask(request, IN_THE_END)?;
+        if matches!(request, Request::Start | Request::Restart) && self.has_ended() {
+            let deadline = Instant::now() + RETURN;
+            // Started by its new supervisor, it does not have to be restarted.
+            while reply.is_none() && Instant::now() < deadline {
+                std::thread::sleep(RETURN_INTERVAL);
+                reply = self.ask(Request::Start, IN_THE_END)?;
+            }
+        }
+        match reply {
             Some(reply) => Ok(self.report(reply)),
             None => {
                 self.described()?;
@@ -81,6 +94,14 @@ impl<'a> Process<'a> {
                 Ok(refused(problem.hint("its container does not run: the kubelet starts it, and its process with it")))
             }
         }
+    }
+
+    /// Whether the process ran here before and has ended. Then its container is started again.
+    fn has_ended(&self) -> bool {
+        let path = self.vcap.process_state(&self.named.job, self.named.process());
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let state = ProcessState::decode(&text, "").map(|document| document.state);
+        matches!(state, Ok(State::Crashed | State::Exited))
     }
 
     /// BPM: there has to be such a process. A name that is mistyped is not taken for a process that does not run.
@@ -159,10 +180,10 @@ pub(crate) fn pid_here(status: &Status) -> Option<i32> {
 /// What `list` calls a state. BPM knows `running`, `stopped` and `failed`.
 pub(crate) fn state_name(status: Option<&Status>) -> &'static str {
     match status.map(|status| status.state) {
-        Some(State::Starting) => "starting",
-        Some(State::Running) => "running",
-        Some(State::Stopping) => "stopping",
-        Some(State::Stopped) | None => "stopped",
+        Some(control::State::Starting) => "starting",
+        Some(control::State::Running) => "running",
+        Some(control::State::Stopping) => "stopping",
+        Some(control::State::Stopped) | None => "stopped",
     }
 }
 

@@ -36,6 +36,9 @@ const PRIVATE: u32 = 0o700;
 /// As `/tmp`, for vcap only.
 const TEMPORARY: u32 = 0o1770;
 
+/// Where `/var/vcap/sys` points to.
+const TARGET_OF_SYS: &str = "data/sys";
+
 /// Runs the verb; gives the exit code. Every directory that cannot be made is reported.
 pub fn run(_options: Options, common: &Common) -> Result<u8> {
     let vcap = Vcap::under(&common.root);
@@ -70,14 +73,17 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
     Ok(0)
 }
 
-/// BOSH: `/var/vcap/sys` is a link to `data/sys`. What is mounted there, or was made already, stays.
+/// BOSH: `/var/vcap/sys` is a link to `data/sys`. A mount, or a directory of a previous run, stays. The target of the link may have
+/// been removed: `data` is the ephemeral disk.
 fn link_sys(vcap: &Vcap) -> Result<()> {
     let (link, target) = (vcap.base().join("sys"), vcap.base().join("data/sys"));
-    if link.symlink_metadata().is_ok() {
-        return Ok(());
+    match std::fs::read_link(&link) {
+        Ok(found) if found == Path::new(TARGET_OF_SYS) || found == target => {}
+        _ if link.symlink_metadata().is_ok() => return Ok(()),
+        _ => {}
     }
     ensure_dir(&target, SHARED, (Uid::from_raw(0), Gid::from_raw(0)))?;
-    match std::os::unix::fs::symlink("data/sys", &link) {
+    match std::os::unix::fs::symlink(TARGET_OF_SYS, &link) {
         // Another container of the pod was faster.
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         other => other.io("create", &link),

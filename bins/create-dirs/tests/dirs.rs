@@ -92,6 +92,19 @@ fn what_is_mounted_at_sys_is_used() {
     );
 }
 
+/// The ephemeral disk may be new while the root file system is not.
+#[test]
+fn a_link_whose_target_was_removed_gets_it_again() {
+    let root = with_jobs();
+    let base = root.path().join("var/vcap");
+    assert!(create_dirs(root.path()).status.success());
+    let before = tree(&base);
+    fs::remove_dir_all(base.join("data")).unwrap();
+    let output = create_dirs(root.path());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(tree(&base), before);
+}
+
 #[test]
 fn without_rendered_jobs_it_is_told_where_they_should_be() {
     let root = tempfile::tempdir().unwrap();

@@ -19,10 +19,11 @@ macro_rules! verb {
             #[command(
                 long_about = concat!(
                     "Runs /var/vcap/jobs/JOB/bin/", $script, " of every job that has one, all at once, as the user that \
-                    runs this program (root in a pod), with PATH=/usr/sbin:/usr/bin:/sbin:/bin and nothing else in the \
-                    environment.\n\n\
-                    What a script prints is appended to /var/vcap/sys/log/JOB/", $script, ".stdout.log and ", $script,
-                    ".stderr.log, and forwarded with the job's name before each line. TERM stops the scripts.", $more
+                    runs this program (root in a pod), in the directory /var/vcap/bosh, with the environment of BOSH's \
+                    agent: PATH=/usr/sbin:/usr/bin:/sbin:/bin, TMPDIR=/var/vcap/data/tmp and nothing else.\n\n\
+                    A script's output is appended to /var/vcap/sys/log/JOB/", $script, ".stdout.log and ", $script,
+                    ".stderr.log, and forwarded with the job's name before each line. It is read until 2 seconds after the script's exit at most. Processes that a script leaves \
+                    behind run on, unless TERM stopped the scripts.", $more
                 ),
                 after_long_help = concat!(
                     "Examples:\n\

@@ -38,7 +38,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn every_script_runs_with_a_bare_environment_and_its_logs() {
     let root = root(&[
-        ("a", Some("env -u PWD -u _ -u SHLVL; echo oops >&2")),
+        ("a", Some("env -u PWD -u _ -u SHLVL | sort; pwd; echo oops >&2")),
         ("b", None),
         ("c", Some("printf 'no newline'")),
     ]);
@@ -48,7 +48,9 @@ fn every_script_runs_with_a_bare_environment_and_its_logs() {
         let stdout = text(&output.stdout);
         let mut lines: Vec<_> = stdout.lines().collect();
         lines.sort_unstable();
-        assert_eq!(lines, ["[a] PATH=/usr/sbin:/usr/bin:/sbin:/bin", "[c] no newline"]);
+        let base = root.path().join("var/vcap");
+        let (dir, tmp) = (format!("[a] {}/bosh", base.display()), format!("[a] TMPDIR={}/data/tmp", base.display()));
+        assert_eq!(lines, [&dir, "[a] PATH=/usr/sbin:/usr/bin:/sbin:/bin", &tmp, "[c] no newline"]);
         assert_eq!(text(&output.stderr), "[a] oops\n");
         let log = root.path().join("var/vcap/sys/log/a/pre-start.stderr.log");
         assert_eq!(fs::read_to_string(&log).unwrap(), "oops\n".repeat(round));
@@ -172,19 +174,62 @@ fn a_script_that_floods_loses_nothing_and_one_that_is_silent_is_not_waited_for()
     assert_eq!((log("stdout").len(), log("stdout")), (588_895, log("stderr")));
 }
 
+/// A daemon that a script starts with the script's own outputs runs on, and what it prints later is in the log.
 #[test]
-fn what_a_script_leaves_in_the_background_does_not_hang_it() {
-    // It keeps the script's output open and ignores TERM.
+fn what_a_script_leaves_in_the_background_runs_on_and_its_output_is_kept() {
     let root = root(&[(
         "a",
         Some(
-            "sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & until [ -s \"${0%/jobs/*}/sys/log/a/pre-start.stdout.log\" ]; do sleep 0.01; done",
+            "sh -c 'echo $$; until [ -e \"$0\" ]; do sleep 0.01; done; echo later; exec sleep 1000' \"${0%/jobs/*}/go\" &",
         ),
     )]);
-    let output = command(root.path()).args(["--quit-timeout", "50ms"]).output().unwrap();
+    let output = run(root.path());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let pid = text(&output.stdout).trim().trim_start_matches("[a] ").to_owned();
-    assert!(!pid.is_empty() && !Path::new("/proc").join(&pid).exists(), "{pid}");
+    let log = root.path().join("var/vcap/sys/log/a/pre-start.stdout.log");
+    let log = || fs::read_to_string(&log).unwrap();
+    let pid: i32 = log().trim().parse().unwrap();
+    let pid = nix::unistd::Pid::from_raw(pid);
+    nix::sys::signal::kill(pid, None).unwrap_or_else(|e| panic!("the daemon is gone: {e}"));
+    fs::write(root.path().join("var/vcap/go"), "").unwrap();
+    testkit::waiting::eventually("the later line is in the log", || log().ends_with("\nlater\n"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+}
+
+/// The idioms of public releases: `exec > >(tee -a LOG | logger -t TAG)`. The helpers write after the script's end.
+#[test]
+fn the_last_lines_behind_a_process_substitution_are_not_lost() {
+    let slowly = "while read -r line; do sleep 0.01; echo \"<$line>\"; done";
+    let root = root(&[]);
+    let write = |job: &str, text: &str| {
+        let path = root.path().join("var/vcap/jobs").join(job).join("bin/pre-start");
+        testkit::files::write_program(&path, format!("#!/bin/bash\n{text}\n"), 0o750);
+    };
+    write("a", &format!("exec > >(tee -a \"${{0%/jobs/*}}/copy\" | {{ {slowly}; }})\nseq 1 20\nexit 3"));
+    write("b", &format!("exec &> >({slowly})\nseq 1 20; echo error >&2"));
+    let output = run(root.path());
+    assert_eq!(output.status.code(), Some(70), "{output:?}");
+    assert!(text(&output.stderr).contains("caused by: a: exit status 3;"), "{output:?}");
+    let lines: String = (1..=20).map(|n| format!("<{n}>\n")).collect();
+    let log = |job: &str| {
+        fs::read_to_string(root.path().join(format!("var/vcap/sys/log/{job}/pre-start.stdout.log"))).unwrap()
+    };
+    assert_eq!((log("a"), log("b")), (lines.clone(), format!("{lines}<error>\n")));
+    let stdout = text(&output.stdout);
+    let of = |job: &str| stdout.lines().filter(|line| line.starts_with(job)).count();
+    assert_eq!((of("[a] <"), of("[b] <")), (20, 21), "{stdout}");
+}
+
+#[test]
+fn a_script_without_header_is_not_given_to_a_shell() {
+    let root = root(&[]);
+    let path = root.path().join("var/vcap/jobs/a/bin/pre-start");
+    testkit::files::write_program(&path, "touch ran\n", 0o750);
+    let output = run(root.path());
+    assert_eq!(output.status.code(), Some(70));
+    let stderr = text(&output.stderr);
+    let expected = "caused by: a: cannot execute bin/pre-start: Exec format error (os error 8); it has neither an ELF header nor a \
+                    first line with #!, such as #!/bin/bash\n";
+    assert!(stderr.contains(expected), "{stderr}");
 }
 
 #[test]
@@ -208,7 +253,7 @@ fn each_verb_runs_and_reports_the_scripts_of_its_name() {
             let path = root.path().join("var/vcap/jobs").join(job).join("bin").join(script);
             testkit::files::write_program(&path, format!("#!/bin/sh\n{text}\n"), 0o750);
         };
-        write("a", "env -u PWD -u _ -u SHLVL");
+        write("a", "echo PATH=$PATH");
         write("b", "echo oops >&2; exit 3");
         let mut command = Command::new(testkit::executable(script));
         let output = command.arg("--root").arg(root.path()).stdin(Stdio::null()).output().unwrap();

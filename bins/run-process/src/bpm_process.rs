@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
 use hooks::Script;
@@ -54,6 +55,7 @@ fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Resu
         described: Some(described.clone()),
         scripts: context.once.is_none(),
         post_start: None,
+        output_grace: Duration::ZERO,
     })
 }
 

@@ -43,7 +43,7 @@ fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -
         ("core_file_size", Resource::RLIMIT_CORE, config.limits.core_file_size),
     ] {
         let Some(wanted) = wanted else { continue };
-        let attainable = attainable(resource, wanted, privileges);
+        let attainable = attainable(resource, wanted);
         if attainable < wanted {
             missing.push(format!("limits.{field}: {wanted} is above the hard limit; the process gets {attainable}"));
         }

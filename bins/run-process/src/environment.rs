@@ -5,9 +5,6 @@ use std::ffi::OsString;
 
 use vcap::Vcap;
 
-/// What an errand or a lifecycle script of BOSH gets as `PATH`.
-pub(crate) const SCRIPT_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
-
 /// BPM's environment for a process of `job`.
 pub(crate) fn of_process(env: &BTreeMap<String, String>, vcap: &Vcap, job: &str) -> Vec<(OsString, OsString)> {
     let data = vcap.data(job);

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use hooks::agent;
 use nix::unistd::Uid;
 use problem::{Problem, Result, code};
-use supervisor::{Command, ResourceLimits};
+use supervisor::{Command, OUTPUT_GRACE, ResourceLimits};
 use vcap::own_dir::ensure_dir;
 
 use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, environment, process};
+use crate::{Context, process};
 
 /// BOSH's agent: root's scripts, which vcap may read.
 pub(crate) const LOG_MODE: u32 = 0o640;
@@ -41,8 +42,8 @@ fn program(context: &Context, script: &Path) -> Program {
     let main = Command {
         program: script.into(),
         args: Vec::new(),
-        env: vec![("PATH".into(), environment::SCRIPT_PATH.into())],
-        dir: None,
+        env: agent::environment(&context.vcap),
+        dir: Some(agent::working_directory(&context.vcap)),
         identity: None,
         no_new_privileges: false,
         limits: ResourceLimits::default(),
@@ -55,5 +56,6 @@ fn program(context: &Context, script: &Path) -> Program {
         described: None,
         scripts: false,
         post_start: None,
+        output_grace: OUTPUT_GRACE,
     }
 }

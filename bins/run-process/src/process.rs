@@ -1,15 +1,17 @@
 //! Running one program of a job to its end, with its output teed and its life recorded.
 
 use std::path::Path;
+use std::time::Duration;
 
 use hooks::Script;
 use nix::libc::SIGTERM;
 use nix::unistd::Pid;
 use problem::{Class, Place, Problem, Result, code};
 use serde_json::json;
-use supervisor::failures::{check_machine, hint, not_started};
+use supervisor::failures::{hint, not_started};
 use supervisor::{
-    Command, End, Event, Exit, Host, Life, Machine as _, Plan, Policy, Progress, Role, SpawnError, State, Status, Task,
+    Command, End, Event, Exit, Host, Life, Machine as _, OUTPUT_GRACE, Plan, Policy, Progress, Role, SpawnError, State,
+    Status, Task,
 };
 
 use crate::control::Control;
@@ -35,6 +37,8 @@ pub(crate) struct Program {
     pub(crate) scripts: bool,
     /// The job's post-start script, if this process is the one beside which it runs.
     pub(crate) post_start: Option<Script>,
+    /// How long the process' output is still read when it has exited.
+    pub(crate) output_grace: Duration,
 }
 
 /// Runs what was prepared, if there is something to be run, and records what kept it from running; gives its status.
@@ -116,7 +120,6 @@ impl Host for Running<'_> {
             self.records.starting(Path::new(&hook.program));
         }
         let Some(command) = command else { return Ok(None) };
-        check_machine(Path::new(&command.program))?;
         self.logs.task(command.clone()).map(Some)
     }
 
@@ -171,6 +174,15 @@ impl Host for Running<'_> {
             self.records.note("stopping", json!({}));
         }
         self.records.changed(status);
+    }
+
+    fn output_grace(&self, role: Role) -> Duration {
+        match role {
+            Role::Main => self.program.output_grace,
+            // The answer may come through a helper; after post-stop every helper is terminated.
+            Role::Drain | Role::PostStop => OUTPUT_GRACE,
+            _ => Duration::ZERO,
+        }
     }
 
     fn claim(&mut self) -> bool {

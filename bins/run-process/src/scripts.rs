@@ -1,16 +1,14 @@
 //! The job's scripts that run when the pod stops, by the contracts of BOSH's agent.
 
-use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hooks::agent;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{Gid, Uid};
 use supervisor::{Command, Drained, End, ResourceLimits, Role};
 use vcap::Vcap;
-
-use crate::environment::SCRIPT_PATH;
 
 /// BOSH's agent: root's, and vcap may read.
 const LOG_MODE: u32 = 0o640;
@@ -43,7 +41,7 @@ pub(crate) fn script(vcap: &Vcap, job: &str, role: Role, again: bool) -> Option<
     if !program.exists() {
         return None;
     }
-    let mut env = vec![("PATH".into(), OsString::from(SCRIPT_PATH))];
+    let mut env = agent::environment(vcap);
     let mut args = Vec::new();
     match role {
         Role::PreStop => {
@@ -63,7 +61,7 @@ pub(crate) fn script(vcap: &Vcap, job: &str, role: Role, again: bool) -> Option<
         program: program.into(),
         args,
         env,
-        dir: None,
+        dir: Some(agent::working_directory(vcap)),
         identity: None,
         no_new_privileges: false,
         limits: ResourceLimits::default(),

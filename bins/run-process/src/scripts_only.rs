@@ -3,6 +3,8 @@
 //! On a VM BOSH's agent runs the scripts of all jobs. Here a job's scripts need a container of the job's release, because
 //! only that has its packages.
 
+use std::time::Duration;
+
 use problem::{Place, Problem, Result, code};
 
 use crate::bpm_process::{missing_hint, post_start};
@@ -26,6 +28,7 @@ fn prepare(context: &Context) -> Result<(Program, Records)> {
         described: None,
         scripts: true,
         post_start: post_start(context),
+        output_grace: Duration::ZERO,
     };
     Ok((program, records))
 }

@@ -1,6 +1,7 @@
 //! The lifecycle scripts of an instance's jobs, run as BOSH's agent does: all of one name at once, as the user that runs
-//! this (root in a pod), with nothing but `PATH` in the environment; what they print goes to their own log files.
+//! this (root in a pod), with the agent's environment and working directory; their output goes to their own log files.
 
+pub mod agent;
 mod script;
 
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! One lifecycle script of one job.
 
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,8 +14,8 @@ use vcap::atomic::{clear_leftovers, replace_file};
 use vcap::log_file::open_log;
 use vcap::own_dir::ensure_dir;
 
-/// What BOSH's agent gives a script as environment.
-const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+use crate::agent;
+
 /// BOSH's agent: of a log directory that it has to make itself.
 const LOG_DIR_MODE: u32 = 0o750;
 /// BOSH's agent: of a script's log files.
@@ -26,6 +27,8 @@ pub struct Script {
     path: PathBuf,
     name: &'static str,
     job: String,
+    env: Vec<(OsString, OsString)>,
+    dir: PathBuf,
     log_dir: PathBuf,
     state_dir: PathBuf,
     state_file: PathBuf,
@@ -44,6 +47,8 @@ impl Script {
             path,
             name,
             job: job.to_owned(),
+            env: agent::environment(vcap),
+            dir: agent::working_directory(vcap),
             log_dir: vcap.log(job),
             state_dir: vcap.boson_run(job),
             state_file: vcap.hook_state(job, name),
@@ -86,8 +91,8 @@ impl Script {
             command: Command {
                 program: self.path.clone().into(),
                 args: Vec::new(),
-                env: vec![("PATH".into(), PATH.into())],
-                dir: None,
+                env: self.env.clone(),
+                dir: Some(self.dir.clone()),
                 identity: None,
                 no_new_privileges: false,
                 limits: ResourceLimits::default(),

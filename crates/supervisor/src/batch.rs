@@ -1,6 +1,7 @@
 //! Running programs side by side, as hooks are.
 
 use std::io;
+use std::time::Duration;
 
 use nix::unistd::Pid;
 
@@ -30,7 +31,12 @@ pub struct Outcome {
     pub stop_requested: bool,
 }
 
-/// Runs all tasks at once until each has ended and nothing that descends from them is left.
+/// How long the output of a program that has ended is still read: its helpers (`exec > >(tee ... | logger ...)`) write the last
+/// lines after it. BOSH's agent waits without a limit for those of errands and drain scripts.
+pub const OUTPUT_GRACE: Duration = Duration::from_secs(2);
+
+/// Runs all tasks at once until each has ended and its output is read (see [`OUTPUT_GRACE`]). Descendants that still run then are
+/// left running, and their output goes on to the log files, unless a signal asked for the end.
 pub fn run(signals: &Signals, tasks: Vec<Task>, policy: Policy, notify: &mut dyn FnMut(Notice)) -> io::Result<Outcome> {
     let mut machine = Batch::new(tasks.len(), policy);
     let mut host = Programs {
@@ -60,6 +66,10 @@ impl Host for Programs<'_> {
         if let Role::Task(number) = role {
             (self.notify)(Notice::Started(number, pid));
         }
+    }
+
+    fn output_grace(&self, _role: Role) -> Duration {
+        OUTPUT_GRACE
     }
 
     fn ended(&mut self, end: End) -> Event {

@@ -16,23 +16,6 @@ use crate::sys::SpawnError;
 /// The part of a program that is inspected.
 const START: usize = 4096;
 
-/// Refuses a program that was built for another kind of machine.
-///
-/// The kernel would, too, but then the C library takes it for a script and gives it to a shell, which complains about
-/// strange things. Where the kernel runs such programs in an emulator, they are left to it.
-pub fn check_machine(program: &Path) -> Result<(), SpawnError> {
-    let foreign = program.is_absolute() && elf::machine(&start(program)).is_some_and(|machine| machine != elf::MINE);
-    if foreign && !has_emulators() {
-        return Err(SpawnError { doing: "execute", error: io::Error::from_raw_os_error(ENOEXEC) });
-    }
-    Ok(())
-}
-
-fn has_emulators() -> bool {
-    let Ok(entries) = std::fs::read_dir("/proc/sys/fs/binfmt_misc") else { return false };
-    entries.flatten().any(|entry| !matches!(entry.file_name().to_str(), Some("register" | "status")))
-}
-
 /// Why `program` did not start, as a problem to be printed.
 ///
 /// `dir` is its working directory, where it has one of its own.
@@ -77,8 +60,13 @@ pub fn hint(program: &Path, error: &SpawnError) -> Option<String> {
         (io::ErrorKind::PermissionDenied, _) => {
             Some("the process' user may not execute it or not get to it, or it is mounted noexec".to_owned())
         }
-        (_, Some(ENOEXEC)) => elf::machine(&start(program))
-            .map(|machine| format!("it was built for {}, and this is {}", elf::name(machine), elf::name(elf::MINE))),
+        (_, Some(ENOEXEC)) => Some(match elf::machine(&start(program)) {
+            Some(machine) if machine != elf::MINE => {
+                format!("it was built for {}, and this is {}", elf::name(machine), elf::name(elf::MINE))
+            }
+            Some(_) => "its ELF header is damaged".to_owned(),
+            None => "it has neither an ELF header nor a first line with #!, such as #!/bin/bash".to_owned(),
+        }),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ pub mod run;
 mod source;
 pub mod sys;
 
-pub use batch::{Notice, Outcome, run};
+pub use batch::{Notice, OUTPUT_GRACE, Outcome, run};
 pub use exit::Exit;
 pub use machine::{Drained, Event, Life, Machine, Plan, Pod, Policy, Progress, Request, Role, State, StopLimits};
 pub use output::{Echo, Tee};

@@ -249,6 +249,10 @@ pub trait Machine {
     fn flush_timeout(&self) -> Duration {
         FLUSH_TIMEOUT
     }
+    /// Whether descendants that still run at the end are left alone.
+    fn leaves_descendants(&self) -> bool {
+        false
+    }
     /// Whether [`Action::Finish`] was given.
     fn is_done(&self) -> bool {
         self.state() == State::Ended

@@ -121,6 +121,16 @@ impl Pump {
         self.source.is_none() && self.pending.is_empty() && self.captured.is_empty()
     }
 
+    /// Whether a process still holds the other end.
+    pub(crate) fn is_open(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// The stream and its log file, while a process still holds the other end.
+    pub(crate) fn into_stream(self) -> Option<(File, Option<File>)> {
+        self.source.map(|source| (source, self.tee.file))
+    }
+
     /// The beginning of what came; what comes later is not kept.
     pub(crate) fn take_captured(&mut self) -> Vec<u8> {
         self.tee.capture = 0;

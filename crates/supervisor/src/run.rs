@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::libc::SIGCHLD;
@@ -64,6 +64,12 @@ pub trait Host {
     /// The state or the progress is another one.
     fn changed(&mut self, _status: &Status) {}
 
+    /// How long the output of a child that has exited is still read before it counts as ended. Helpers behind `>(...)` write
+    /// the last lines after the script's own exit. Waiting stops as soon as all holders of its output have closed it.
+    fn output_grace(&self, _role: Role) -> Duration {
+        Duration::ZERO
+    }
+
     /// Whether this process is the one that runs its job's scripts; asked once, when the pod stops.
     fn claim(&mut self) -> bool {
         false
@@ -86,6 +92,7 @@ pub fn supervise(
         host,
         status,
         children: Vec::new(),
+        lingering: Vec::new(),
         childless: false,
         pumps: Vec::new(),
         deadlines: [None; Timer::ALL.len()],
@@ -100,11 +107,12 @@ pub fn supervise(
             running.wait(signals, sources)?;
             running.take_signals(signals)?;
             running.take_deadlines();
+            running.take_lingering();
             running.apply_all();
         }
     }
     running.flush();
-    Ok(())
+    running.leave_output()
 }
 
 fn status_of(machine: &dyn Machine) -> Status {
@@ -117,11 +125,19 @@ struct Child {
     pid: Pid,
 }
 
+/// A child that has exited, whose output may still be written by others.
+struct Lingering {
+    role: Role,
+    exit: Exit,
+    until: Instant,
+}
+
 struct Running<'a> {
     machine: &'a mut dyn Machine,
     host: &'a mut dyn Host,
     status: Status,
     children: Vec<Child>,
+    lingering: Vec<Lingering>,
     /// Nothing can be signalled any more.
     childless: bool,
     pumps: Vec<(Role, Pump)>,
@@ -189,6 +205,30 @@ impl Running<'_> {
         Ok(child.pid)
     }
 
+    /// A child was reaped.
+    fn exited(&mut self, role: Role, exit: Exit) {
+        self.pump();
+        let grace = self.host.output_grace(role);
+        if grace.is_zero() || !self.has_open_output(role) {
+            return self.ended(role, Ok(exit));
+        }
+        self.lingering.push(Lingering { role, exit, until: Instant::now() + grace });
+    }
+
+    fn has_open_output(&self, role: Role) -> bool {
+        self.pumps.iter().any(|(of, pump)| *of == role && pump.is_open())
+    }
+
+    /// Ends the children whose output is complete, or whose grace is over.
+    fn take_lingering(&mut self) {
+        let now = Instant::now();
+        let (pending, over): (Vec<_>, Vec<_>) = std::mem::take(&mut self.lingering)
+            .into_iter()
+            .partition(|child| child.until > now && self.has_open_output(child.role));
+        self.lingering = pending;
+        over.into_iter().for_each(|child| self.ended(child.role, Ok(child.exit)));
+    }
+
     fn ended(&mut self, role: Role, result: Result<Exit, SpawnError>) {
         // What it printed last is still in its pipes.
         self.pump();
@@ -211,7 +251,8 @@ impl Running<'_> {
         }
         let stalls = self.pumps.iter().filter_map(|(_, pump)| pump.deadline());
         let of_sources = sources.iter().filter_map(|source| source.deadline());
-        let deadline = self.deadlines.iter().flatten().copied().chain(stalls).chain(of_sources).min();
+        let lingering = self.lingering.iter().map(|child| child.until);
+        let deadline = self.deadlines.iter().flatten().copied().chain(stalls).chain(of_sources).chain(lingering).min();
         match poll(&mut fds, timeout(deadline)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(e.into()),
@@ -245,7 +286,7 @@ impl Running<'_> {
                 Reaped::Child(pid, exit) => {
                     let Some(at) = self.children.iter().position(|c| c.pid == pid) else { continue };
                     let child = self.children.swap_remove(at);
-                    self.ended(child.role, Ok(exit));
+                    self.exited(child.role, exit);
                 }
                 Reaped::NoChildren => {
                     self.childless = true;
@@ -319,6 +360,15 @@ impl Running<'_> {
                 return;
             }
         }
+    }
+
+    /// Descendants that are left running on purpose keep their log files.
+    fn leave_output(&mut self) -> io::Result<()> {
+        if !self.machine.leaves_descendants() {
+            return Ok(());
+        }
+        let streams: Vec<_> = self.pumps.drain(..).filter_map(|(_, pump)| pump.into_stream()).collect();
+        if streams.is_empty() { Ok(()) } else { sys::keep_reading(streams) }
     }
 }
 

@@ -15,7 +15,7 @@ fn a_process_is_ready_when_post_start_has_succeeded_once() {
     pod.hook(
         "post-start",
         &format!(
-            "echo started >> {}; env -u PWD -u _ -u SHLVL; echo oops >&2; until [ -e {} ]; do sleep 0.01; done; echo done",
+            "echo started >> {}; echo PATH=$PATH; echo oops >&2; until [ -e {} ]; do sleep 0.01; done; echo done",
             count.display(),
             go.display()
         ),

@@ -211,6 +211,45 @@ fn what_ended_and_was_not_stopped_has_failed() {
     }
 }
 
+/// The kubelet, or `boson up`, starts the container again; until then nobody answers.
+#[test]
+fn a_start_after_a_crash_waits_for_the_container() {
+    let pod = Pod::new("");
+    pod.process("", "exit 3");
+    assert_eq!(pod.spawn(&[]).wait(), 3);
+    for verb in ["start", "restart"] {
+        pod.process("", "echo ready; exec sleep 1000");
+        let mut start = pod.command("bpm").args([verb, "web"]).spawn().unwrap();
+        let stat = format!("/proc/{}/stat", start.id());
+        testkit::waiting::eventually("bpm sleeps", || fs::read_to_string(&stat).unwrap().contains(") S "));
+        assert!(start.try_wait().unwrap().is_none(), "it waits");
+        let supervisor = pod.start(&[]);
+        assert_eq!(start.wait().unwrap().code(), Some(0));
+        assert!(pod.runs());
+        pod.process("", "exit 3");
+        supervisor.kill();
+        assert_eq!(pod.spawn(&[]).wait(), 3);
+    }
+}
+
+#[test]
+fn the_time_of_the_last_change_follows_a_restart() {
+    let pod = Pod::new("echo ready; exec sleep 1000");
+    let _supervisor = pod.start(&[]);
+    let socket = pod.vcap("sys/run/boson/web/web.sock");
+    let since = || match control::ask(&socket, control::Request::Status, testkit::waiting::PATIENCE) {
+        Ok(control::Reply::Done(status)) => status.since,
+        other => panic!("{other:?}"),
+    };
+    let before = since();
+    // Times are whole seconds.
+    testkit::waiting::eventually("a second is over", || {
+        std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() > before
+    });
+    assert_eq!(pod.bpm("restart", &[]).0, 0);
+    assert!(since() > before);
+}
+
 #[test]
 fn a_drain_script_may_stop_its_process_and_not_start_it_again() {
     let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));

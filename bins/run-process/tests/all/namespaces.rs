@@ -68,3 +68,17 @@ fn as_pid_1_it_hears_signals_from_inside_and_outside() {
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
     assert_eq!(running.wait(), ("TERM\n".to_owned(), 6));
 }
+
+/// Root of a user namespace has every capability there, but the kernel does not let it raise a hard limit.
+#[test]
+fn a_limit_that_cannot_be_raised_is_clamped() {
+    if !can_unshare("-Ur") {
+        return;
+    }
+    let job = Job::script("ulimit -Hn", "  limits: {open_files: 4096}\n");
+    let shell = format!("ulimit -n 1024; exec {} \"$@\"", *RUN_PROCESS);
+    let output = output(job.command_below(&["unshare", "-Ur", "sh", "-c", &shell, "sh"]).env("BOSON_LOG", "warn"));
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "1024\n"), "{output:?}");
+    let warning = "  limits.open_files: 4096 is above the hard limit; the process gets 1024\n";
+    assert!(text(&output.stderr).contains(warning), "{output:?}");
+}

@@ -177,6 +177,19 @@ fn a_drain_script_is_called_as_boshs_agent_does() {
     assert_eq!(mode(&pod.job.path("var/vcap/sys/log/a/drain.stderr.log")), 0o640);
 }
 
+/// As with BOSH's agent, the answer is everything that was printed until the last holder of the output closed it.
+#[test]
+fn the_answer_of_a_drain_script_may_come_through_a_helper() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    let helper = "#!/bin/bash\nexec > >(sleep 0.1; cat)\n[ $1 = job_check_status ] && echo 0 || echo -1\n";
+    pod.script("a", "drain", helper);
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGTERM);
+    let (_, status, stderr) = process.wait_with_stderr();
+    assert_eq!((status, stderr.as_str()), (3, ""));
+    assert_eq!(pod.job.read("var/vcap/sys/log/a/drain.stdout.log"), "-1\n0\n");
+}
+
 #[test]
 fn a_drain_script_may_ask_for_more_seconds_than_a_clock_has() {
     for answer in ["9223372036854775807", "-9223372036854775808"] {

@@ -61,3 +61,17 @@ fn a_program_without_a_slash_is_found_in_the_process_own_path() {
     let output = job.run();
     assert_eq!(text(&output.stdout), format!("{} 01 yes\n", job.path("tools/tool").display()));
 }
+
+/// `execvp` would give it to /bin/sh. BPM refuses it.
+#[test]
+fn a_file_without_header_is_not_given_to_a_shell() {
+    for (executable, env) in [("ROOT/web", "PATH: /bin"), ("web", "PATH: ROOT")] {
+        let job = Job::new(&format!("processes: [{{name: web, executable: {executable}, env: {{{env}}}}}]"));
+        job.write("web", "echo shell\n", 0o755);
+        let output = job.run();
+        assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(126), ""), "{output:?}");
+        assert!(text(&output.stderr).contains("caused by: Exec format error"), "{output:?}");
+        let hint = "hint: it has neither an ELF header nor a first line with #!, such as #!/bin/bash\n";
+        assert_eq!(text(&output.stderr).contains(hint), executable == "ROOT/web", "{output:?}");
+    }
+}

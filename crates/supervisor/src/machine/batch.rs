@@ -1,13 +1,15 @@
-//! Programs side by side, until each has ended and nothing that descends from them is left.
+//! Programs side by side, until each has ended.
 //!
 //! ```text
 //! Running ──TERM or INT──▶ Asked ──stop timeout──▶ Quit ──quit timeout──▶ Killing ──▶ Done
-//!    │                       │                       │                       ▲
-//!    └───── all ended ───────┴──────▶ Leftovers ◀────┘ ──── quit timeout ────┘
+//!    │                       │                       │                       ▲  ▲
+//!    │                       └──────▶ Leftovers ◀────┘ ──── quit timeout ────┘  │
+//!    └───── all ended ──────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! The steps are BPM's: the shutdown signal, after 15 s QUIT, after 2 s KILL. As with BPM the first two go to the process
-//! itself and KILL to everything below it; what a process leaves behind when it ends is terminated and then killed.
+//! itself and KILL to everything below it; after a stop, the programs' descendants are terminated and then killed.
+//! Programs that end without a stop keep theirs, as with BOSH's agent: a pre-start script may start a daemon.
 
 use std::time::Duration;
 
@@ -68,6 +70,10 @@ impl Machine for Batch {
     fn stop_requested(&self) -> bool {
         self.stop_requested
     }
+
+    fn leaves_descendants(&self) -> bool {
+        !self.stop_requested
+    }
 }
 
 impl Batch {
@@ -93,6 +99,9 @@ impl Batch {
         }
         if self.any_alive() || matches!(self.phase, Phase::Leftovers | Phase::Killing { .. }) {
             return Vec::new();
+        }
+        if !self.stop_requested {
+            return self.finish();
         }
         self.phase = Phase::Leftovers;
         vec![Action::Send(Target::Everything, signal::TERM), arm(self.policy.quit_timeout), Action::Count]

@@ -4,13 +4,16 @@
 #![allow(unsafe_code)]
 
 mod children;
+mod exec;
 mod memory;
 mod outlet;
+mod reader;
 mod signals;
 mod spawn;
 
 pub use children::{Reaped, adopt_orphans, is_childless, reap, send, send_everything, send_group};
 pub use memory::forget_code;
 pub use outlet::Outlet;
+pub use reader::keep_reading;
 pub use signals::Signals;
 pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, attainable, spawn};

@@ -17,6 +17,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Pid, Uid, chdir, getpid, getppid, pipe2, setgid, setgroups, setuid, write};
 
+use super::exec::Exec;
 use crate::privileges::{Capability, Privileges};
 
 /// A process to be started. It gets this environment and no other, `/dev/null` as stdin and pipes as stdout and stderr,
@@ -110,25 +111,18 @@ pub fn spawn(command: &Command) -> Result<Child, SpawnError> {
     let failed = |error| SpawnError { doing: STEPS[EXEC], error };
     let (report, reporter) = pipe2(OFlag::O_CLOEXEC).map_err(|e| failed(e.into()))?;
     let mut preparation = Preparation::new(command).map_err(failed)?;
+    let exec = Exec::new(command).map_err(failed)?;
     // Opened here, so that its absence is not taken for the program's.
     let nothing = File::open("/dev/null").map_err(|error| SpawnError { doing: "open /dev/null", error })?;
     let mut builder = std::process::Command::new(&command.program);
-    builder
-        .args(&command.args)
-        .env_clear()
-        .envs(command.env.iter().map(|(k, v)| (k, v)))
-        .stdin(nothing)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+    builder.stdin(nothing).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
     unsafe {
         builder.pre_exec(move || {
-            preparation.apply().map_err(|(step, errno)| {
-                // If even this fails, the exec is blamed.
-                let _ = write(reporter.as_fd(), &[step]);
-                io::Error::from_raw_os_error(errno as i32)
-            })
+            let (step, errno) = preparation.apply().map_or_else(|failed| failed, |()| (EXEC as u8, exec.exec()));
+            // If even this fails, the exec is blamed.
+            let _ = write(reporter.as_fd(), &[step]);
+            Err(io::Error::from_raw_os_error(errno as i32))
         });
     }
     let spawned = builder.spawn();
@@ -168,7 +162,7 @@ type Step = Result<(), (u8, Errno)>;
 impl Preparation {
     fn new(command: &Command) -> io::Result<Self> {
         let privileges = Privileges::current();
-        let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w, privileges)));
+        let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w)));
         let dir = command.dir.as_ref().map(|d| CString::new(d.as_os_str().as_bytes())).transpose()?;
         let mut capabilities = 0;
         for capability in command.identity.iter().flat_map(|i| &i.capabilities) {
@@ -275,7 +269,7 @@ impl Preparation {
 }
 
 /// The program starts with all signals as they are by default: none blocked, as all are in the supervisor, none ignored.
-fn reset_signals() {
+pub(super) fn reset_signals() {
     for signal in 1..=64 {
         // SAFETY: the default disposition runs no code of this process. Numbers that cannot be set are refused.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -305,21 +299,26 @@ struct CapabilitySets {
     inheritable: u32,
 }
 
-/// How much of `wanted` can be had of a limit: who may not raise a hard limit gets as much as it allows, and nobody gets
-/// more open files than the kernel has room for. That beats not starting at all.
-pub fn attainable(resource: Resource, wanted: u64, privileges: &Privileges) -> u64 {
-    let hard = getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard);
+/// How much of `wanted` a child can get of a limit: as much as the hard limit allows unless this process may raise it, and never
+/// more open files than the kernel allows. A lower limit is better than no process.
+///
+/// Whether it may raise the limit is tried, on this process itself: a capability of a user namespace does not count for that.
+pub fn attainable(resource: Resource, wanted: u64) -> u64 {
+    let Ok((soft, hard)) = getrlimit(resource) else { return wanted };
     if wanted <= hard {
         return wanted;
     }
-    if !privileges.can(Capability::SYS_RESOURCE) {
-        return hard;
-    }
+    let is_allowed = |value: &u64| {
+        // Lowering a limit needs no privilege.
+        setrlimit(resource, soft, *value).is_ok_and(|()| setrlimit(resource, soft, hard).is_ok())
+    };
+    [Some(wanted), most(resource)].into_iter().flatten().filter(|value| *value > hard).find(is_allowed).unwrap_or(hard)
+}
+
+/// The most that the kernel allows, where it has a limit of its own.
+fn most(resource: Resource) -> Option<u64> {
     match resource {
-        Resource::RLIMIT_NOFILE => {
-            let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok().and_then(|text| text.trim().parse().ok());
-            wanted.min(most.unwrap_or(u64::MAX))
-        }
-        _ => wanted,
+        Resource::RLIMIT_NOFILE => std::fs::read_to_string("/proc/sys/fs/nr_open").ok()?.trim().parse().ok(),
+        _ => None,
     }
 }

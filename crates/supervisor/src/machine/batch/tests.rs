@@ -29,9 +29,9 @@ fn check(processes: usize, stop_signal: i32, steps: &[(Event, &[Action])]) -> Ba
 
 #[test]
 fn a_process_that_ends_by_itself_ends_the_run() {
-    let leftovers: &[Action] = &[Send(Everything, 15), arm(QUIT), Count];
-    let machine = check(1, 15, &[(exited(0, Exit::Code(3)), leftovers), (NoChildren, &[Finish]), (DEADLINE, &[])]);
+    let machine = check(1, 15, &[(exited(0, Exit::Code(3)), &[Finish]), (NoChildren, &[]), (DEADLINE, &[])]);
     assert!(machine.is_done() && !machine.stop_requested());
+    assert!(machine.leaves_descendants(), "a daemon that a script started runs on");
 }
 
 #[test]
@@ -83,17 +83,19 @@ fn other_signals_are_forwarded_as_long_as_the_process_lives() {
 }
 
 #[test]
-fn what_a_process_leaves_behind_is_terminated_and_then_killed() {
-    check(
+fn after_a_stop_descendants_are_terminated_and_then_killed() {
+    let machine = check(
         1,
         15,
         &[
+            (Signal(15), &[Send(process(0), 15), arm(STOP)]),
             (exited(0, Exit::Code(0)), &[Send(Everything, 15), arm(QUIT), Count]),
             (Signal(15), &[]),
             (DEADLINE, &[Send(Everything, 9), arm(KILL_INTERVAL)]),
             (NoChildren, &[Finish]),
         ],
     );
+    assert!(!machine.leaves_descendants());
 }
 
 #[test]
