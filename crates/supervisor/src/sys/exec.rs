@@ -3,14 +3,12 @@
 //! The C library's `execvp` gives a file that the kernel refuses (no ELF header, no `#!`) to `/bin/sh`. BPM (runc), BOSH's agent
 //! and monit call `execve`, which has no such fallback.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use nix::errno::Errno;
 use nix::libc::{self, c_char};
-
-use super::spawn::Command;
 
 /// Arguments of `execve`, laid out before the fork so that the child allocates nothing.
 #[derive(Debug)]
@@ -24,11 +22,12 @@ pub(super) struct Exec {
 impl Exec {
     /// # Errors
     /// A NUL byte in the program's name, an argument or a variable.
-    pub(super) fn new(command: &Command) -> io::Result<Exec> {
-        let arguments = [&command.program].into_iter().chain(&command.args).map(|text| text.as_bytes().to_vec());
-        let environment = command.env.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+    pub(super) fn new(program: &OsStr, args: &[OsString], env: &[(OsString, OsString)]) -> io::Result<Exec> {
+        let arguments = [program].into_iter().chain(args.iter().map(OsString::as_os_str));
+        let arguments = arguments.map(|text| text.as_bytes().to_vec());
+        let environment = env.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
         Ok(Exec {
-            candidates: candidates(command).into_iter().map(CString::new).collect::<Result<_, _>>()?,
+            candidates: candidates(program, env).into_iter().map(CString::new).collect::<Result<_, _>>()?,
             arguments: Strings::new(arguments)?,
             environment: Strings::new(environment)?,
         })
@@ -52,13 +51,13 @@ impl Exec {
     }
 }
 
-/// The program's path; a name without a slash is searched for in `PATH` of the command's own environment.
-fn candidates(command: &Command) -> Vec<Vec<u8>> {
-    let program = command.program.as_bytes();
+/// The program's path; a name without a slash is searched for in `PATH` of its own environment.
+fn candidates(program: &OsStr, env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
+    let program = program.as_bytes();
     if program.contains(&b'/') || program.is_empty() {
         return vec![program.to_vec()];
     }
-    let path = command.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
     let path = path.map_or_else(|| b"/bin:/usr/bin".to_vec(), OsStringExt::into_vec);
     let join = |dir: &[u8]| if dir.is_empty() { program.to_vec() } else { [dir, b"/", program].concat() };
     path.split(|byte| *byte == b':').map(join).collect()
@@ -88,30 +87,17 @@ impl Strings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::ResourceLimits;
-
-    fn command(program: &str, path: &[&str]) -> Command {
-        Command {
-            program: program.into(),
-            args: Vec::new(),
-            env: path.iter().map(|path| ("PATH".into(), path.into())).collect(),
-            dir: None,
-            identity: None,
-            no_new_privileges: false,
-            limits: ResourceLimits::default(),
-        }
-    }
-
     #[test]
     fn a_name_is_searched_for_in_path_and_a_path_is_not() {
         let text = |program: &str, path: &[&str]| -> Vec<String> {
-            let found = candidates(&command(program, path));
+            let env: Vec<_> = path.iter().map(|path| ("PATH".into(), path.into())).collect();
+            let found = candidates(program.as_ref(), &env);
             found.into_iter().map(|path| String::from_utf8(path).unwrap()).collect()
         };
         assert_eq!(text("tool", &["/a:/b"]), ["/a/tool", "/b/tool"]);
         assert_eq!(text("tool", &["/a::."]), ["/a/tool", "tool", "./tool"]);
         assert_eq!(text("tool", &[]), ["/bin/tool", "/usr/bin/tool"]);
         assert_eq!(text("./tool", &["/a"]), ["./tool"]);
-        assert!(Exec::new(&command("a\0b", &[])).is_err());
+        assert!(Exec::new("a\0b".as_ref(), &[], &[]).is_err());
     }
 }

@@ -111,7 +111,7 @@ pub fn spawn(command: &Command) -> Result<Child, SpawnError> {
     let failed = |error| SpawnError { doing: STEPS[EXEC], error };
     let (report, reporter) = pipe2(OFlag::O_CLOEXEC).map_err(|e| failed(e.into()))?;
     let mut preparation = Preparation::new(command).map_err(failed)?;
-    let exec = Exec::new(command).map_err(failed)?;
+    let exec = Exec::new(&command.program, &command.args, &command.env).map_err(failed)?;
     // Opened here, so that its absence is not taken for the program's.
     let nothing = File::open("/dev/null").map_err(|error| SpawnError { doing: "open /dev/null", error })?;
     let mut builder = std::process::Command::new(&command.program);
