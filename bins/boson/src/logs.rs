@@ -155,6 +155,8 @@ fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
         name: source.instance.clone(),
         hostname: "logs".to_owned(),
         address: None,
+        base: None,
+        name_server: None,
         mount_point: source.dir.root(),
         vcap: source.dir.vcap(),
         hosts: None,

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use crate::error::context;
-use crate::message::{Setup, Step, ToHolder};
+use crate::message::{Interface, Setup, Step, ToHolder};
 use crate::spawn::spawn_inside;
 use crate::spec::Subnet;
 use crate::sys::channel::Channel;
@@ -24,7 +24,11 @@ pub(crate) fn bring_up(subnet: Subnet) -> io::Result<()> {
     netlink
         .add_address(BRIDGE, subnet.bridge(), subnet.prefix())
         .map_err(|e| context("give the bridge its address", e))?;
-    netlink.set_up(BRIDGE).map_err(|e| context("set up the bridge", e))
+    netlink.set_up(BRIDGE).map_err(|e| context("set up the bridge", e))?;
+    // Packets to other networks arrive here by the default route. A router without a route answers that the network is
+    // unreachable, so that programs need not wait for a timeout; where this cannot be set, they do.
+    let _ = std::fs::write("/proc/sys/net/ipv4/ip_forward", "1");
+    Ok(())
 }
 
 /// Serves the program until it exits.
@@ -34,7 +38,7 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     while let Some((request, fds)) = program.receive::<ToHolder>()? {
         reap();
         let answer = match request {
-            ToHolder::Create { port, address } => create(port, address, fds),
+            ToHolder::Create { port, interface } => create(port, interface, fds),
             ToHolder::Forward { to, port } => forward(to, port, &fds),
         };
         let answer = match answer {
@@ -47,14 +51,14 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
 }
 
 /// A new instance: its shim makes the namespaces, then gets one end of a pair of interfaces.
-fn create(port: u32, address: Option<(Ipv4Addr, u8)>, fds: Vec<OwnedFd>) -> io::Result<()> {
+fn create(port: u32, interface: Option<Interface>, fds: Vec<OwnedFd>) -> io::Result<()> {
     let (channel, end) = Channel::pair()?;
     let shim = spawn_inside("shim", end)?;
     let borrowed: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
-    channel.send(&Setup::Instance { address }, &borrowed)?;
+    channel.send(&Setup::Instance { interface }, &borrowed)?;
     drop(fds);
     step(&channel)?;
-    if address.is_some() {
+    if interface.is_some() {
         Netlink::connect()?
             .add_veth(&format!("port{port}"), BRIDGE, "eth0", shim.id())
             .map_err(|e| context("connect the instance to the bridge", e))?;

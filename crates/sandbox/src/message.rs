@@ -15,13 +15,24 @@ pub(crate) enum Setup {
     /// Make the outer namespaces and the bridge, then hold them.
     Network { user_namespace: bool, subnet: Subnet },
     /// Make the namespaces of an instance in the holder's network; the program's connection comes along.
-    Instance { address: Option<(Ipv4Addr, u8)> },
+    Instance { interface: Option<Interface> },
     /// Make the namespaces of an instance without a network, by itself.
     Once { user_namespace: bool },
     /// Make a user namespace and remove a tree whose owners exist only there.
     Remove { path: PathBuf },
     /// Forward the connections of the listener that comes along.
     Forward { to: Ipv4Addr, port: u16 },
+}
+
+/// The network interface of an instance.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Interface {
+    /// Its address.
+    pub(crate) address: Ipv4Addr,
+    /// How many leading bits are the network's.
+    pub(crate) prefix: u8,
+    /// Where the default route leads.
+    pub(crate) gateway: Ipv4Addr,
 }
 
 /// How the making of a sandbox proceeds, in either direction.
@@ -52,7 +63,7 @@ impl Step {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToHolder {
     /// A new instance; its connection comes along.
-    Create { port: u32, address: Option<(Ipv4Addr, u8)> },
+    Create { port: u32, interface: Option<Interface> },
     /// A forwarder; the listener comes along.
     Forward { to: Ipv4Addr, port: u16 },
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::ids::{self, Ids};
 use crate::instance::Instance;
-use crate::message::{Setup, Step, ToHolder};
+use crate::message::{Interface, Setup, Step, ToHolder};
 use crate::proc::ProcessId;
 use crate::spawn::{done, start_shim};
 use crate::spec::{InstanceSpec, Subnet};
@@ -62,8 +62,9 @@ impl Network {
     pub fn create(&self, spec: InstanceSpec) -> io::Result<Instance> {
         let (channel, end) = Channel::pair()?;
         let port = self.ports.fetch_add(1, Ordering::Relaxed);
-        let address = spec.address.map(|address| (address, self.subnet.prefix()));
-        self.ask(&ToHolder::Create { port, address }, end.as_fd())?;
+        let (prefix, gateway) = (self.subnet.prefix(), self.subnet.bridge());
+        let interface = spec.address.map(|address| Interface { address, prefix, gateway });
+        self.ask(&ToHolder::Create { port, interface }, end.as_fd())?;
         drop(end);
         Instance::start(channel, spec, self.ids)
     }

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::Signal;
 
 use crate::error::context;
-use crate::message::{Setup, Step};
+use crate::message::{Interface, Setup, Step};
 use crate::spawn::{MARK, spawn_inside};
 use crate::sys::channel::Channel;
 use crate::sys::netlink::Netlink;
@@ -57,7 +57,7 @@ fn shim() -> io::Result<()> {
                 become_parent("init", &channel)
             })
         }
-        Setup::Instance { address } => instance(&channel, address, fds),
+        Setup::Instance { interface } => instance(&channel, interface, fds),
         Setup::Remove { path } => user_namespace(&channel).and_then(|()| {
             remove::remove(&path)?;
             channel.send(&Step::Done, &[])
@@ -72,16 +72,18 @@ fn shim() -> io::Result<()> {
 }
 
 /// An instance in a holder's network: the holder puts the interface in, the program talks to the init.
-fn instance(holder: &Channel, address: Option<(std::net::Ipv4Addr, u8)>, fds: Vec<OwnedFd>) -> io::Result<()> {
+fn instance(holder: &Channel, interface: Option<Interface>, fds: Vec<OwnedFd>) -> io::Result<()> {
     let end = fds.into_iter().next().ok_or_else(|| io::Error::other("an instance came without its connection"))?;
     unshare_all()?;
     holder.send(&Step::Unshared, &[])?;
     holder.expect::<Step>()?;
     bring_up_loopback()?;
-    if let Some((address, prefix)) = address {
+    if let Some(Interface { address, prefix, gateway }) = interface {
         let mut netlink = Netlink::connect()?;
         netlink.add_address("eth0", address, prefix)?;
         netlink.set_up("eth0")?;
+        // Programs find their own address by it.
+        netlink.add_default_route(gateway).map_err(|e| context("add a default route", e))?;
     }
     let child = spawn_inside("init", end)?;
     holder.send(&Step::Done, &[])?;

@@ -44,8 +44,20 @@ pub struct Bind {
     pub source: PathBuf,
     /// In the sandbox, absolute; made where it is missing.
     pub target: PathBuf,
-    /// Whether it can only be read.
-    pub read_only: bool,
+    /// What the sandbox may do with it.
+    pub access: Access,
+}
+
+/// What a sandbox may do with a file or directory of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    /// Read it.
+    ReadOnly,
+    /// Read it and change it on the host.
+    ReadWrite,
+    /// Read it and change it for itself: the changes are in memory and disappear with the sandbox. Where the machine cannot
+    /// do that, a small directory is copied, and any other is read-only.
+    Layer,
 }
 
 /// One sandbox.
@@ -57,6 +69,11 @@ pub struct InstanceSpec {
     pub hostname: String,
     /// Its address on the bridge; without one it has only a loopback interface.
     pub address: Option<Ipv4Addr>,
+    /// A directory of the host that holds a whole root file system, which is not changed; without one the host's own programs
+    /// are used.
+    pub base: Option<PathBuf>,
+    /// The name server in `/etc/resolv.conf`.
+    pub name_server: Option<Ipv4Addr>,
     /// An empty directory of the host on which the root file system is mounted (visible only inside).
     pub mount_point: PathBuf,
     /// The host's directory that is `/var/vcap` inside.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use problem::{IoContext, Problem, code};
 use release::{CompileStep, Runner};
-use sandbox::{Bind, Command, InstanceSpec, Once, Stdio};
+use sandbox::{Access, Bind, Command, InstanceSpec, Once, Stdio};
 
 use crate::interrupt::Interrupt;
 
@@ -59,18 +59,20 @@ fn specification(step: &CompileStep) -> problem::Result<InstanceSpec> {
     for dir in [&vcap, &mount_point] {
         fs::create_dir_all(dir).io("make", dir)?;
     }
-    let bind = |source: &Path, target: PathBuf, read_only| Bind { source: source.to_path_buf(), target, read_only };
+    let bind = |source: &Path, target: PathBuf, access| Bind { source: source.to_path_buf(), target, access };
     let mut binds = vec![
-        bind(step.compile_dir, step.compile_target(), false),
-        bind(step.install_dir, step.install_target(), false),
+        bind(step.compile_dir, step.compile_target(), Access::ReadWrite),
+        bind(step.install_dir, step.install_target(), Access::ReadWrite),
         // `pre_packaging` gets its path.
-        bind(step.release_dir, step.release_dir.to_path_buf(), true),
+        bind(step.release_dir, step.release_dir.to_path_buf(), Access::ReadOnly),
     ];
-    binds.extend(step.dependency_targets().map(|(target, source)| bind(source, target, true)));
+    binds.extend(step.dependency_targets().map(|(target, source)| bind(source, target, Access::ReadOnly)));
     Ok(InstanceSpec {
         name: step.package.to_owned(),
         hostname: "compilation".to_owned(),
         address: None,
+        base: None,
+        name_server: None,
         mount_point,
         vcap,
         hosts: None,

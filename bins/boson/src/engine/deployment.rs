@@ -37,6 +37,14 @@ pub(crate) struct Member {
     pub(crate) instance: Instance,
 }
 
+impl Member {
+    /// The host name of its sandbox: the first label of its address, as far as the kernel accepts it.
+    pub(crate) fn hostname(&self) -> String {
+        const LIMIT: usize = 64;
+        self.instance.address.split('.').next().unwrap_or_default().chars().take(LIMIT).collect()
+    }
+}
+
 impl Group {
     pub(crate) fn name(&self) -> &str {
         &self.pod.group
@@ -87,12 +95,12 @@ impl Deployment {
         self.groups.iter().flat_map(|g| &g.members).find(|m| m.name == name)
     }
 
-    /// The text of the hosts file of all instances: each one's own name, and the group's for all of them.
+    /// The text of the hosts file of all instances: each one's address and host name, and the group's address for all of them.
     pub(crate) fn hosts(&self) -> String {
         let mut entries = Vec::new();
         for group in &self.groups {
             for member in &group.members {
-                entries.push((member.ip, member.instance.address.clone()));
+                entries.push((member.ip, format!("{} {}", member.instance.address, member.hostname())));
             }
             if let Some(address) = group.pod.address() {
                 entries.extend(group.members.iter().map(|member| (member.ip, address.clone())));
@@ -158,11 +166,11 @@ mod tests {
         assert_eq!(
             deployment.hosts().lines().skip(2).collect::<Vec<_>>(),
             [
-                "10.244.0.2 d-beta-0.ns.svc",
-                "10.244.0.3 d-beta-1.ns.svc",
+                "10.244.0.2 d-beta-0.ns.svc d-beta-0",
+                "10.244.0.3 d-beta-1.ns.svc d-beta-1",
                 "10.244.0.2 d-beta.ns.svc",
                 "10.244.0.3 d-beta.ns.svc",
-                "10.244.0.4 d-alpha-0.ns.svc",
+                "10.244.0.4 d-alpha-0.ns.svc d-alpha-0",
                 "10.244.0.4 d-alpha.ns.svc",
             ]
         );

@@ -3,16 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use handoff::output::PROPERTIES_YAML;
-use sandbox::{Bind, InstanceSpec};
+use sandbox::{Access, Bind, InstanceSpec};
 use workload::Source;
 
 use super::deployment::{Group, Member};
 use super::host::Host;
 use crate::executable::{INSTANCE_VERBS, SANDBOX_PATH};
 use crate::state::InstanceDir;
-
-/// The longest host name that the kernel accepts.
-const HOSTNAME_LIMIT: usize = 64;
 
 /// What the sandbox is made of.
 pub(crate) fn specification(host: &Host, group: &Group, member: &Member, dir: &InstanceDir) -> InstanceSpec {
@@ -21,23 +18,26 @@ pub(crate) fn specification(host: &Host, group: &Group, member: &Member, dir: &I
         let path = Path::new(&volume.path);
         match &volume.source {
             Source::Supplied => {
-                binds.push(Bind { source: host.dir.all_releases(), target: path.to_path_buf(), read_only: true });
+                let (source, target) = (host.dir.all_releases(), path.to_path_buf());
+                binds.push(Bind { source, target, access: Access::ReadOnly });
             }
             Source::Image => binds.extend(host.packages.of(group).into_iter().map(|(name, source)| Bind {
                 source,
                 target: path.join(name),
-                read_only: true,
+                // Scripts give programs capabilities (`setcap`).
+                access: Access::Layer,
             })),
             Source::Memory => memory.push(path.to_path_buf()),
             // Directories of the sandbox's own file system, and a file that is written as soon as there is one.
             Source::Scratch | Source::Disk { .. } | Source::ResolvedProperties => {}
         }
     }
-    let hostname = member.instance.address.split('.').next().unwrap_or_default();
     InstanceSpec {
         name: member.name.clone(),
-        hostname: hostname.chars().take(HOSTNAME_LIMIT).collect(),
+        hostname: member.hostname(),
         address: Some(member.ip),
+        base: None,
+        name_server: None,
         mount_point: dir.root(),
         vcap: dir.vcap(),
         hosts: Some(host.dir.hosts()),

@@ -12,9 +12,11 @@ use crate::sys;
 
 /// What may be done with a mount's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum Attributes {
     /// Read and executed.
     ReadOnly,
+    /// As `ReadOnly`, for a base's programs: `su` and `sudo` change the user.
+    Base,
     /// Read, executed, written.
     ReadWrite,
     /// As `ReadWrite`, for a file system of the sandbox's own.
@@ -25,20 +27,21 @@ pub(super) enum Access {
     Device,
 }
 
-impl Access {
+impl Attributes {
     fn attributes(self) -> u64 {
         let common = libc::MOUNT_ATTR_NOSUID;
         match self {
-            Access::ReadOnly => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_RDONLY,
-            Access::ReadWrite | Access::Programs => common | libc::MOUNT_ATTR_NODEV,
-            Access::Data => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC,
-            Access::Device => common | libc::MOUNT_ATTR_NOEXEC,
+            Attributes::ReadOnly => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_RDONLY,
+            Attributes::Base => libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_RDONLY,
+            Attributes::ReadWrite | Attributes::Programs => common | libc::MOUNT_ATTR_NODEV,
+            Attributes::Data => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC,
+            Attributes::Device => common | libc::MOUNT_ATTR_NOEXEC,
         }
     }
 
     fn flags(self) -> MsFlags {
         match self {
-            Access::Data => MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
+            Attributes::Data => MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
             _ => MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
         }
     }
@@ -51,7 +54,7 @@ pub(crate) fn make_private() -> io::Result<()> {
 }
 
 /// Shows `source` and everything mounted below it at `target`, which is made if it is missing.
-pub(super) fn bind(source: &Path, target: &Path, access: Access) -> io::Result<()> {
+pub(super) fn bind(source: &Path, target: &Path, access: Attributes) -> io::Result<()> {
     let doing = || format!("show {} at {}", source.display(), target.display());
     let as_io = |e: io::Error| context(&doing(), e);
     if fs::metadata(source).map_err(as_io)?.is_dir() {
@@ -71,7 +74,7 @@ pub(super) fn bind(source: &Path, target: &Path, access: Access) -> io::Result<(
 }
 
 /// Before Linux 5.12: only the mount itself, and with the flags repeated that it has from its source.
-fn remount(target: &Path, access: Access) -> io::Result<()> {
+fn remount(target: &Path, access: Attributes) -> io::Result<()> {
     let held = nix::sys::statvfs::statvfs(target)?.flags();
     let inherited = [
         (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
@@ -95,7 +98,7 @@ fn remount(target: &Path, access: Access) -> io::Result<()> {
 }
 
 /// An empty file system in memory.
-pub(super) fn tmpfs(target: &Path, options: &str, access: Access) -> io::Result<()> {
+pub(super) fn tmpfs(target: &Path, options: &str, access: Attributes) -> io::Result<()> {
     file_system("tmpfs", target, options, access.flags())
 }
 
@@ -104,6 +107,11 @@ pub(super) fn file_system(kind: &str, target: &Path, options: &str, flags: MsFla
     let doing = || format!("mount {kind} at {}", target.display());
     fs::create_dir_all(target).map_err(|e| context(&doing(), e))?;
     mount(Some(kind), target, Some(kind), flags, Some(options)).map_err(|e| context(&doing(), e))
+}
+
+/// Takes a mount out of sight; what uses it keeps it.
+pub(super) fn detach(target: &Path) -> io::Result<()> {
+    umount2(target, MntFlags::MNT_DETACH).map_err(|e| context(&format!("unmount {}", target.display()), e))
 }
 
 /// Makes `root` the root, and the old one unreachable.

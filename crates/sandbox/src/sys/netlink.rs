@@ -29,6 +29,8 @@ const VETH_INFO_PEER: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_BROADCAST: u16 = 4;
+/// From `linux/rtnetlink.h`.
+const RTA_GATEWAY: u16 = 5;
 
 impl Netlink {
     /// Connects.
@@ -80,6 +82,17 @@ impl Netlink {
         attribute(&mut body, IFA_ADDRESS, &address.octets());
         attribute(&mut body, IFA_BROADCAST, &broadcast.octets());
         self.create(libc::RTM_NEWADDR, &body)
+    }
+
+    /// Sends everything without a route of its own to a gateway.
+    pub(crate) fn add_default_route(&mut self, gateway: Ipv4Addr) -> io::Result<()> {
+        // `struct rtmsg`: no source, no service type, any address.
+        let table = libc::RT_TABLE_MAIN;
+        let (protocol, scope, kind) = (libc::RTPROT_BOOT, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
+        let mut body = vec![libc::AF_INET as u8, 0, 0, 0, table, protocol, scope, kind];
+        body.extend(0u32.to_ne_bytes());
+        attribute(&mut body, RTA_GATEWAY, &gateway.octets());
+        self.create(libc::RTM_NEWROUTE, &body)
     }
 
     fn create(&mut self, kind: u16, body: &[u8]) -> io::Result<()> {

@@ -13,6 +13,13 @@ pub(crate) fn run() -> Option<ExitCode> {
         ("serve", Some(text)) => serve(&text),
         ("ask", Some(host)) => ask(&host),
         ("look", None) => look(),
+        ("write", Some(paths)) => write(&paths),
+        ("kernel", None) => kernel(),
+        ("capability", Some(file)) => capability(&file),
+        ("capabilities", None) => capabilities(),
+        ("route", None) => route(),
+        ("syslog", None) => syslog(),
+        ("read", Some(paths)) => read(&paths),
         ("inherited", None) => inherited(),
         ("exit", Some(code)) => code.parse().unwrap(),
         ("orphan", None) => orphan(),
@@ -48,10 +55,93 @@ fn look() -> u8 {
     println!("interfaces {:?}", names("/proc/sys/net/ipv4/conf"));
     println!("mode {:o}", fs::metadata("/var/vcap/secret").unwrap().mode() & 0o777);
     println!("secret {}", fs::read_to_string("/var/vcap/secret/key").unwrap());
-    println!("usr {}", fs::write("/usr/written", "").unwrap_err().raw_os_error().unwrap());
     println!("sysctl {}", fs::write("/proc/sys/vm/swappiness", "60").unwrap_err().raw_os_error().unwrap());
     fs::write("/var/vcap/written", "by the sandbox").unwrap();
     fs::write("/tmp/written", "").unwrap();
+    0
+}
+
+/// Writes to files, and prints those to which it cannot.
+fn write(paths: &str) -> u8 {
+    for path in paths.split(' ') {
+        if let Err(e) = fs::write(path, "by the sandbox") {
+            println!("{path}: {e}");
+        }
+    }
+    0
+}
+
+/// Prints the content of files, or that they do not exist.
+fn read(paths: &str) -> u8 {
+    for path in paths.split(' ') {
+        match fs::read(path) {
+            Ok(content) => println!("{path}: {}", String::from_utf8_lossy(&content)),
+            Err(e) => println!("{path}: {}", e.kind()),
+        }
+    }
+    0
+}
+
+/// Sets kernel parameters: those of its IPC namespace, and others.
+fn kernel() -> u8 {
+    for (name, value) in
+        [("shmmax", "68719476736"), ("shmall", "4194304"), ("msgmax", "16384"), ("sem", "250\t32001\t100\t128")]
+    {
+        let path = format!("/proc/sys/kernel/{name}");
+        let written = fs::write(&path, value).map_err(|e| e.raw_os_error());
+        println!("{name} {written:?} {}", fs::read_to_string(&path).unwrap().trim() == value);
+    }
+    for name in ["vm/swappiness", "kernel/core_pattern", "net/ipv4/ip_forward"] {
+        let written = fs::write(format!("/proc/sys/{name}"), "1").map_err(|e| e.raw_os_error().unwrap());
+        println!("{name} {written:?}");
+    }
+    0
+}
+
+/// Gives a file of a package the capability to bind low ports, and runs it as vcap.
+fn capability(file: &str) -> u8 {
+    // `struct vfs_cap_data` of revision 2, effective: CAP_NET_BIND_SERVICE (10) permitted.
+    let mut data = Vec::from(0x0200_0001_u32.to_le_bytes());
+    for word in [1_u32 << 10, 0, 0, 0] {
+        data.extend(word.to_le_bytes());
+    }
+    let set = rustix::fs::setxattr(file, "security.capability", &data, rustix::fs::XattrFlags::empty());
+    println!("set {set:?}");
+    let vcap = nix::unistd::User::from_name("vcap").unwrap().unwrap().uid.as_raw();
+    let mut command = std::process::Command::new(file);
+    if vcap != 0 {
+        std::os::unix::process::CommandExt::uid(&mut command, vcap);
+    }
+    let output = command.arg("capabilities").output().unwrap();
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    0
+}
+
+/// Prints whether it may bind low ports.
+fn capabilities() -> u8 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap().trim().to_owned();
+    println!("binds low ports {}", u64::from_str_radix(&effective, 16).unwrap() >> 10 & 1 == 1);
+    0
+}
+
+/// Finds its own address as programs do, and tries to reach another network.
+fn route() -> u8 {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect("192.0.2.1:53").unwrap();
+    println!("address {}", socket.local_addr().unwrap().ip());
+    println!("forwarding {}", fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap().trim() == "1");
+    0
+}
+
+/// Logs to `/dev/log` and reads it where the reader of the sandbox listens.
+fn syslog() -> u8 {
+    let reader = std::os::unix::net::UnixDatagram::bind(sandbox::SYSLOG_SOCKET).unwrap();
+    let program = std::os::unix::net::UnixDatagram::unbound().unwrap();
+    program.send_to(b"<14>a line", "/dev/log").unwrap();
+    let mut buffer = [0; 64];
+    let length = reader.recv(&mut buffer).unwrap();
+    println!("{}", String::from_utf8_lossy(&buffer[..length]));
     0
 }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this executable is tests, without a test attribute")]
 
 mod inside;
+mod machine;
 mod outside;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     }
     let mut trials: Vec<Trial> = outside::TESTS
         .iter()
+        .chain(machine::TESTS)
         .map(|(name, test)| Trial::test(*name, move || test().map_err(|e| e.to_string().into())))
         .collect();
     if nix::unistd::geteuid().is_root() {

@@ -11,11 +11,13 @@ use std::process::{Command as Host, ExitCode};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use sandbox::{Bind, Command, EXECUTABLE, Exit, Ids, Instance, InstanceSpec, Network, ProcessId, Stdio, Subnet};
+use sandbox::{
+    Access, Bind, Command, EXECUTABLE, Exit, Ids, Instance, InstanceSpec, Network, ProcessId, Stdio, Subnet,
+};
 
-type Outcome = Result<(), Box<dyn Error>>;
+pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
-type Test = (&'static str, fn() -> Outcome);
+pub(crate) type Test = (&'static str, fn() -> Outcome);
 
 pub(crate) const TESTS: &[Test] = &[
     ("two_instances_listen_on_the_same_port_and_reach_each_other_by_name", same_port),
@@ -33,13 +35,13 @@ pub(crate) const TESTS: &[Test] = &[
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// A network with instances `a` and `b`.
-struct Pods {
-    directory: tempfile::TempDir,
-    network: Network,
+pub(crate) struct Pods {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) network: Network,
 }
 
 impl Pods {
-    fn start() -> Result<Pods, Box<dyn Error>> {
+    pub(crate) fn start() -> Result<Pods, Box<dyn Error>> {
         let directory = tempfile::tempdir()?;
         let network = Network::start(Subnet::default(), None)?;
         let hosts =
@@ -48,16 +50,16 @@ impl Pods {
         Ok(Pods { directory, network })
     }
 
-    fn instance(&self, n: usize) -> Result<Instance, Box<dyn Error>> {
+    pub(crate) fn instance(&self, n: usize) -> Result<Instance, Box<dyn Error>> {
         Ok(self.network.create(spec(self.directory.path(), n)?)?)
     }
 }
 
-fn address(n: usize) -> Ipv4Addr {
+pub(crate) fn address(n: usize) -> Ipv4Addr {
     Subnet::default().instance(n).unwrap()
 }
 
-fn spec(directory: &Path, n: usize) -> Result<InstanceSpec, Box<dyn Error>> {
+pub(crate) fn spec(directory: &Path, n: usize) -> Result<InstanceSpec, Box<dyn Error>> {
     let own = directory.join(n.to_string());
     let (vcap, mount_point) = (own.join("vcap"), own.join("root"));
     fs::create_dir_all(&vcap)?;
@@ -67,6 +69,8 @@ fn spec(directory: &Path, n: usize) -> Result<InstanceSpec, Box<dyn Error>> {
         name: format!("g/{n}"),
         hostname: format!("g-{n}"),
         address: Some(address(n)),
+        base: None,
+        name_server: None,
         mount_point,
         vcap,
         hosts: hosts.exists().then_some(hosts),
@@ -77,7 +81,7 @@ fn spec(directory: &Path, n: usize) -> Result<InstanceSpec, Box<dyn Error>> {
 }
 
 /// A command whose output can be read.
-fn command(args: &[&str]) -> Result<(Command, File), Box<dyn Error>> {
+pub(crate) fn command(args: &[&str]) -> Result<(Command, File), Box<dyn Error>> {
     let (output, writer) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let argv = std::iter::once(EXECUTABLE).chain(args.iter().copied()).map(str::to_owned).collect();
     let stdio = Stdio::to_file(File::from(writer))?;
@@ -85,7 +89,7 @@ fn command(args: &[&str]) -> Result<(Command, File), Box<dyn Error>> {
 }
 
 /// Runs a command to its end.
-fn output(instance: &Instance, args: &[&str]) -> Result<(Exit, String), Box<dyn Error>> {
+pub(crate) fn output(instance: &Instance, args: &[&str]) -> Result<(Exit, String), Box<dyn Error>> {
     let (command, mut output) = command(args)?;
     let process = instance.run(command)?;
     let mut text = String::new();
@@ -125,7 +129,7 @@ fn own_root() -> Outcome {
         text,
         format!(
             "hostname g-0\nvcap {vcap}\npids 2\ninterfaces [\"all\", \"default\", \"eth0\", \"lo\"]\nmode 755\n\
-             secret hidden\nusr {read_only}\nsysctl {read_only}\n"
+             secret hidden\nsysctl {read_only}\n"
         )
     );
     let vcap = pods.directory.path().join("0/vcap");
@@ -206,7 +210,8 @@ fn once() -> Outcome {
     let source = directory.path().join("source");
     fs::create_dir(&source)?;
     fs::write(source.join("file"), "of the host")?;
-    spec.binds = vec![Bind { source: source.clone(), target: "/var/vcap/data/source".into(), read_only: false }];
+    spec.binds =
+        vec![Bind { source: source.clone(), target: "/var/vcap/data/source".into(), access: Access::ReadWrite }];
     let (mut command, mut output) = command(&[])?;
     let script = "cat file; echo done >file; cat /proc/net/dev | grep -c :; exit 4";
     command.argv = ["/bin/sh", "-c", script].map(String::from).into();

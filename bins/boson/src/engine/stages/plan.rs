@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use problem::{IoContext, Problem, Problems};
-use sandbox::{Bind, Command, Exit, InstanceSpec, Once, Stdio};
+use sandbox::{Access, Bind, Command, Exit, InstanceSpec, Once, Stdio};
 use tempfile::TempDir;
 
 use super::sources::SourceNames;
@@ -103,23 +103,22 @@ fn specification(input: &Input, dir: &Path, manifest: &Path) -> Result<InstanceS
         fs::create_dir(&path).io("make", &path)?;
         Ok(path)
     };
-    let bind = |source: &Path, target: &str, read_only| Bind {
-        source: source.to_path_buf(),
-        target: target.into(),
-        read_only,
-    };
+    let bind =
+        |source: &Path, target: &str, access| Bind { source: source.to_path_buf(), target: target.into(), access };
     Ok(InstanceSpec {
         name: "plan".to_owned(),
         hostname: "plan".to_owned(),
         address: None,
+        base: None,
+        name_server: None,
         mount_point: make("root")?,
         vcap: make("vcap")?,
         hosts: None,
         memory: Vec::new(),
         binds: vec![
-            bind(manifest, MANIFEST, true),
-            bind(&input.dir.all_releases(), RELEASES, true),
-            bind(&make("output")?, OUTPUT, false),
+            bind(manifest, MANIFEST, Access::ReadOnly),
+            bind(&input.dir.all_releases(), RELEASES, Access::ReadOnly),
+            bind(&make("output")?, OUTPUT, Access::ReadWrite),
         ],
         executable_names: vec!["plan".to_owned()],
     })
