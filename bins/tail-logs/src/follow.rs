@@ -11,6 +11,7 @@ use supervisor::Signals;
 
 use crate::ended::Processes;
 use crate::logs::Logs;
+use crate::syslog::Syslog;
 
 /// So often everything is looked at even where the kernel reports changes: it reports none that are made through a\n/// mapping.
 const SWEEP: Duration = Duration::from_secs(10);
@@ -52,7 +53,13 @@ pub(crate) enum Outcome {
 }
 
 /// Follows the logs to the end.
-pub(crate) fn follow(logs: &mut Logs, until: &Until, signals: &Signals, stdout: &impl AsFd) -> io::Result<Outcome> {
+pub(crate) fn follow(
+    logs: &mut Logs,
+    mut syslog: Option<&mut Syslog>,
+    until: &Until,
+    signals: &Signals,
+    stdout: &impl AsFd,
+) -> io::Result<Outcome> {
     let mut run =
         Run { ending: Ending::None, walk: Instant::now(), look: Instant::now(), is_last: false, takes_all: false };
     loop {
@@ -61,6 +68,10 @@ pub(crate) fn follow(logs: &mut Logs, until: &Until, signals: &Signals, stdout: 
             return Ok(Outcome::Done);
         }
         run.look_for_end(until);
+        if let (Some(syslog), false) = (&mut syslog, run.is_last) {
+            // Before the last look at the logs, all of it.
+            while syslog.receive() && run.ending == Ending::Flush {}
+        }
         if !run.is_last {
             run.look_for_changes(logs);
         }
@@ -77,7 +88,7 @@ pub(crate) fn follow(logs: &mut Logs, until: &Until, signals: &Signals, stdout: 
                 return Ok(Outcome::Done);
             }
         }
-        if run.wait(logs, until, signals, stdout)? {
+        if run.wait(logs, syslog.as_deref(), until, signals, stdout)? {
             return Ok(Outcome::Closed);
         }
     }
@@ -135,7 +146,14 @@ impl Run {
     }
 
     /// Waits until there is something to do, and sends when stdout takes something; whether its reader is gone.
-    fn wait(&mut self, logs: &mut Logs, until: &Until, signals: &Signals, stdout: &impl AsFd) -> io::Result<bool> {
+    fn wait(
+        &mut self,
+        logs: &mut Logs,
+        syslog: Option<&Syslog>,
+        until: &Until,
+        signals: &Signals,
+        stdout: &impl AsFd,
+    ) -> io::Result<bool> {
         let is_sending = logs.journal().is_sending();
         let is_idle = !is_sending && !logs.is_behind();
         let mut deadline = self.walk;
@@ -149,6 +167,8 @@ impl Run {
         let timeout = if can_wait { until_then(deadline) } else { PollTimeout::ZERO };
         let wanted = if is_sending { PollFlags::POLLOUT } else { PollFlags::empty() };
         let mut fds = vec![PollFd::new(stdout.as_fd(), wanted), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        // What arrives after the last look is left to the next run.
+        fds.extend(syslog.filter(|_| !self.is_last).map(|syslog| PollFd::new(syslog.as_fd(), PollFlags::POLLIN)));
         fds.extend(logs.tree().as_fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
         match poll(&mut fds, timeout) {
             Ok(_) => {}

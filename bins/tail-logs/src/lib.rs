@@ -9,6 +9,7 @@ mod log;
 mod logs;
 mod position;
 mod rotate;
+mod syslog;
 mod tree;
 mod warnings;
 
@@ -28,6 +29,7 @@ pub use crate::line::Format;
 use crate::log::Style;
 use crate::logs::{Config, Logs};
 use crate::rotate::Limits;
+use crate::syslog::Syslog;
 use crate::tree::Tree;
 
 /// One line for `--help`.
@@ -76,6 +78,10 @@ pub struct Options {
     /// File with the positions up to which logs were forwarded [default: /var/vcap/sys/run/.tail-logs/positions]
     #[arg(long, env = "LOGS_POSITIONS", value_name = "FILE")]
     pub logs_positions: Option<PathBuf>,
+    /// Create this socket, for use as /dev/log: messages sent with logger or syslog() are appended to syslog.log in the
+    /// directory of logs, and forwarded like all lines
+    #[arg(long, value_name = "PATH")]
+    pub syslog: Option<PathBuf>,
 }
 
 /// Runs the verb; gives the exit code.
@@ -92,8 +98,9 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         most_open: most_open(),
     };
     let mut logs = Logs::new(Tree::new(&dir), journal, config);
+    let mut syslog = options.syslog.as_deref().map(|path| Syslog::open(path, &dir)).transpose()?;
     let until = Until { processes: Processes::of(Vcap::under(&common.root)), ended: options.logs_until_ended };
-    match follow::follow(&mut logs, &until, &signals, &std::io::stdout()) {
+    match follow::follow(&mut logs, syslog.as_mut(), &until, &signals, &std::io::stdout()) {
         Ok(Outcome::Done) => Ok(0),
         Ok(Outcome::Closed) => {
             Err(Problem::internal("stdout was closed by its reader").code(code::STDOUT_CLOSED).into())

@@ -8,4 +8,5 @@ mod following;
 mod limits;
 mod rotation;
 mod support;
+mod syslog;
 mod unusual_files;
