@@ -1,0 +1,21 @@
+//! YAML as Go's `yaml.v2` reads and writes it: the bosh CLI's documents, byte for byte.
+//!
+//! [`read`] resolves scalars by that library's rules (`yes` is a boolean, `0644` is 420, a date stays text), expands aliases
+//! and merges, and keeps the position of every node. [`write`] sorts keys and chooses styles as it does. Rules and message
+//! texts: `yaml.v2` 2.4.0, whose scanner and emitter are ports of libyaml, as is `libyaml-safer`.
+
+mod copy;
+mod map;
+mod node;
+mod number;
+mod read;
+mod resolve;
+mod sort;
+mod timestamp;
+mod write;
+
+pub use copy::copied;
+pub use map::{Key, Map};
+pub use node::{Node, Origin, Source, Value};
+pub use read::{Error, read};
+pub use write::write;

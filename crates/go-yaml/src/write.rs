@@ -1,0 +1,159 @@
+//! Writing a document (`yaml.v2`, encode.go).
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use base64::Engine as _;
+use libyaml_safer::{Emitter, Event, MappingStyle, ScalarStyle, SequenceStyle};
+
+use crate::map::{Key, Map};
+use crate::node::{Node, Value};
+use crate::number;
+use crate::resolve::{Scalar, plain};
+use crate::sort;
+
+const PRIVATE_USE: RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
+
+/// Long base64 breaks into lines of this length.
+const BASE64_LINE: usize = 70;
+
+/// The document of a node: block style, keys sorted, a line feed at its end.
+pub fn write(node: &Node) -> String {
+    let mut bytes = Vec::new();
+    let mut emitter = Emitter::new();
+    emitter.set_output_string(&mut bytes);
+    emitter.set_unicode(true);
+    let backslash = unused_character(node);
+    let mut writer = Writer { emitter, backslash };
+    // Nothing fails: the output is in memory, and the events are in order.
+    let written = writer.document(node);
+    debug_assert!(written.is_ok());
+    drop(writer);
+    String::from_utf8(bytes).unwrap_or_default().replace(backslash, "\\")
+}
+
+/// A character for private use that no string of the document has.
+fn unused_character(node: &Node) -> char {
+    fn collect(node: &Node, used: &mut BTreeSet<char>) {
+        let mut add = |text: &str| used.extend(text.chars().filter(|c| PRIVATE_USE.contains(c)));
+        match &node.value {
+            Value::String(text) => add(text),
+            Value::List(items) => items.iter().for_each(|item| collect(item, used)),
+            Value::Map(map) => {
+                map.iter().filter_map(|(key, _)| key.as_str()).for_each(&mut add);
+                map.iter().for_each(|(_, value)| collect(value, used));
+            }
+            _ => {}
+        }
+    }
+    let mut used = BTreeSet::new();
+    collect(node, &mut used);
+    PRIVATE_USE.into_iter().find(|c| !used.contains(c)).unwrap_or(*PRIVATE_USE.end())
+}
+
+type Result = std::result::Result<(), libyaml_safer::Error>;
+
+struct Writer<'w> {
+    emitter: Emitter<'w>,
+    /// Stands for the backslash of an escape that the emitter does not write itself.
+    backslash: char,
+}
+
+impl Writer<'_> {
+    fn document(&mut self, node: &Node) -> Result {
+        self.emitter.emit(Event::stream_start(libyaml_safer::Encoding::Utf8))?;
+        self.emitter.emit(Event::document_start(None, &[], true))?;
+        self.value(&node.value)?;
+        self.emitter.emit(Event::document_end(true))?;
+        // Without the end of the stream, before which libyaml would write `...` behind an open literal.
+        self.emitter.flush()
+    }
+
+    fn value(&mut self, value: &Value) -> Result {
+        match value {
+            Value::Null => self.plain("null"),
+            Value::Bool(b) => self.plain(if *b { "true" } else { "false" }),
+            Value::Int(n) => self.plain(&n.to_string()),
+            Value::Uint(n) => self.plain(&n.to_string()),
+            Value::Float(f) => self.plain(&number::format(*f)),
+            Value::String(text) => self.string(text),
+            Value::Binary(bytes) => self.binary(bytes),
+            Value::List(items) => {
+                self.emitter.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
+                for item in items {
+                    self.value(&item.value)?;
+                }
+                self.emitter.emit(Event::sequence_end())
+            }
+            Value::Map(map) => self.map(map),
+        }
+    }
+
+    fn map(&mut self, map: &Map) -> Result {
+        self.emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
+        let mut entries: Vec<(&Key, &Node)> = map.iter().collect();
+        sort::sort(&mut entries);
+        for (key, node) in entries {
+            self.value(&key.value())?;
+            self.value(&node.value)?;
+        }
+        self.emitter.emit(Event::mapping_end())
+    }
+
+    fn plain(&mut self, text: &str) -> Result {
+        self.emitter.emit(Event::scalar(None, None, text, true, true, ScalarStyle::Plain))
+    }
+
+    fn string(&mut self, text: &str) -> Result {
+        // yaml.v2 escapes what is beyond the basic plane, libyaml does not.
+        if text.chars().any(|c| c > '\u{ffff}') {
+            let escaped = |c: char| match c {
+                '\u{10000}'.. => format!("{}U{:08X}", self.backslash, u32::from(c)),
+                _ => c.to_string(),
+            };
+            let text: String = text.chars().map(escaped).collect();
+            return self.emitter.emit(Event::scalar(None, None, &text, true, true, ScalarStyle::DoubleQuoted));
+        }
+        let style = if text.contains('\n') {
+            ScalarStyle::Literal
+        } else if plain(text, true) == Scalar::String && !is_base_60(text) {
+            ScalarStyle::Plain
+        } else {
+            ScalarStyle::DoubleQuoted
+        };
+        self.emitter.emit(Event::scalar(None, None, text, true, true, style))
+    }
+
+    fn binary(&mut self, bytes: &[u8]) -> Result {
+        let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
+        let mut text = encoded.clone();
+        let mut style = ScalarStyle::DoubleQuoted;
+        if encoded.len() >= BASE64_LINE {
+            let lines: Vec<&str> = (0..encoded.len())
+                .step_by(BASE64_LINE)
+                .map(|from| &encoded[from..encoded.len().min(from + BASE64_LINE)])
+                .collect();
+            text = lines.join("\n") + "\n";
+            style = ScalarStyle::Literal;
+        } else if !text.is_empty() {
+            style = ScalarStyle::Plain;
+        }
+        let tag = "tag:yaml.org,2002:binary";
+        self.emitter.emit(Event::scalar(None, Some(tag), &text, false, false, style))
+    }
+}
+
+/// `^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`: other readers take it for a number with the base 60.
+fn is_base_60(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').map_or((unsigned, None), |(whole, rest)| (whole, Some(rest)));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let mut parts = whole.split(':');
+    let first = parts.next().unwrap_or_default();
+    let rest: Vec<&[u8]> = parts.map(str::as_bytes).collect();
+    first.starts_with(|c: char| c.is_ascii_digit())
+        && is_number(first)
+        && !rest.is_empty()
+        && rest.iter().all(|part| matches!(part, [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']))
+        && fraction.is_none_or(is_number)
+}
