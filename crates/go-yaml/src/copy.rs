@@ -1,7 +1,6 @@
 //! Copies of values as they come out of writing and reading.
 
-use crate::map::{Key, Map};
-use crate::node::{Node, Value};
+use crate::node::{Key, Map, Node, Value};
 use crate::number::{self, Integer};
 
 /// The node as it would be read after it was written: a float without a fraction, as short as an integer, is one.

@@ -5,7 +5,6 @@
 //! texts: `yaml.v2` 2.4.0, whose scanner and emitter are ports of libyaml, as is `libyaml-safer`.
 
 mod copy;
-mod map;
 mod node;
 mod number;
 mod read;
@@ -15,7 +14,6 @@ mod timestamp;
 mod write;
 
 pub use copy::copied;
-pub use map::{Key, Map};
-pub use node::{Node, Origin, Source, Value};
+pub use node::{Key, Map, Node, Origin, Source, Value};
 pub use read::{Error, read};
 pub use write::write;

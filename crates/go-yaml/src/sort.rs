@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::map::Key;
-use crate::node::Node;
+use crate::node::{Key, Node};
 
 /// Sorts the entries of a map. A merge sort of our own: the order is not transitive for some keys, where the standard
 /// library's sorts may panic.

@@ -6,8 +6,7 @@ use std::ops::RangeInclusive;
 use base64::Engine as _;
 use libyaml_safer::{Emitter, Event, MappingStyle, ScalarStyle, SequenceStyle};
 
-use crate::map::{Key, Map};
-use crate::node::{Node, Value};
+use crate::node::{Key, Map, Node, Value};
 use crate::number;
 use crate::resolve::{Scalar, plain};
 use crate::sort;

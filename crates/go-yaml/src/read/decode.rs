@@ -4,8 +4,7 @@ use std::rc::Rc;
 
 use super::Error;
 use super::tree::{Kind, Raw};
-use crate::map::{Key, Map};
-use crate::node::{Node, Origin, Source, Value};
+use crate::node::{Key, Map, Node, Origin, Source, Value};
 use crate::resolve;
 
 /// Up to so many nodes, 99 in 100 may come from aliases, then fewer.
