@@ -52,7 +52,7 @@ impl BpmYml<'_> {
         let path = format!("{BPM_YML} rendered from {}", self.file());
         let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(Vec::as_slice).collect();
         texts.dedup();
-        let parse = |text| bpm::parse_for_job(&String::from_utf8_lossy(text), &path, &self.job.name);
+        let parse = |text| bpm::parse_for_job(text, &path, &self.job.name);
         texts.into_iter().map(|text| parse(text).map_err(|problems| self.explain(problems))).collect()
     }
 

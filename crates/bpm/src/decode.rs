@@ -2,9 +2,20 @@
 
 use std::rc::Rc;
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use problem::{Problem, code};
 
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Content, Entry, Node};
+
+/// Base64 as Go reads it: padded, and without a look at the bits behind the last byte.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireCanonical)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// Merge keys may multiply a small document; yaml.v3 refuses "excessive aliasing", and so do we.
 const MAX_MERGED_ENTRIES: usize = 100_000;
@@ -36,7 +47,7 @@ impl<'a> Decoder<'a> {
     /// yaml.v3's type error, without the value, which may be a secret.
     fn mismatch(&mut self, node: &Node, field: &str, into: &str) {
         let tag = match node.text() {
-            Some(text) if node.is_plain() && node.short_tag() == "!!str" => number_tag(text).unwrap_or("!!str"),
+            Some(text) if node.is_plain() && node.tag.is_none() => plain_tag(text),
             _ => node.short_tag(),
         };
         self.wrong(node, format!("{field}: cannot unmarshal {tag} into {into}"));
@@ -45,9 +56,9 @@ impl<'a> Decoder<'a> {
     /// The entries of a mapping: keys as raw text, null keys skipped, merge keys applied below the mapping's own.
     pub(crate) fn entries(&mut self, node: &Node, field: &str, into: &str) -> Vec<(String, Rc<Node>)> {
         let mut out = Vec::new();
-        match &node.kind {
-            Kind::Mapping(entries) => self.collect(entries, &mut out, true),
-            _ if node.is_null() => {}
+        match &node.content {
+            Content::Mapping(entries) => self.collect(entries, &mut out, true),
+            _ if self.refuse_tag(node, field) || node.is_null() => {}
             _ => self.mismatch(node, field, into),
         }
         out
@@ -78,9 +89,9 @@ impl<'a> Decoder<'a> {
         if self.merged > MAX_MERGED_ENTRIES {
             return self.wrong(value, "document contains excessive aliasing");
         }
-        match &value.kind {
-            Kind::Mapping(entries) => self.collect(entries, out, false),
-            Kind::Sequence(items) if items.iter().all(|i| matches!(i.kind, Kind::Mapping(_))) => {
+        match &value.content {
+            Content::Mapping(entries) => self.collect(entries, out, false),
+            Content::Sequence(items) if items.iter().all(|i| matches!(i.content, Content::Mapping(_))) => {
                 for item in items {
                     self.merge(item, out);
                 }
@@ -97,7 +108,7 @@ impl<'a> Decoder<'a> {
             match seen.get(text) {
                 Some(line) => found.push((key, format!("mapping key \"{text}\" already defined at line {line}"))),
                 None => {
-                    seen.insert(text, key.line);
+                    seen.insert(text, key.line());
                 }
             }
         }
@@ -108,9 +119,9 @@ impl<'a> Decoder<'a> {
 
     /// The elements of a sequence without its nulls.
     pub(crate) fn items(&mut self, node: &Node, field: &str, into: &str) -> Vec<Rc<Node>> {
-        match &node.kind {
-            Kind::Sequence(items) => items.iter().filter(|i| !i.is_null()).map(Rc::clone).collect(),
-            _ if node.is_null() => Vec::new(),
+        match &node.content {
+            Content::Sequence(items) => items.iter().filter(|i| !i.is_null()).map(Rc::clone).collect(),
+            _ if self.refuse_tag(node, field) || node.is_null() => Vec::new(),
             _ => {
                 self.mismatch(node, field, into);
                 Vec::new()
@@ -120,16 +131,44 @@ impl<'a> Decoder<'a> {
 
     /// A scalar's raw text, whatever it looks like; `None` where it is null.
     pub(crate) fn string(&mut self, node: &Node, field: &str) -> Option<String> {
-        if node.is_null() {
+        if self.refuse_tag(node, field) || node.is_null() {
             return None;
         }
-        // yaml.v3 would decode base64; nobody writes that, and the raw text would be wrong.
-        let text = node.text().filter(|_| node.short_tag() != "!!binary");
-        match text {
-            None => self.mismatch(node, field, "string"),
-            Some(text) => self.refuse_nul(text, node, field),
+        let Some(text) = node.text() else {
+            self.mismatch(node, field, "string");
+            return None;
+        };
+        let text = if node.short_tag() == "!!binary" { self.binary(text, node, field)? } else { text.to_owned() };
+        self.refuse_nul(&text, node, field);
+        Some(text)
+    }
+
+    /// What base64 stands for.
+    fn binary(&mut self, text: &str, node: &Node, field: &str) -> Option<String> {
+        let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+        let Ok(bytes) = BASE64.decode(text) else {
+            self.wrong(node, format!("{field}: !!binary value contains invalid base64 data"));
+            return None;
+        };
+        let text = String::from_utf8(bytes).ok();
+        if text.is_none() {
+            self.wrong(node, format!("{field}: the bytes of a !!binary value must be UTF-8"));
         }
-        text.map(str::to_owned)
+        text
+    }
+
+    /// Whether a scalar has an explicit tag that its text contradicts (`!!int x`), which is then reported.
+    fn refuse_tag(&mut self, node: &Node, field: &str) -> bool {
+        let (Some(tag @ ("!!null" | "!!bool" | "!!int" | "!!float")), Some(text)) = (node.tag.as_deref(), node.text())
+        else {
+            return false;
+        };
+        let found = plain_tag(text);
+        let agrees = found == tag || (found == "!!int" && tag == "!!float");
+        if !agrees {
+            self.wrong(node, format!("{field}: cannot decode {found} as a {tag}"));
+        }
+        !agrees
     }
 
     /// Everything that is text here becomes a path, an argument or a variable, where the kernel takes a NUL for the end.
@@ -147,9 +186,9 @@ impl<'a> Decoder<'a> {
 
     /// yaml.v3 takes the words of YAML 1.1 too where a bool is wanted, even quoted.
     pub(crate) fn boolean(&mut self, node: &Node, field: &str) -> bool {
-        let plain = node.is_plain() || node.tag.is_some();
+        let plain = node.tag.as_deref().map_or(node.is_plain(), |tag| tag == "!!bool");
         match node.text() {
-            _ if node.is_null() => false,
+            _ if self.refuse_tag(node, field) || node.is_null() => false,
             Some("true" | "True" | "TRUE") if plain => true,
             Some("false" | "False" | "FALSE") if plain => false,
             Some("y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON") => true,
@@ -163,11 +202,11 @@ impl<'a> Decoder<'a> {
 
     /// A plain number; `into` is Go's name of the type, whose range is `min..=max`.
     pub(crate) fn integer(&mut self, node: &Node, field: &str, into: &str, min: i128, max: i128) -> Option<i128> {
-        if node.is_null() {
+        if self.refuse_tag(node, field) || node.is_null() {
             return None;
         }
-        let plain = node.is_plain() && node.tag.as_deref() != Some("!!str");
-        let number = node.text().filter(|_| plain || node.tag.as_deref() == Some("!!int")).and_then(number);
+        let plain = node.tag.as_deref().map_or(node.is_plain(), |tag| matches!(tag, "!!int" | "!!float"));
+        let number = node.text().filter(|_| plain).and_then(number);
         let number = number.filter(|n| (min..=max).contains(n));
         if number.is_none() {
             self.mismatch(node, field, into);
@@ -176,11 +215,15 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// What yaml.v3 calls a plain scalar that is a number.
-fn number_tag(text: &str) -> Option<&'static str> {
+/// The tag to which yaml.v3 resolves a plain scalar.
+fn plain_tag(text: &str) -> &'static str {
     let is_whole = |n: i128| n.to_string() == text.trim_start_matches('+').replace('_', "");
     let is_prefixed = text.trim_start_matches(['-', '+']).starts_with('0') && !text.contains(['.', 'e', 'E']);
-    number(text).map(|n| if is_whole(n) || is_prefixed { "!!int" } else { "!!float" })
+    match number(text) {
+        Some(n) if is_whole(n) || is_prefixed => "!!int",
+        Some(_) => "!!float",
+        None => crate::yaml::word_tag(text),
+    }
 }
 
 /// A number as yaml.v3 reads it into an integer: Go's literals (so `010` is octal) with underscores, or a float,

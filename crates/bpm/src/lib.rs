@@ -5,8 +5,9 @@
 //! values are a scalar's raw text: `0755`, `yes` and `1.10` stay what they are. Unlike BPM, all problems of a file are
 //! reported together, with their places.
 //!
-//! The grammar is YAML 1.2's, so a few documents are read that yaml.v3 refuses (`"\/"`, a tab before a value), and within
-//! `[...]` and `{...}` a plain `key:` is a mapping where yaml.v3 sees a text that ends in a colon.
+//! yaml.v3 is a port of libyaml, whose parser reads the file here, so both accept the same texts. Some 30,000 generated files
+//! were compared. The differences: a byte order mark within the text is refused, `"\/"` is read, a comma ends a tag in
+//! `[...]` and `{...}`, and an alias inside of its own anchor is refused even where nothing reads it.
 
 mod additions;
 mod bytes;
@@ -50,17 +51,17 @@ impl JobConfig {
 
 /// Reads a `bpm.yml`; `path` is named in problems.
 ///
-/// Which volumes collide with the job's own directories cannot be told without the job's name: [`parse_for_job`].
-pub fn parse(text: &str, path: &str) -> Result<JobConfig> {
-    read(text, path, None)
+/// Which volumes conflict with the job's own directories depends on the job's name: [`parse_for_job`] checks that, too.
+pub fn parse(text: impl AsRef<[u8]>, path: &str) -> Result<JobConfig> {
+    read(text.as_ref(), path, None)
 }
 
 /// As [`parse`], with the checks that need the job's name.
-pub fn parse_for_job(text: &str, path: &str, job: &str) -> Result<JobConfig> {
-    read(text, path, Some(job))
+pub fn parse_for_job(text: impl AsRef<[u8]>, path: &str, job: &str) -> Result<JobConfig> {
+    read(text.as_ref(), path, Some(job))
 }
 
-fn read(text: &str, path: &str, job: Option<&str>) -> Result<JobConfig> {
+fn read(text: &[u8], path: &str, job: Option<&str>) -> Result<JobConfig> {
     let document = yaml::read(text, path)?;
     let mut decoder = decode::Decoder::new(path);
     let processes = match &document {

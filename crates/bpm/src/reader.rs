@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::{Hooks, Limits, ProcessConfig, ShutdownSignal, Unsafe, Volume};
 use crate::decode::{Decoder, Fields};
 use crate::validate;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Content, Node};
 
 /// Reads the document: its `processes`.
 pub(crate) fn processes(d: &mut Decoder<'_>, root: &Node, job: Option<&str>) -> Vec<ProcessConfig> {
@@ -15,7 +15,7 @@ pub(crate) fn processes(d: &mut Decoder<'_>, root: &Node, job: Option<&str>) -> 
             continue;
         }
         // BPM crashes on a null process, so it is reported rather than dropped as a null argument is.
-        let Kind::Sequence(items) = &value.kind else {
+        let Content::Sequence(items) = &value.content else {
             d.items(&value, "processes", "[]config.ProcessConfig");
             continue;
         };
@@ -40,7 +40,7 @@ fn process(d: &mut Decoder<'_>, node: &Node, index: usize, job: Option<&str>) ->
 
 /// What to call a process in messages.
 fn own_name(node: &Node) -> Option<&str> {
-    let Kind::Mapping(entries) = &node.kind else { return None };
+    let Content::Mapping(entries) = &node.content else { return None };
     let name = entries.iter().find(|(key, _)| key.text() == Some("name"));
     name.and_then(|(_, value)| value.text()).filter(|name| !name.is_empty())
 }

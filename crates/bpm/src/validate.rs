@@ -5,13 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use crate::bytes::{INVALID_BYTE_QUANTITY, to_bytes};
 use crate::config::ProcessConfig;
 use crate::decode::{Decoder, Fields};
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Content, Node};
 
 /// Checks one process; `node` and `fields` are where its problems lie.
 pub(crate) fn process(d: &mut Decoder<'_>, node: &Node, fields: &Fields, p: &ProcessConfig, job: Option<&str>) {
     // A field of the wrong type has been reported as such.
     let wrong_type = |key| fields.get(key).is_some_and(|n| n.text().is_none());
-    if !matches!(node.kind, Kind::Mapping(_)) && !node.is_null() {
+    if !matches!(node.content, Content::Mapping(_)) && !node.is_null() {
         return;
     }
     if p.name.is_empty() && !wrong_type("name") {
@@ -43,10 +43,10 @@ pub(crate) fn process(d: &mut Decoder<'_>, node: &Node, fields: &Fields, p: &Pro
 
 fn volumes(d: &mut Decoder<'_>, fields: &Fields, p: &ProcessConfig, job: Option<&str>) {
     let Some(node) = fields.get("additional_volumes") else { return };
-    let Kind::Sequence(items) = &node.kind else { return };
+    let Content::Sequence(items) = &node.content else { return };
     let items = items.iter().filter(|i| !i.is_null());
     for (item, volume) in items.zip(&p.additional_volumes) {
-        if !matches!(item.kind, Kind::Mapping(_)) {
+        if !matches!(item.content, Content::Mapping(_)) {
             continue;
         }
         if let Some(fault) = volume_fault(&volume.path, job) {

@@ -1,13 +1,15 @@
 //! A YAML document as a tree of raw nodes with positions.
 //!
-//! bpm reads `bpm.yml` with Go's yaml.v3, which hands a scalar's raw text to string fields and needs the style of a
-//! scalar (plain or quoted) to type the others; so the tree keeps both and resolves nothing itself.
+//! BPM reads `bpm.yml` with Go's yaml.v3, a port of libyaml, which hands a scalar's raw text to string fields and needs the
+//! style of a scalar (plain or quoted) to type the others. So the events are libyaml's, and the tree keeps text and style and
+//! resolves nothing itself.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use problem::{Place, Problem, Problems, Result, code};
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
+use libyaml::{Event, Kind, Malformed, Mark, Parser};
+use problem::{Place, Problem, Result, code};
 
 /// Deeper documents are refused: nobody writes them, and they would exhaust the stack.
 const MAX_DEPTH: usize = 200;
@@ -15,17 +17,14 @@ const MAX_DEPTH: usize = 200;
 /// One node; aliases share it.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// Line, from 1.
-    pub(crate) line: u32,
-    /// Column, from 1.
-    pub(crate) column: u32,
+    mark: Mark,
     /// Short form of an explicit tag: `!!str`, `!foo`.
     pub(crate) tag: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) content: Content,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum Content {
     Scalar { text: String, plain: bool },
     Sequence(Vec<Rc<Node>>),
     Mapping(Vec<Entry>),
@@ -35,143 +34,194 @@ pub(crate) enum Kind {
 pub(crate) type Entry = (Rc<Node>, Rc<Node>);
 
 impl Node {
+    fn new(mark: Mark, tag: Option<&[u8]>, content: Content) -> Rc<Node> {
+        let tag = tag.filter(|tag| *tag != b"!").map(short);
+        Rc::new(Node { mark, tag, content })
+    }
+
+    /// Its line, from 1.
+    pub(crate) fn line(&self) -> u32 {
+        self.mark.line
+    }
+
     /// The node's tag as yaml.v3 resolves and names it.
     pub(crate) fn short_tag(&self) -> &str {
-        match (&self.tag, &self.kind) {
+        match (&self.tag, &self.content) {
             (Some(tag), _) => tag,
-            (None, Kind::Sequence(_)) => "!!seq",
-            (None, Kind::Mapping(_)) => "!!map",
-            (None, Kind::Scalar { plain: false, .. }) => "!!str",
-            (None, Kind::Scalar { text, .. }) => match text.as_str() {
-                "" | "~" | "null" | "Null" | "NULL" => "!!null",
-                "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => "!!bool",
-                "<<" => "!!merge",
-                _ => "!!str",
-            },
+            (None, Content::Sequence(_)) => "!!seq",
+            (None, Content::Mapping(_)) => "!!map",
+            (None, Content::Scalar { plain: false, .. }) => "!!str",
+            (None, Content::Scalar { text, .. }) => word_tag(text),
         }
     }
 
+    /// Whether it is null, by what it says as well as by its tag.
     pub(crate) fn is_null(&self) -> bool {
-        self.short_tag() == "!!null"
+        self.short_tag() == "!!null" && self.text().is_some_and(|text| word_tag(text) == "!!null")
     }
 
     /// Whether it is a scalar without quotes.
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.kind, Kind::Scalar { plain: true, .. })
+        matches!(self.content, Content::Scalar { plain: true, .. })
     }
 
     /// The raw text of a scalar.
     pub(crate) fn text(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Scalar { text, .. } => Some(text),
+        match &self.content {
+            Content::Scalar { text, .. } => Some(text),
             _ => None,
         }
     }
 
     /// The node's place in `file`.
     pub(crate) fn place(&self, file: &str) -> Place {
-        Place { column: Some(self.column), ..Place::line(file, self.line) }
+        place(self.mark, file)
+    }
+}
+
+/// The tag to which yaml.v3 resolves a plain scalar that is not a number.
+pub(crate) fn word_tag(text: &str) -> &'static str {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => "!!null",
+        "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => "!!bool",
+        "<<" => "!!merge",
+        _ => "!!str",
     }
 }
 
 /// Reads the first document of `text`, as `yaml.Unmarshal` does; `None` where there is none.
-pub(crate) fn read(text: &str, file: &str) -> Result<Option<Rc<Node>>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), file };
+pub(crate) fn read(text: &[u8], file: &str) -> Result<Option<Rc<Node>>> {
+    let mut text = Cow::Borrowed(text);
     loop {
-        match reader.next()? {
-            Some((Event::StreamEnd, _)) | None => return Ok(None),
-            Some((Event::DocumentStart(_), _)) => {
-                let Some((event, span)) = reader.next()? else { return Ok(None) };
-                return reader.node(event, span, 0).map(Some);
-            }
-            Some(_) => {}
-        }
-    }
-}
-
-type Scanned<'a> = std::result::Result<(Event<'a>, Span), ScanError>;
-
-struct Reader<'a, I: Iterator<Item = Scanned<'a>>> {
-    events: I,
-    anchors: HashMap<usize, Rc<Node>>,
-    file: &'a str,
-}
-
-impl<'a, I: Iterator<Item = Scanned<'a>>> Reader<'a, I> {
-    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>> {
-        self.events.next().transpose().map_err(|e| self.syntax(e.info(), e.marker().line(), e.marker().col()))
-    }
-
-    fn syntax(&self, what: &str, line: usize, column: usize) -> Problems {
-        let mut place = Place::line(self.file, number(line));
-        place.column = Some(number(column + 1));
-        Problem::input(format!("failed to parse job configuration: {what}")).code(code::BPM_INVALID).at(place).into()
-    }
-
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Rc<Node>> {
-        let (line, column) = (span.start.line(), span.start.col());
-        if depth > MAX_DEPTH {
-            return Err(self.syntax("exceeded max depth", line, column));
-        }
-        let (kind, anchor, tag) = match event {
-            Event::Alias(id) => {
-                let known = self.anchors.get(&id).cloned();
-                return known.ok_or_else(|| self.syntax("unknown anchor, or one that contains itself", line, column));
-            }
-            Event::Scalar(text, style, anchor, tag) => {
-                (Kind::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }, anchor, tag)
-            }
-            Event::SequenceStart(anchor, tag) => {
-                let mut items = Vec::new();
-                while let Some((event, span)) = self.item(line, column)? {
-                    items.push(self.node(event, span, depth + 1)?);
-                }
-                (Kind::Sequence(items), anchor, tag)
-            }
-            Event::MappingStart(anchor, tag) => {
-                let mut entries = Vec::new();
-                while let Some((event, span)) = self.item(line, column)? {
-                    let key = self.node(event, span, depth + 1)?;
-                    let Some((event, span)) = self.item(line, column)? else {
-                        return Err(self.syntax("did not find expected value", line, column));
-                    };
-                    entries.push((key, self.node(event, span, depth + 1)?));
-                }
-                (Kind::Mapping(entries), anchor, tag)
-            }
-            _ => return Err(self.syntax("did not find expected node content", line, column)),
+        let document = Reader { parser: Parser::new(&text), anchors: HashMap::new() }.document();
+        let malformed = match document {
+            Ok(root) => return Ok(root),
+            Err(malformed) => malformed,
         };
-        let tag = tag.as_deref().and_then(short);
-        let node = Rc::new(Node { line: number(line), column: number(column + 1), tag, kind });
-        if anchor != 0 {
-            self.anchors.insert(anchor, Rc::clone(&node));
+        match escaped_apostrophe(&text, &malformed) {
+            Some(at) => drop(text.to_mut().remove(at)),
+            None => {
+                let place = malformed.mark.map_or_else(|| Place::file(file), |mark| place(mark, file));
+                let message = format!("failed to parse job configuration: {}", malformed.message);
+                return Err(Problem::input(message).code(code::BPM_INVALID).at(place).into());
+            }
         }
-        Ok(node)
+    }
+}
+
+/// Where the backslash of a `\'` lies that libyaml refuses in a text in double quotes, and yaml.v3 reads as an apostrophe.
+fn escaped_apostrophe(text: &[u8], malformed: &Malformed) -> Option<usize> {
+    let mark = malformed.mark.filter(|_| malformed.message.starts_with("found unknown escape character"))?;
+    let (at, _) = std::str::from_utf8(text).ok()?.char_indices().nth(mark.index)?;
+    text[at..].starts_with(b"\\'").then_some(at)
+}
+
+struct Reader<'a> {
+    parser: Parser<'a>,
+    /// `None` while the anchor's collection is open.
+    anchors: HashMap<Vec<u8>, Option<Rc<Node>>>,
+}
+
+type Parsed<T> = std::result::Result<T, Malformed>;
+
+fn refused<T>(message: &str, mark: Mark) -> Parsed<T> {
+    Err(Malformed { message: message.to_owned(), mark: Some(mark), is_lexical: false })
+}
+
+impl Reader<'_> {
+    fn document(mut self) -> Parsed<Option<Rc<Node>>> {
+        loop {
+            match self.parser.next()?.kind() {
+                Kind::StreamEnd => return Ok(None),
+                Kind::DocumentStart => {
+                    let first = self.parser.next()?;
+                    let root = self.node(&first, 0)?;
+                    self.end_of_document()?;
+                    return Ok(Some(root));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn node(&mut self, event: &Event, depth: usize) -> Parsed<Rc<Node>> {
+        let mark = event.start();
+        if depth > MAX_DEPTH {
+            return refused("exceeded max depth", mark);
+        }
+        match event.kind() {
+            Kind::Alias(name) => match self.anchors.get(name) {
+                Some(Some(node)) => Ok(Rc::clone(node)),
+                Some(None) => refused("anchor value contains itself", mark),
+                None => refused("unknown anchor referenced", mark),
+            },
+            Kind::Scalar { text, anchor, tag, plain, .. } => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                let node = Node::new(mark, tag, Content::Scalar { text, plain });
+                if let Some(anchor) = anchor {
+                    self.anchors.insert(anchor.to_vec(), Some(Rc::clone(&node)));
+                }
+                Ok(node)
+            }
+            Kind::SequenceStart { anchor, tag } => {
+                self.open(anchor);
+                let mut items = Vec::new();
+                while let Some(event) = self.item()? {
+                    items.push(self.node(&event, depth + 1)?);
+                }
+                Ok(self.close(anchor, Node::new(mark, tag, Content::Sequence(items))))
+            }
+            Kind::MappingStart { anchor, tag } => {
+                self.open(anchor);
+                let mut entries = Vec::new();
+                while let Some(event) = self.item()? {
+                    let key = self.node(&event, depth + 1)?;
+                    let value = self.parser.next()?;
+                    entries.push((key, self.node(&value, depth + 1)?));
+                }
+                Ok(self.close(anchor, Node::new(mark, tag, Content::Mapping(entries))))
+            }
+            _ => refused("did not find expected node content", mark),
+        }
     }
 
     /// The next event inside a collection, `None` at its end.
-    fn item(&mut self, line: usize, column: usize) -> Result<Option<(Event<'a>, Span)>> {
-        match self.next()? {
-            Some((Event::SequenceEnd | Event::MappingEnd, _)) => Ok(None),
-            Some(event) => Ok(Some(event)),
-            None => Err(self.syntax("unexpected end of the document", line, column)),
+    fn item(&mut self) -> Parsed<Option<Event>> {
+        let event = self.parser.next()?;
+        let is_end = matches!(event.kind(), Kind::SequenceEnd | Kind::MappingEnd);
+        Ok(if is_end { None } else { Some(event) })
+    }
+
+    fn open(&mut self, anchor: Option<&[u8]>) {
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor.to_vec(), None);
         }
     }
-}
 
-/// The short form of a tag; `!` alone only says "not plain".
-fn short(tag: &Tag) -> Option<String> {
-    match (tag.handle.as_str(), tag.suffix.as_str()) {
-        ("tag:yaml.org,2002:" | "!!", suffix) => Some(format!("!!{suffix}")),
-        ("" | "!", "" | "!") => Some("!!str".to_owned()),
-        (handle, suffix) => match format!("{handle}{suffix}").strip_prefix("tag:yaml.org,2002:") {
-            Some(suffix) => Some(format!("!!{suffix}")),
-            None => Some(format!("{handle}{suffix}")),
-        },
+    fn close(&mut self, anchor: Option<&[u8]>, node: Rc<Node>) -> Rc<Node> {
+        // An anchor inside may have the same name: then that one is the later one.
+        if let Some(open @ None) = anchor.and_then(|anchor| self.anchors.get_mut(anchor)) {
+            *open = Some(Rc::clone(&node));
+        }
+        node
+    }
+
+    /// yaml.v3 reads some tokens ahead, so it refuses a document that is followed by something that cannot be one.
+    fn end_of_document(&mut self) -> Parsed<()> {
+        self.parser.next()?;
+        self.parser.next().map(drop).or_else(|e| if e.is_lexical { Err(e) } else { Ok(()) })
     }
 }
 
-fn number(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
+/// The short form of a tag, as yaml.v3 names it.
+fn short(tag: &[u8]) -> String {
+    let tag = String::from_utf8_lossy(tag);
+    match tag.strip_prefix("tag:yaml.org,2002:") {
+        Some(suffix) => format!("!!{suffix}"),
+        None => tag.into_owned(),
+    }
+}
+
+fn place(mark: Mark, file: &str) -> Place {
+    Place { column: Some(mark.column), ..Place::line(file, mark.line) }
 }

@@ -8,6 +8,11 @@ fn ok(text: &str) -> JobConfig {
     parse(text, "bpm.yml").unwrap_or_else(|e| panic!("{text}\n{e}"))
 }
 
+/// The arguments of the only process, which are everything below `args:`.
+fn args(text: &str) -> Vec<String> {
+    ok(&format!("processes:\n- name: web\n  executable: x\n  args: {text}")).processes.remove(0).args
+}
+
 /// `message @ line:column` of every problem.
 fn problems(text: &str) -> Vec<String> {
     let problems = parse_for_job(text, "bpm.yml", "web").unwrap_err();
@@ -25,12 +30,12 @@ fn scalars_that_bpm_reads_as_text_keep_their_raw_text() {
 processes:
 - name: web
   executable: 0755
-  args: [0755, yes, 1.10, 1_000, 0x1F, ~, null, "", '', "~", 'null', 1:30, 2020-01-02, :sym, .inf, !!str 5]
+  args: [0755, yes, 1.10, 1_000, 0x1F, ~, null, "", '', "~", 'null', 1:30, 2020-01-02, .inf, !!str 5]
   env: {A: 010, B: on, C: , D: ~, E: "", F: 1e3, yes: no, 1.50: x, ~: dropped}
 "#);
     let p = &config.processes[0];
     assert_eq!(p.executable, "0755");
-    let args = ["0755", "yes", "1.10", "1_000", "0x1F", "", "", "~", "null", "1:30", "2020-01-02", ":sym", ".inf", "5"];
+    let args = ["0755", "yes", "1.10", "1_000", "0x1F", "", "", "~", "null", "1:30", "2020-01-02", ".inf", "5"];
     assert_eq!(p.args, args);
     let env: Vec<_> = p.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
     assert_eq!(env, ["1.50=x", "A=010", "B=on", "C=", "D=", "E=", "F=1e3", "yes=no"]);
@@ -42,6 +47,52 @@ fn block_scalars_are_text() {
         "processes:\n- name: a\n  executable: sh\n  args:\n  - -c\n  - |\n    one\n      two\n  - >-\n    a\n    b\n",
     );
     assert_eq!(config.processes[0].args, ["-c", "one\n  two\n", "a b"]);
+}
+
+#[test]
+fn continuation_lines_may_be_indented_less_than_their_key() {
+    // JSON.pretty_generate inside of a template.
+    assert_eq!(args("[\n  \"-c\",\n  \"a\"\n]\n"), ["-c", "a"]);
+    assert_eq!(args("[\n\"-c\",\n\"a\"\n]\n  workdir: /w\n"), ["-c", "a"]);
+    assert_eq!(args("[\"a\nb\", 'c\n\nd', \"e\\\nf\"]\n"), ["a b", "c\nd", "ef"]);
+    let config = ok(
+        "processes:\n  - name: web\n    executable: x\n    env: {\n  \"A\": \"1\",\n  \"B\": \"2\"\n}\n    workdir: /w\n",
+    );
+    assert_eq!(config.processes[0].env.len(), 2);
+    assert_eq!(config.processes[0].workdir.as_deref(), Some("/w"));
+}
+
+#[test]
+fn tabs_separate_within_flow_collections() {
+    assert_eq!(args("[\n\t\"b\"\t,\t'c'\n\t]\n"), ["b", "c"]);
+    assert_eq!(args("[a,\tb\t,c\t]\n"), ["a", "b", "c"]);
+    let found = problems("processes:\n- name: web\n  executable: x\n  args: [a,\n\tb\t,\tc\n\t]\n");
+    assert!(found[0].contains("found a tab character that violates indentation"), "{found:?}");
+    assert_eq!(ok("processes:\n- {name:\tweb,\n\texecutable:\tx}\n").processes[0].executable, "x");
+}
+
+#[test]
+fn what_only_go_yaml_reads_is_read() {
+    assert_eq!(args("[\"it\\'s\", \"\\'\"]\n"), ["it's", "'"]);
+    assert_eq!(args("[!!binary aGVsbG8=, !!binary aGk=, !!int '5', ! 5]\n"), ["hello", "hi", "5", "5"]);
+    assert_eq!(args("\n  - !!binary |\n    aGVs\n    bG8=\n"), ["hello"]);
+    let utf16: Vec<u8> = "\u{feff}processes: []".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    assert_eq!(parse(utf16, "bpm.yml").unwrap().processes, []);
+}
+
+#[test]
+fn bytes_that_no_yaml_has_are_refused() {
+    for bytes in
+        [&b"a: \xff"[..], b"# \xe9\n", b"a: \x01", b"a: 'x\x00'", b"processes: []\n# \x7f\xc0\n", b"a: \xed\xa0\x80"]
+    {
+        let error = parse(bytes, "bpm.yml").unwrap_err().to_string();
+        assert!(error.starts_with("error: failed to parse job configuration: "), "{error}");
+    }
+    // DEL and the C1 controls but NEL are no characters of YAML either.
+    for text in ["a: \u{7f}", "a: \u{80}", "a: \u{fffe}", "a: \u{1b}[0m"] {
+        assert!(parse(text, "bpm.yml").is_err(), "{text:?}");
+    }
+    assert!(parse("a: \u{85} \u{a0} \u{1f600}", "bpm.yml").is_ok());
 }
 
 #[test]
@@ -154,7 +205,13 @@ fn what_bpm_refuses_is_refused_in_its_words() {
         ("args: [{a: 1}]", "args: cannot unmarshal !!map into string"),
         ("env: {A: [1]}", "env.A: cannot unmarshal !!seq into string"),
         ("env: {[a]: b}", "key: cannot unmarshal !!seq into string"),
-        ("args: [!!binary aGk=]", "args: cannot unmarshal !!binary into string"),
+        ("args: [!!binary aGk]", "args: !!binary value contains invalid base64 data"),
+        ("args: [!!binary /w==]", "args: the bytes of a !!binary value must be UTF-8"),
+        ("args: [!!int x]", "args: cannot decode !!str as a !!int"),
+        ("args: !!null x", "args: cannot decode !!str as a !!null"),
+        ("limits: {open_files: !!float x}", "limits.open_files: cannot decode !!str as a !!float"),
+        ("ephemeral_disk: !!bool yes", "ephemeral_disk: cannot decode !!str as a !!bool"),
+        ("ephemeral_disk: !!str true", "ephemeral_disk: cannot unmarshal !!str into bool"),
         ("ephemeral_disk: 1", "ephemeral_disk: cannot unmarshal !!int into bool"),
         ("ephemeral_disk: 'true'", "ephemeral_disk: cannot unmarshal !!str into bool"),
         ("env: {<<: 5}", "map merge requires map or sequence of maps as the value"),
@@ -199,7 +256,7 @@ fn all_problems_are_reported_with_process_and_place() {
 #[test]
 fn what_is_no_yaml_is_one_problem_with_its_place() {
     for (text, line) in
-        [("processes:\n  - name: [\n", 3), ("a: b: c\n", 1), ("a: *x\n", 1), ("a: &x {b: *x}\n", 1), ("a: \"x\n", 1)]
+        [("processes:\n  - name: [\n", 3), ("a: b: c\n", 1), ("a: *x\n", 1), ("a: &x {b: *x}\n", 1), ("a: \"x\n", 2)]
     {
         let found = problems(text);
         assert_eq!(found.len(), 1, "{found:?}");

@@ -1,6 +1,5 @@
 //! YAML documents as BOSH's director reads them.
 
-mod libyaml;
 mod reader;
 mod scalar;
 

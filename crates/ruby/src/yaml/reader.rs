@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use value::Map;
-use value::Value;
+use libyaml::{Kind, Malformed, Parser};
+use value::{Map, Value};
 
-use super::libyaml::{Kind, Malformed, Parser};
 use super::scalar::{Plain, plain, text_value};
 
 /// Psych has to read the document.
@@ -26,7 +25,7 @@ const DEEPEST: usize = 1_300;
 /// The first document's value; `ask` gives what Psych makes of a plain scalar.
 pub(super) fn read(text: &[u8], ask: &mut dyn FnMut(&str) -> Option<Value>) -> Result<Value, Rare> {
     let text = std::str::from_utf8(text).map_err(|_| Rare)?;
-    let mut parser = Parser::new(text)?;
+    let mut parser = Parser::utf8(text);
     let mut builder =
         Builder { ask, asked: HashMap::new(), anchors: HashMap::new(), keys: HashMap::new(), open: vec![], root: None };
     loop {
@@ -73,9 +72,9 @@ enum Stands {
 impl Builder<'_> {
     fn event(&mut self, event: Kind) -> Result<(), Rare> {
         match event {
-            Kind::Scalar { tagged: true, .. }
-            | Kind::SequenceStart { tagged: true, .. }
-            | Kind::MappingStart { tagged: true, .. } => Err(Rare),
+            Kind::Scalar { tag: Some(_), .. }
+            | Kind::SequenceStart { tag: Some(_), .. }
+            | Kind::MappingStart { tag: Some(_), .. } => Err(Rare),
             Kind::Scalar { text, anchor, quoted, .. } => self.scalar(text, anchor, quoted),
             Kind::Alias(name) => {
                 let value = self.anchors.get(name).cloned().flatten().ok_or(Rare)?;
@@ -84,7 +83,7 @@ impl Builder<'_> {
             Kind::SequenceStart { anchor, .. } => self.start(anchor, Content::Sequence(Vec::new())),
             Kind::MappingStart { anchor, .. } => self.start(anchor, Content::Mapping(Pairs::default(), None)),
             Kind::SequenceEnd | Kind::MappingEnd => self.end(),
-            Kind::StreamEnd | Kind::DocumentEnd | Kind::Other => Ok(()),
+            Kind::StreamStart | Kind::DocumentStart | Kind::DocumentEnd | Kind::StreamEnd => Ok(()),
         }
     }
 
