@@ -15,5 +15,5 @@ mod write;
 
 pub use copy::copied;
 pub use node::{Key, Map, Node, Origin, Source, Value};
-pub use read::{Error, read};
+pub use read::{Error, read, read_names};
 pub use write::write;

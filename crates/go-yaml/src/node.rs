@@ -106,7 +106,7 @@ impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
             Value::List(items) => f.debug_list().entries(items).finish(),
-            Value::Map(map) => f.debug_map().entries(map.iter()).finish(),
+            Value::Map(map) => map.fmt(f),
             scalar => f.write_str(scalar.go_type()),
         }
     }
@@ -246,6 +246,12 @@ impl FromIterator<(Key, Node)> for Map {
 impl PartialEq for Map {
     fn eq(&self, other: &Map) -> bool {
         self.entries == other.entries
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 

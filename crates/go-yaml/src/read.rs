@@ -6,7 +6,7 @@ mod tree;
 
 use std::fmt;
 
-use crate::node::{Node, Origin, Source};
+use crate::node::{Key, Map, Node, Origin, Source, Value};
 
 /// A document that `yaml.v2` does not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,35 @@ impl std::error::Error for Error {}
 pub fn read(text: &[u8], source: Source) -> Result<Node, Error> {
     match tree::read(&encoding::text(text, source)?, source)? {
         Some(root) => decode::Decoder::new(source).node(&root),
-        None => Ok(Node { origin: Origin { source, line: 1, column: 1 }, ..Node::new(crate::Value::Null) }),
+        None => Ok(Node { origin: Origin { source, line: 1, column: 1 }, ..Node::new(Value::Null) }),
     }
+}
+
+/// The first document of a text as a map whose keys are names: a key is the text that stands there (`y`, `1.0`), not what it
+/// means. Empty if there is no document, or null.
+///
+/// # Errors
+/// As [`read`]; and if the document is not a map.
+pub fn read_names(text: &[u8], source: Source) -> Result<Map, Error> {
+    let Some(root) = tree::read(&encoding::text(text, source)?, source)? else { return Ok(Map::default()) };
+    let mut map = Map::default();
+    if decode::Decoder::new(source).names(&root, &mut map)? {
+        return Ok(map);
+    }
+    let node = read(text, source)?;
+    let found = match node.value {
+        Value::Null => return Ok(map),
+        Value::List(_) => "!!seq",
+        Value::Bool(_) => "!!bool",
+        Value::Int(_) | Value::Uint(_) => "!!int",
+        Value::Float(_) => "!!float",
+        _ => "!!str",
+    };
+    let message = format!("unmarshal errors:\n  line {}: cannot unmarshal {found} into a map", node.origin.line);
+    Err(Error { message, origin: node.origin })
+}
+
+/// A key that is a name.
+fn name(text: &str) -> Key {
+    Key::String(text.to_owned())
 }

@@ -48,6 +48,36 @@ impl Decoder {
         Ok(Node { value, origin: Origin { source: self.source, ..raw.origin } })
     }
 
+    /// Sets the entries of a map with their keys as they are written; whether it is a map.
+    pub(super) fn names(&mut self, raw: &Raw, map: &mut Map) -> Result<bool, Error> {
+        let entries = match &raw.kind {
+            Kind::Mapping(entries) => entries,
+            Kind::Alias(target) => return self.names(target, map),
+            _ => return Ok(false),
+        };
+        for (key, value) in entries {
+            let merged = match &value.kind {
+                Kind::Sequence(items) => items.iter().rev().collect(),
+                _ => vec![value],
+            };
+            match &key.kind {
+                _ if is_merge(key) => {
+                    for item in merged {
+                        if !self.names(item, map)? {
+                            return Err(error(value.origin, WANT_MAP));
+                        }
+                    }
+                }
+                Kind::Scalar { text, .. } => {
+                    let value = self.node(value)?;
+                    map.insert(super::name(text), value);
+                }
+                _ => return Err(error(key.origin, "cannot unmarshal a key that is not a scalar into string")),
+            }
+        }
+        Ok(true)
+    }
+
     /// Refuses documents most of which come from aliases.
     fn count(&mut self, raw: &Raw) -> Result<(), Error> {
         self.decoded += 1;

@@ -1,0 +1,33 @@
+//! Why a document cannot be interpolated.
+
+use std::fmt;
+
+use go_yaml::Origin;
+
+/// A mistake in the use of a variable. Never shows a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What is wrong; the CLI's words where it reports it, too.
+    pub message: String,
+    /// What led to it.
+    pub cause: Option<String>,
+    /// What the user can do about it.
+    pub hint: Option<String>,
+    /// Where the reference or the definition stands.
+    pub origin: Origin,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>, origin: Origin) -> Failure {
+        Failure { message: message.into(), cause: None, hint: None, origin }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.cause.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,76 @@
+//! References in strings: `\(\( ?(!?[-/.\w\pL]+) ?\)\)`.
+
+use std::ops::Range;
+
+/// A reference in a string.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// The bytes that it takes, parentheses included.
+    pub(crate) range: Range<usize>,
+    /// The name, without `!` and blanks.
+    pub(crate) name: String,
+}
+
+/// The names of a string's references, in order.
+pub fn references(text: &str) -> impl Iterator<Item = String> {
+    find(text).into_iter().map(|reference| reference.name)
+}
+
+/// The references of a string, in order.
+pub(crate) fn find(text: &str) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("((").map(|at| from + at) {
+        match reference(text, at) {
+            Some(reference) => {
+                from = reference.range.end;
+                found.push(reference);
+            }
+            None => from = at + 1,
+        }
+    }
+    found
+}
+
+/// The reference that begins at a byte.
+fn reference(text: &str, at: usize) -> Option<Reference> {
+    let inner = &text[at + 2..];
+    let trimmed = inner.strip_prefix(' ').unwrap_or(inner);
+    let name = trimmed.strip_prefix('!').unwrap_or(trimmed);
+    let length = name.find(|c: char| !is_name(c)).unwrap_or(name.len());
+    let (name, rest) = name.split_at(length);
+    let closing = rest.strip_prefix(' ').unwrap_or(rest);
+    let end = closing.strip_prefix("))").map(|after| text.len() - after.len())?;
+    (!name.is_empty()).then(|| Reference { range: at..end, name: name.to_owned() })
+}
+
+fn is_name(c: char) -> bool {
+    matches!(c, '-' | '/' | '.' | '_' | '0'..='9') || c.is_alphabetic()
+}
+
+/// The name of the variable, and the path behind the first dot.
+pub(crate) fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once('.').map_or((name, None), |(variable, path)| (variable, Some(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found() {
+        for (text, names) in [
+            ("((a))", vec!["a"]),
+            ("(( a ))", vec!["a"]),
+            ("((!a))", vec!["a"]),
+            ("x((a))-((b.c))y", vec!["a", "b.c"]),
+            ("(((a)))", vec!["a"]),
+            ("((/dir/dep/a))", vec!["/dir/dep/a"]),
+            ("((é))", vec!["é"]),
+            ("((a b)) ((  a)) ((a:b)) ((!!a)) ((! a)) (()) ((a)", vec![]),
+            ("((((a))", vec!["a"]),
+        ] {
+            assert_eq!(references(text).collect::<Vec<_>>(), names, "{text}");
+        }
+    }
+}

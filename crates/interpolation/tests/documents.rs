@@ -1,0 +1,182 @@
+//! Documents with variables, as the CLI interpolates them.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use go_yaml::{Node, Source, Value, read, read_names, write};
+use interpolation::{Interpolated, Kind, Sources, interpolate, parse_assignment, parse_value};
+use proptest::prelude::*;
+
+fn node(text: &str) -> Node {
+    read(text.as_bytes(), Source(0)).unwrap()
+}
+
+/// Values of a file, a line each.
+fn sources(values: &str) -> Sources {
+    let mut sources = Sources::default();
+    for (key, value) in read_names(values.as_bytes(), Source(1)).unwrap() {
+        sources.add(Kind::File, key.as_str().unwrap(), value);
+    }
+    sources.merge().unwrap()
+}
+
+fn run(document: &str, values: &str) -> Interpolated {
+    interpolate(node(document), &sources(values)).unwrap()
+}
+
+fn failures(document: &str, values: &str) -> Vec<String> {
+    interpolate(node(document), &sources(values)).unwrap_err().iter().map(ToString::to_string).collect()
+}
+
+const VALUES: &str =
+    "{s: text, n: 5, f: 1.5, t: true, z: null, m: {x: {k: deep}, l: [a, b], '1': one}, l: [1, 2], b: '((s))', e: ''}";
+
+#[test]
+fn references_become_values() {
+    for (document, expected) in [
+        ("a: ((s))", "a: text"),
+        ("a: ((n))", "a: 5"),
+        ("a: ((f))", "a: 1.5"),
+        ("a: ((t))", "a: true"),
+        ("a: ((z))", "a: null"),
+        ("a: (( n ))", "a: 5"),
+        ("a: ((!n))", "a: 5"),
+        ("a: ((m.x.k))", "a: deep"),
+        ("a: ((m.l.0))", "a: a"),
+        ("a: ((m.l.-1))", "a: b"),
+        ("a: ((m.1))", "a: one"),
+        ("a: ((m.x.k))", "a: deep"),
+        ("a: ((l))", "a:\n- 1\n- 2"),
+        ("[((s)), x((n))y]", "- text\n- x5y"),
+        ("((s)): 1", "text: 1"),
+        ("((n)): 1", "5: 1"),
+        ("((s))", "text"),
+        ("a: ((s))-((n))-((s))", "a: text-5-text"),
+        ("a: ((s))(( s ))", "a: text(( s ))"),
+        ("a: ((!s))!", "a: text!"),
+        // Within one string a value is read again, elsewhere it is not.
+        ("a: ((b))", "a: ((s))"),
+        ("a: ((b))-((s))", "a: text-text"),
+        ("a: ((s))-((b))", "a: text-((s))"),
+        ("a: ((e))((n))", "a: \"5\""),
+        ("a: ((none))", "a: ((none))"),
+        ("a: x((none))((n))", "a: x((none))5"),
+        ("a: 1", "a: 1"),
+    ] {
+        assert_eq!(write(&run(document, VALUES).document).trim_end(), expected, "{document}");
+    }
+}
+
+#[test]
+fn what_cannot_be_replaced_is_reported_without_values() {
+    assert_eq!(
+        failures("{a: ((m.q)), b: ((s.x)), c: x((f)), d: 'x((l))', e: ((z.x))}", VALUES),
+        [
+            "Finding variable 'm.q':\n  Expected to find a map key 'q' for path '/q' (found map keys: '1', 'l', 'x')",
+            "Finding variable 's.x':\n  Expected to find a map at path '/x' but found 'string'",
+            "Invalid type 'float64' for variable 'f'. Supported types for interpolation within a string are integers and strings.",
+            "Invalid type '[]interface {}' for variable 'l'. Supported types for interpolation within a string are integers and strings.",
+            "Finding variable 'z.x':\n  Expected to find a map at path '/x' but found '<nil>'",
+        ]
+    );
+    assert_eq!(
+        failures("{((s)): 1, text: 2}", VALUES),
+        ["Expected keys of a map to stay different, but two became equal"]
+    );
+    assert_eq!(failures("{((l)): 1}", VALUES), ["Expected key '((l))' to become a scalar but found '[]interface {}'"]);
+}
+
+#[test]
+fn missing_and_unused_variables_are_listed() {
+    let found = run("{a: ((b.c)), d: 'x((e))', f: ((u)), g: ((passwrod))}", "{u: 1, password: 2, w: {x: 3}}");
+    let missing: Vec<&str> = found.missing.iter().map(|missing| missing.name.as_str()).collect();
+    assert_eq!(missing, ["b", "e", "passwrod"]);
+    assert_eq!(found.missing[2].similar.as_deref(), Some("password"));
+    assert_eq!((found.missing[1].origins[0].line, found.missing[1].origins[0].column), (1, 17));
+    assert_eq!(found.unused, ["password", "w"]);
+}
+
+#[test]
+fn definitions_are_struck_out() {
+    let document = "
+variables:
+- {name: a, type: password}
+- {name: b, type: password}
+- {name: c}
+x: ((a))
+";
+    let found = run(document, "{a: 1, c: 2}");
+    assert_eq!(write(&found.document), "variables:\n- name: b\n  type: password\nx: 1\n");
+    assert_eq!(found.missing.iter().map(|missing| missing.name.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert!(found.unused.is_empty());
+    assert_eq!(write(&run("variables: [{name: a}]", "a: 1").document), "variables: []\n");
+    assert_eq!(
+        failures("variables: [x, {type: password}, {name: 1}, {name: a}, {name: a}]", ""),
+        [
+            "Expected a variable to be a map but found 'string'",
+            "Expected a variable to have a name",
+            "Expected 'name' of a variable to be a string but found 'int'",
+            "Some of the variables have duplicate names, eg: 'a'",
+        ]
+    );
+}
+
+#[test]
+fn flags_have_precedence_and_merge_by_path() {
+    let value = |text: &str| parse_value(text).unwrap();
+    let mut sources = Sources::default();
+    sources.add(Kind::Flag, "a.b", value("flag"));
+    sources.add(Kind::Flag, "a.d.e", value("1"));
+    sources.add(Kind::File, "a", node("{b: file, c: file}"));
+    sources.add(Kind::Environment, "a", node("{f: env}"));
+    sources.add(Kind::File, "x", value("first"));
+    sources.add(Kind::File, "x", value("second"));
+    sources.set_store(read_names(b"{x: store, y: store}", Source(2)).unwrap());
+    let sources = sources.merge().unwrap();
+    let shown = interpolate(node("[((a)), ((x)), ((y))]"), &sources).unwrap();
+    assert_eq!(write(&shown.document), "- b: flag\n  c: file\n  d:\n    e: 1\n  f: env\n- second\n- store\n");
+
+    let mut sources = Sources::default();
+    sources.add(Kind::Flag, "a.b", value("1"));
+    sources.add(Kind::Flag, "a", value("s3cret"));
+    let failure = &sources.merge().unwrap_err()[0];
+    assert_eq!(failure.to_string(), "Expected variable 'a' to be a map, because variable 'a.b' is given, too");
+}
+
+#[test]
+fn flags_are_read_as_the_cli_reads_them() {
+    for (text, expected) in [
+        ("5", "5"),
+        ("y", "true"),
+        ("null", "null"),
+        ("{b: 1}", "b: 1"),
+        ("text", "text"),
+        (" a # b", "' a # b'"),
+        ("\"x\\ny\"", "x\\ny"),
+        ("'a'", "a"),
+        ("\"5\"", "\"5\""),
+        ("# c", "null"),
+        ("!!str 5", "!!str 5"),
+    ] {
+        let written = write(&parse_value(text).unwrap());
+        let expected = if text == "!!str 5" { "'!!str 5'" } else { expected };
+        assert_eq!(written.trim_end(), expected, "{text}");
+    }
+    for text in ["@x", "%x", "*x", ": b: c", "\"x"] {
+        assert!(parse_value(text).is_err(), "{text}");
+    }
+    assert_eq!(parse_assignment("a=b=c", "value").unwrap(), ("a", "b=c"));
+    assert_eq!(parse_assignment("a", "value").unwrap_err(), "Expected var 'a' to be in format 'name=value'");
+    assert_eq!(
+        parse_assignment("=s3cret", "value").unwrap_err(),
+        "Expected var '=<redacted>' to specify non-empty name"
+    );
+    assert_eq!(parse_assignment("a=", "path").unwrap_err(), "Expected var 'a=' to specify non-empty path");
+}
+
+proptest! {
+    #[test]
+    fn documents_without_references_stay(text in "[ -'*-~]{0,40}") {
+        let node = Node::new(Value::String(text));
+        let found = interpolate(node.clone(), &Sources::default()).unwrap();
+        prop_assert_eq!(found.document, node);
+    }
+}
