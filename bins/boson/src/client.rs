@@ -16,12 +16,20 @@ pub(crate) fn connect(dir: &StateDir) -> Option<Channel> {
 
 /// As [`connect`], for verbs that need a deployment that is up.
 pub(crate) fn expect(dir: &StateDir) -> Result<Channel> {
-    connect(dir).ok_or_else(|| {
-        Problem::input(format!("the deployment at {} is not up: its boson has died", dir.path().display()))
-            .code(code::NOT_RUNNING)
-            .hint("boson down removes what it left; boson up starts it again")
-            .into()
-    })
+    if let Some(channel) = connect(dir) {
+        return Ok(channel);
+    }
+    let at = dir.path().display();
+    let problem = match dir.record()?.and_then(|record| record.boson) {
+        Some(boson) if boson.is_alive() => {
+            Problem::input(format!("the deployment at {at} is not up yet, or is being stopped"))
+        }
+        Some(_) => Problem::input(format!("the deployment at {at} is not up: its boson has died"))
+            .hint("boson up starts it again; boson down removes what it left, except persistent disks"),
+        None => Problem::input(format!("the deployment at {at} is down"))
+            .hint("boson up starts it again, with its persistent disks"),
+    };
+    Err(problem.code(code::NOT_RUNNING).into())
 }
 
 /// Sends a request.
@@ -36,10 +44,15 @@ pub(crate) fn next(channel: &Channel) -> Result<Option<Reply>> {
 
 /// Prints replies until the request is done; returns its exit code.
 pub(crate) fn follow(channel: &Channel) -> Result<u8> {
+    follow_with(channel, output::error)
+}
+
+/// As [`follow`]; `line` prints each line of progress.
+pub(crate) fn follow_with(channel: &Channel, line: impl Fn(&str)) -> Result<u8> {
     let mut text_so_far = String::new();
     while let Some(reply) = next(channel)? {
         match reply {
-            Reply::Line(text) => output::error(&text),
+            Reply::Line(text) => line(&text),
             Reply::Part(text) => text_so_far.push_str(&text),
             Reply::Exited(code) => return Ok(code),
             Reply::Failed { text, code } => {

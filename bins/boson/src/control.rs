@@ -1,5 +1,7 @@
 //! The requests of other verbs to a deployment that is up, and its replies, over the socket in its directory.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 /// A request; one per connection.
@@ -9,10 +11,36 @@ pub(crate) enum Request {
     Status,
     /// Stop everything.
     Stop,
+    /// Bring another version up.
+    Deploy(Deploy),
+    /// Start, stop or restart an instance, or one of its jobs.
+    Change { action: Action, instance: String, job: Option<String> },
     /// Run an errand; the standard streams come along.
     RunErrand { name: String },
     /// Run a command in an instance; the standard streams come along.
     Exec { instance: String, argv: Vec<String> },
+}
+
+/// Another version of the deployment, planned and compiled.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Deploy {
+    /// The version of the boson that asks: both must be the same.
+    pub(crate) version: String,
+    /// Where its documents and job sources are.
+    pub(crate) workspace: PathBuf,
+    /// Whether a failure brings the version before up again.
+    pub(crate) roll_back: bool,
+}
+
+/// What to do with an instance or a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Action {
+    /// Start what was stopped.
+    Start,
+    /// Stop, until it is started.
+    Stop,
+    /// Stop and start.
+    Restart,
 }
 
 /// A reply; the last one is followed by the end of the connection.
@@ -45,10 +73,38 @@ pub(crate) struct Row {
     pub(crate) state: State,
     /// On the host.
     pub(crate) pid: Option<i32>,
-    /// Its exit code.
+    /// The exit code with which it ended last.
     pub(crate) exit: Option<u8>,
     /// Since when, in seconds since 1970.
     pub(crate) since: u64,
+    /// How often it was started again after it had exited on its own.
+    pub(crate) restarts: Option<u32>,
+    /// The state of the whole instance.
+    pub(crate) health: Health,
+}
+
+/// The state of an instance, as BOSH's agent reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Health {
+    /// It is being prepared, or a process is being started.
+    Starting,
+    /// All its processes run.
+    Running,
+    /// A script failed, or a process does not run.
+    Failing,
+    /// It was stopped on request.
+    Stopped,
+}
+
+impl std::fmt::Display for Health {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Health::Starting => "starting",
+            Health::Running => "running",
+            Health::Failing => "failing",
+            Health::Stopped => "stopped",
+        })
+    }
 }
 
 /// The state of a process, or of an instance without processes.
@@ -62,7 +118,7 @@ pub(crate) enum State {
     Starting,
     /// It runs.
     Running,
-    /// It exited on its own.
+    /// It exited on its own, and is started again after a delay.
     Exited,
     /// It was asked to stop, and has not yet.
     Stopping,

@@ -11,13 +11,13 @@ use startup::Common;
 use crate::control::{Reply, Request};
 use crate::state::{StateDir, Which};
 use crate::time_limits::STOP_LIMIT;
-use crate::{client, output};
+use crate::{client, engine, output};
 
 /// The arguments of `down`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Stops a deployment and removes everything that it has on this machine, its data included. What its \
-        packages compiled to stays in the cache.\n\n\
+    long_about = "Stops a deployment and removes everything that it has on this machine, except persistent disks with \
+        data, which the next `boson up` uses again. Compiled packages stay in the cache.\n\n\
         Works as well after boson itself was killed: its processes have died with it; this removes the \
         files.",
     after_long_help = "Example:\n\
@@ -26,6 +26,9 @@ use crate::{client, output};
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) which: Which,
+    /// Remove the persistent disks, too
+    #[arg(long)]
+    pub(crate) delete_disks: bool,
 }
 
 /// One line for `--help`.
@@ -38,22 +41,27 @@ const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    engine::sweep();
     let dir = options.which.find()?;
-    let boson = dir.record().and_then(|record| record.boson);
+    let boson = dir.record()?.and_then(|record| record.boson);
     match (client::connect(&dir), boson) {
         (Some(channel), _) => ask_to_stop(&channel),
         // It does not listen yet: a signal says the same.
         (None, Some(boson)) => boson.signal(Signal::SIGTERM),
+        (None, None) if !options.delete_disks => {
+            let problem = Problem::input(format!("the deployment at {} is down", dir.path().display()));
+            return Err(problem.code(code::NOT_RUNNING).hint("--delete-disks removes its persistent disks").into());
+        }
         (None, None) => {}
     }
     if let Some(boson) = boson
         && !ends_within(boson, STOP_LIMIT + SLACK)
     {
-        output::error("boson does not end; it is killed");
+        output::error("boson does not exit; it is killed");
         boson.signal(Signal::SIGKILL);
         ends_within(boson, SLACK);
     }
-    remove(&dir)?;
+    remove(&dir, options.delete_disks)?;
     Ok(0)
 }
 
@@ -69,16 +77,27 @@ fn ask_to_stop(channel: &Channel) {
 }
 
 /// Removes the directory, unless boson has done so as its last act.
-fn remove(dir: &StateDir) -> Result<()> {
-    if dir.record().is_none() && !dir.path().join("lock").exists() {
+fn remove(dir: &StateDir, delete_disks: bool) -> Result<()> {
+    if dir.record()?.is_none() && !dir.path().join("lock").exists() {
         return Ok(());
     }
-    match dir.lock()? {
-        Some(lock) => dir.remove(lock),
-        None => Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display()))
+    let Some(lock) = dir.lock()? else {
+        return Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display()))
             .code(code::ALREADY_RUNNING)
-            .into()),
+            .into());
+    };
+    if delete_disks {
+        for disk in dir.disks()? {
+            disk.delete()?;
+            output::line(&format!("removed the persistent disk of {}", disk.instance));
+        }
     }
+    let kept = dir.remove(lock)?;
+    if !kept.is_empty() {
+        let names: Vec<&str> = kept.iter().map(|disk| disk.instance.as_str()).collect();
+        output::line(&format!("persistent disks stay: {}; see `boson disks`", names.join(", ")));
+    }
+    Ok(())
 }
 
 fn ends_within(process: ProcessId, limit: Duration) -> bool {

@@ -1,13 +1,19 @@
 //! A deployment on this machine, from its input to its end.
 
+mod addresses;
+mod backoff;
+mod changes;
 mod clients;
+mod deploy;
 mod deployment;
 mod errands;
 mod failure;
+mod handover;
 mod host;
 mod input;
 mod instance;
 mod log_excerpt;
+mod operations;
 mod parallel;
 mod prepare;
 mod publish;
@@ -22,101 +28,203 @@ mod start_policy;
 mod state_files;
 mod status_table;
 mod stop;
+mod supervised;
+mod workspace;
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
-use problem::{Problem, Result, code};
+use problem::{IoContext, Problem, Result, code};
+use sandbox::{Channel, Ids, Network, ProcessId, Subnet};
 
 use crate::interrupt::Interrupt;
-use crate::output;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::state::{Lock, StateDir};
-use failure::Failure;
-use host::{Event, Host};
+use crate::state::{self, Lock, Record, StateDir};
+use crate::{client, output};
+use addresses::Addresses;
+use deployment::Deployment;
+use failure::{Failure, cannot_sandbox};
+use host::Host;
 use input::Input;
 pub(crate) use input::{Config, read_manifest};
 pub(crate) use publish::Publish;
+use publish::Published;
 use running::RunningDeployment;
+use workspace::Workspace;
+pub(crate) use workspace::sweep;
 
-/// What is done when everything runs.
-pub(crate) type Ready<'a> = &'a mut dyn FnMut(&StateDir, &Progress) -> Result<()>;
+/// How the start went; the deployment is held in both cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Started {
+    /// Everything runs.
+    Up,
+    /// Something does not; the exit code.
+    Failed(u8),
+}
 
-/// Brings the deployment up, calls `ready` when everything runs, and stays until it is to stop; returns the exit code.
-pub(crate) fn up(config: Config, signals: Signals, ready: Ready) -> Result<u8> {
-    let input = Input::read(config)?;
-    let Some(lock) = input.dir.lock()? else {
-        let message = format!("the deployment {} is up already", input.name);
-        return Err(Problem::input(message).code(code::ALREADY_RUNNING).hint("boson down stops it").into());
-    };
-    let progress = Progress::new();
-    if input.dir.record().is_some() {
-        progress.line("removed what an earlier boson left");
-        input.dir.clean()?;
-    }
-    let (events, receiver) = std::sync::mpsc::channel();
+/// Is called when the start is over; returns whether the deployment goes on.
+pub(crate) type AfterStart<'a> = &'a mut dyn FnMut(Started, &StateDir, &Progress) -> Result<()>;
+
+/// How long a boson that is being killed may hold a deployment.
+const DYING: Duration = Duration::from_secs(30);
+
+/// Brings the deployment up and holds it until it is to stop, or hands it to the boson that holds it already; returns the exit
+/// code.
+pub(crate) fn up(config: Config, signals: Signals, after_start: AfterStart) -> Result<u8> {
     let interrupt = Interrupt::default();
-    let (of_signals, to_main) = (interrupt.clone(), events.clone());
-    signals.forward(move || {
-        of_signals.trigger();
-        // The main thread has exited if nobody receives.
-        let _ = to_main.send(Event::StopRequested);
-    })?;
-    match prepare::prepare(&input, progress, interrupt, events) {
-        Ok(running) => hold(&input, &Arc::new(running), &receiver, lock, ready),
+    let of_signals = interrupt.clone();
+    signals.forward(move || of_signals.trigger())?;
+    let input = Input::read(config)?;
+    // A port that is taken is better known before the work than after it, unless an earlier version has it.
+    let published = Published::default();
+    if let Err(problems) = published.add(&input.publish)
+        && !state::any_is_up()
+    {
+        return Err(problems);
+    }
+    let progress = Progress::new();
+    let workspace = Workspace::new()?;
+    let deployment = match prepare::prepare(&input, &workspace, &progress, &interrupt) {
+        Ok(deployment) => deployment,
         Err(failure) => {
             let (text, code) = failure.report();
             output::error(&text);
-            input.dir.remove(lock)?;
-            Ok(code)
+            return Ok(code);
         }
-    }
-}
-
-/// Starts everything, keeps it until it is to stop, stops it.
-fn hold(
-    input: &Input,
-    running: &Arc<RunningDeployment>,
-    events: &Receiver<Event>,
-    lock: Lock,
-    ready: Ready,
-) -> Result<u8> {
-    let host = &running.host;
-    let result = server::listen(running)
-        .map_err(Failure::from)
-        .and_then(|()| start::start(running, events))
-        .and_then(|()| Ok(ready(&host.dir, &host.progress)?))
-        .map(|()| watch(host, &running.deployment.name, events));
-    let (text, code) = match &result {
-        Ok(()) => (String::new(), 0),
-        Err(failure) => failure.report(),
     };
-    if !text.is_empty() {
-        output::error(&text);
-    }
-    let killed = stop::stop(running, events);
-    if result.is_err() && code != 130 {
-        let logs = input.dir.instances();
-        output::error(&format!(
-            "boson: what was logged stays in {} until the next `boson up` or `boson down`",
-            logs.display()
-        ));
-        drop(lock);
-    } else {
-        input.dir.remove(lock)?;
-    }
-    Ok(if killed && code == 0 { 130 } else { code })
-}
-
-/// Prints what changes, until the stop is requested.
-fn watch(host: &Host, deployment: &str, events: &Receiver<Event>) {
-    host.progress.line(&format!("{deployment} is up; Ctrl-C or `boson down` stops it"));
-    for event in events {
-        match event {
-            Event::Changed(text) => host.progress.line(&text),
-            Event::Exited => {}
-            Event::StopRequested => return,
+    let dir = input.dir(&deployment.name)?;
+    match claim(&dir)? {
+        Claim::Free(lock) => {
+            published.add(&input.publish)?;
+            let holder = Holder { input, dir, lock, progress, interrupt };
+            holder.run(workspace, deployment, published, after_start)
+        }
+        Claim::Up(channel) => {
+            drop(published);
+            let (publish, roll_back) = (input.publish, input.roll_back);
+            handover::ask(channel, workspace.path(), deployment, publish, roll_back, &progress, &interrupt)
         }
     }
+}
+
+/// Who holds a deployment.
+enum Claim {
+    /// This process does from now on.
+    Free(Lock),
+    /// Another boson, which takes requests.
+    Up(Channel),
+}
+
+fn claim(dir: &StateDir) -> Result<Claim> {
+    let start = Instant::now();
+    loop {
+        if let Some(lock) = dir.lock()? {
+            return Ok(Claim::Free(lock));
+        }
+        if let Some(channel) = client::connect(dir) {
+            return Ok(Claim::Up(channel));
+        }
+        // It is about to listen, or it has been killed and is about to disappear.
+        if start.elapsed() > DYING {
+            let message = format!("another boson holds {} and does not answer", dir.path().display());
+            return Err(Problem::internal(message).code(code::ALREADY_RUNNING).hint("boson down stops it").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What the process that holds a deployment has from the start on.
+struct Holder {
+    input: Input,
+    dir: StateDir,
+    lock: Lock,
+    progress: Progress,
+    interrupt: Interrupt,
+}
+
+impl Holder {
+    /// Starts everything, holds it until it is to stop, stops it.
+    fn run(self, workspace: Workspace, deployment: Deployment, published: Published, after: AfterStart) -> Result<u8> {
+        let Holder { input, dir, lock, progress, interrupt } = self;
+        let running = match make(&dir, workspace.path(), deployment, published, progress, interrupt) {
+            Ok(running) => Arc::new(running),
+            Err(problems) => {
+                dir.remove(lock)?;
+                return Err(problems);
+            }
+        };
+        // What is secret in it is in memory from now on.
+        drop(workspace);
+        let host = &running.host;
+        let result = server::listen(&running).map_err(Failure::from).and_then(|()| {
+            let _changing = running.change()?;
+            deploy::apply(&running)
+        });
+        let (text, code) = result.as_ref().err().map_or((String::new(), 0), Failure::report);
+        output::error(&text);
+        let is_held = match (code, input.roll_back) {
+            (0, _) => {
+                let name = &running.deployment().name;
+                host.progress.line(&format!("{name} is up; Ctrl-C or `boson down` stops it"));
+                after(Started::Up, &dir, &host.progress)?;
+                true
+            }
+            (130, _) | (_, true) => false,
+            (code, false) => {
+                output::error(
+                    "boson: the instances stay as they are: see `boson status`, `boson logs`, `boson exec`; \
+                     `boson up` tries again, `boson down` removes them",
+                );
+                after(Started::Failed(code), &dir, &host.progress)?;
+                true
+            }
+        };
+        if is_held {
+            host.interrupt.wait();
+        }
+        let killed = stop::stop(&running);
+        let disks = dir.remove(lock)?;
+        if !disks.is_empty() {
+            host.progress.line(&format!("{} persistent disks stay: see `boson disks`", disks.len()));
+        }
+        Ok(if killed && code == 0 { 130 } else { code })
+    }
+}
+
+/// Makes everything that the instances need; none of them exists afterwards.
+fn make(
+    dir: &StateDir,
+    workspace: &Path,
+    mut deployment: Deployment,
+    published: Published,
+    progress: Progress,
+    interrupt: Interrupt,
+) -> Result<RunningDeployment> {
+    let mut addresses = Addresses::default();
+    if let Some(record) = dir.record()? {
+        if record.boson.is_some() {
+            progress.line("removed what an earlier boson left, except persistent disks");
+        }
+        addresses = Addresses::new(record.addresses);
+        dir.clean()?;
+    }
+    let mut record = Record { deployment: deployment.name.clone(), boson: ProcessId::own(), ..Record::default() };
+    dir.write(&record)?;
+    dir.populate()?;
+    deployment.generation = handover::install(dir, workspace)?;
+    let log = dir.sandbox_log();
+    let log = File::options().create(true).append(true).open(&log).io("write", &log)?;
+    let network = Network::start(Subnet::default(), Some(&log)).map_err(|e| cannot_sandbox(&e))?;
+    record.network = network.process();
+    dir.write(&record)?;
+    if network.ids() == Ids::Single {
+        progress.line(
+            "note: every process runs as one user: this user has no subordinate ids (see newuidmap(1) and subuid(5))",
+        );
+    }
+    let host = Host { dir: dir.clone(), network, progress, interrupt };
+    RunningDeployment::new(host, deployment, addresses, published)
 }

@@ -1,11 +1,17 @@
 //! Interrupting what is under way when the user asks for the end.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Whether the end was asked for, and how to end what is under way.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupt(Arc<Mutex<Inner>>);
+pub(crate) struct Interrupt(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    inner: Mutex<Inner>,
+    asked: Condvar,
+}
 
 #[derive(Default)]
 struct Inner {
@@ -26,6 +32,14 @@ impl Interrupt {
         let mut inner = self.inner();
         inner.asked += 1;
         inner.under_way.values().for_each(|end| end());
+        drop(inner);
+        self.0.asked.notify_all();
+    }
+
+    /// Waits until the end is asked for.
+    pub(crate) fn wait(&self) {
+        let waited = self.0.asked.wait_while(self.inner(), |inner| inner.asked == 0);
+        drop(waited);
     }
 
     /// Whether the end was asked for.
@@ -51,7 +65,7 @@ impl Interrupt {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

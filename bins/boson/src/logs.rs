@@ -62,7 +62,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     }
     // While following, instances come and go: an errand's, for one.
     let now = || -> Result<Vec<(String, PathBuf)>> {
-        if dir.record().is_none() {
+        if dir.record()?.is_none() {
             return Ok(Vec::new());
         }
         let sources = self::sources(&dir, options.instance.as_deref())?;
@@ -96,8 +96,8 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
         return Ok(all.into_iter().filter(is_wanted).collect());
     }
     let known: Vec<&str> = all.iter().map(|source| source.instance.as_str()).collect();
-    let problem = Problem::input(format!("there is no instance {wanted}")).code(code::INSTANCE_UNKNOWN);
-    Err(problem.hint(format!("there are: {}", known.join(", "))).into())
+    let problem = Problem::input(format!("unknown instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);
+    Err(problem.hint(format!("the instances are: {}", known.join(", "))).into())
 }
 
 /// Prints what there is below each instance's `/var/vcap`, and with `--follow` what comes, until there are no sources any more.

@@ -3,6 +3,7 @@
 mod client;
 mod compile;
 mod control;
+mod disks;
 mod down;
 mod engine;
 mod errand;
@@ -11,6 +12,7 @@ mod executable;
 mod explain_error;
 mod interrupt;
 mod logs;
+mod operation;
 mod output;
 mod progress;
 mod signals;

@@ -10,6 +10,9 @@ pub(crate) fn line(text: &str) {
 
 /// Text on standard error, as it is.
 pub(crate) fn error(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     if text.ends_with('\n') { eprint!("{text}") } else { eprintln!("{text}") }
 }
 

@@ -2,10 +2,14 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use sandbox::Channel;
+
+use crate::control::Reply;
 use crate::output;
 
 /// Shows what is being done.
@@ -13,6 +17,8 @@ use crate::output;
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     plain: AtomicBool,
+    /// The verb of another process that shows the lines, too.
+    follower: Mutex<Option<Arc<Channel>>>,
 }
 
 impl Progress {
@@ -25,7 +31,7 @@ impl Progress {
             }
             bar
         });
-        Progress { bar, plain: AtomicBool::new(false) }
+        Progress { bar, plain: AtomicBool::new(false), follower: Mutex::default() }
     }
 
     /// Starts a step.
@@ -47,8 +53,17 @@ impl Progress {
         self.bar.as_ref().filter(|_| !self.plain.load(Ordering::SeqCst))
     }
 
+    /// From now on another process gets the lines, too; with `None` none does any more.
+    pub(crate) fn follow(&self, follower: Option<Arc<Channel>>) {
+        *self.follower.lock().unwrap_or_else(PoisonError::into_inner) = follower;
+    }
+
     /// A line that stays.
     pub(crate) fn line(&self, text: &str) {
+        if let Some(follower) = &*self.follower.lock().unwrap_or_else(PoisonError::into_inner) {
+            // One that has exited needs no line.
+            let _ = follower.send(&Reply::Line(text.to_owned()), &[]);
+        }
         match self.bar() {
             Some(bar) => bar.suspend(|| output::line(text)),
             None => output::line(text),

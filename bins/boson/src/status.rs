@@ -6,18 +6,20 @@ use clap::Args;
 use problem::Result;
 use startup::Common;
 
-use crate::control::{Reply, Request, Row};
+use crate::control::{Health, Reply, Request, Row};
 use crate::state::Which;
 use crate::{client, output};
 
 /// The arguments of `status`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows every instance of a deployment that is up, and what its processes do.",
+    long_about = "Shows every instance of a deployment that is up, and what its processes do.\n\n\
+        STATE, PID and SINCE are those of the process; EXIT is the exit status with which it ended last, RESTARTS how \
+        often boson has started it again. INSTANCE STATE is what `bosh instances` shows: starting, running, \
+        failing or stopped.",
     after_long_help = "Example:\n\
         \x20\x20boson status\n\n\
-        Exit codes: 0 everything runs; 1 something does not; 65 there is no such deployment, or it is not \
-        up."
+        Exit codes: 0 everything runs; 1 something does not; 65 the deployment is unknown, or is not up."
 )]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -41,12 +43,13 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     for line in table(&rows, now) {
         output::line(&line);
     }
-    Ok(u8::from(!rows.iter().all(|row| row.state.is_well())))
+    Ok(u8::from(!rows.iter().all(|row| row.state.is_well() && row.health == Health::Running)))
 }
 
 /// The table's lines, head included, each column as wide as its widest entry.
 fn table(rows: &[Row], now: u64) -> Vec<String> {
-    let head = ["INSTANCE", "AZ", "IP", "PROCESS", "STATE", "PID", "EXIT", "SINCE"].map(str::to_owned);
+    let head = ["INSTANCE", "AZ", "IP", "PROCESS", "STATE", "PID", "EXIT", "SINCE", "RESTARTS", "INSTANCE STATE"]
+        .map(str::to_owned);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let body = rows.iter().map(|row| {
         [
@@ -58,11 +61,13 @@ fn table(rows: &[Row], now: u64) -> Vec<String> {
             or_dash(row.pid.map(|pid| pid.to_string())),
             or_dash(row.exit.map(|exit| exit.to_string())),
             age(Duration::from_secs(now.saturating_sub(row.since))),
+            or_dash(row.restarts.map(|restarts| restarts.to_string())),
+            row.health.to_string(),
         ]
     });
-    let all: Vec<[String; 8]> = std::iter::once(head).chain(body).collect();
+    let all: Vec<[String; 10]> = std::iter::once(head).chain(body).collect();
     let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..8).map(width).collect();
+    let widths: Vec<usize> = (0..10).map(width).collect();
     all.iter()
         .map(|row| {
             let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
@@ -97,6 +102,8 @@ mod tests {
             pid: Some(4711),
             exit: None,
             since: 100,
+            restarts: Some(0),
+            health: Health::Running,
         };
         let dead = Row {
             instance: "nats/10".into(),
@@ -104,14 +111,16 @@ mod tests {
             state: State::Exited,
             pid: None,
             exit: Some(137),
+            restarts: Some(3),
+            health: Health::Failing,
             ..row.clone()
         };
         assert_eq!(
             table(&[row, dead], 250),
             [
-                "INSTANCE  AZ  IP          PROCESS    STATE    PID   EXIT  SINCE",
-                "nats/0    z1  10.244.0.2  nats/nats  running  4711  -     2m",
-                "nats/10   -   10.244.0.2  nats/nats  exited   -     137   2m",
+                "INSTANCE  AZ  IP          PROCESS    STATE    PID   EXIT  SINCE  RESTARTS  INSTANCE STATE",
+                "nats/0    z1  10.244.0.2  nats/nats  running  4711  -     2m     0         running",
+                "nats/10   -   10.244.0.2  nats/nats  exited   -     137   2m     3         failing",
             ]
         );
     }

@@ -8,25 +8,30 @@ use clap::Args;
 use problem::Result;
 use startup::Common;
 
-use crate::engine::{self, Config, Publish};
+use crate::engine::{Config, Publish};
 use crate::signals::Signals;
 
 /// The arguments of `up`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: compiles \
-        the packages, resolves properties and links, and makes a sandbox for every instance, in which it \
-        renders the templates and runs the processes as a pod does.\n\n\
+    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: resolves \
+        properties and links, renders all templates once to find mistakes, compiles the packages, and makes a \
+        sandbox for every instance, in which it renders the templates and runs the processes as a pod does. A \
+        process that exits is started again.\n\n\
+        Of a deployment that is up, only the instances are replaced whose rendered files, packages or processes \
+        have changed, in the order of the manifest's `update` block; instances are added and removed. The \
+        boson that holds the deployment does so, and this one shows its progress and exits.\n\n\
         Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C \
-        kills what does not stop. With --detach it returns when all processes run.\n\n\
+        kills what does not stop. With --detach it returns when all processes run. If the start fails, it \
+        returns and leaves the instances as they are, until the next `boson up` or `boson down`.\n\n\
         Works as root and as an ordinary user. The host is not changed. Instances reach each other, and \
-        nothing outside; nothing outside reaches an instance but through a published port.",
+        no other network; other machines reach an instance only through a published port.",
     after_long_help = "Examples:\n\
         \x20\x20boson up -m nats.yml -r ./nats-release\n\
         \x20\x20boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222 --detach\n\n\
-        Exit codes: 0 stopped as asked, or detached; 2 usage; 65 the manifest, a job spec or a release is \
-        wrong; 66 a template failed; 70 something could not be done, or a process ended during the start; \
-        130 interrupted before everything ran, or asked twice to stop."
+        Exit codes: 0 stopped on request, detached, or updated; 2 usage; 65 the manifest, a job spec or a \
+        release is wrong; 66 a template failed; 70 internal or environment error, or an instance did not run in \
+        time; 130 interrupted before everything ran, or asked twice to stop."
 )]
 pub(crate) struct Options {
     /// The deployment manifest
@@ -36,21 +41,24 @@ pub(crate) struct Options {
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
     pub(crate) releases: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's]
-    #[arg(long, short, env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    #[arg(long, short, visible_alias = "deployment-name", env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
     #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Makes a port of an instance a port of 127.0.0.1
+    /// Publish a port of an instance on 127.0.0.1
     #[arg(long, short, env = "BOSON_PUBLISH", value_name = "HOSTPORT:GROUP/INDEX:PORT", value_delimiter = ',')]
     pub(crate) publish: Vec<Publish>,
     /// Return when all processes run
     #[arg(long, short, env = "BOSON_DETACH")]
     pub(crate) detach: bool,
-    /// This is the process that stays when another one returns
+    /// If the start or the update fails, restore the state before: of a deployment that is not up, nothing stays
+    #[arg(long, env = "BOSON_ROLLBACK")]
+    pub(crate) rollback: bool,
+    /// Hold the deployment, for the process that the user started
     #[arg(long, hide = true)]
     pub(crate) background: bool,
-    /// The process that returns sends what is in the manifest
+    /// Receive the manifest from the process that the user started
     #[arg(long, hide = true)]
     pub(crate) manifest_follows: bool,
 }
@@ -64,6 +72,7 @@ impl From<Options> for Config {
             name: options.name,
             state_dir: options.state_dir,
             publish: options.publish,
+            roll_back: options.rollback,
         }
     }
 }
@@ -78,11 +87,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     // for others lies in directories that are not.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     if options.background {
-        let manifest_follows = options.manifest_follows;
-        background::stay(options.into(), manifest_follows, signals)
-    } else if options.detach {
-        background::start(&options.manifest, signals)
+        let (manifest_follows, detach) = (options.manifest_follows, options.detach);
+        background::stay(options.into(), manifest_follows, detach, signals)
     } else {
-        engine::up(options.into(), signals, &mut |_, _| Ok(()))
+        background::start(&options.manifest, options.detach, signals)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use startup::multicall::Executable;
 
 use crate::executable::DIES_WITH_PARENT;
-use crate::{compile, down, errand, exec, explain_error, logs, status, up};
+use crate::{compile, disks, down, errand, exec, explain_error, logs, operation, status, up};
 
 /// The verbs of one machine, then those of a pod, in the order in which they run.
 fn executable() -> Executable {
@@ -22,6 +22,10 @@ fn executable() -> Executable {
             "logs" => logs,
             "exec" => exec,
             "run-errand" => errand,
+            "start" => operation::start,
+            "stop" => operation::stop,
+            "restart" => operation::restart,
+            "disks" => disks,
             "down" => down,
             "compile" => compile,
             "explain-error" => explain_error,

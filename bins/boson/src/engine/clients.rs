@@ -5,10 +5,11 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use nix::sys::signal::Signal;
-use problem::{Problem, code};
+use problem::Problem;
 use sandbox::{Channel, Process, Stdio};
 
 use super::failure::Failure;
+use super::operations;
 use super::running::RunningDeployment;
 use crate::control::Reply;
 use crate::interrupt::Interrupt;
@@ -37,20 +38,25 @@ impl Streams {
 /// The other process; when it exits, what runs for it is interrupted.
 #[derive(Debug)]
 pub(crate) struct Client {
-    channel: Channel,
+    channel: Arc<Channel>,
     gone: Interrupt,
 }
 
 impl Client {
     pub(crate) fn new(channel: Channel) -> io::Result<Client> {
         let gone = Interrupt::default();
-        let (reader, to_tell) = (channel.try_clone()?, gone.clone());
+        let (reader, of_thread) = (channel.try_clone()?, gone.clone());
         std::thread::Builder::new().name("client".to_owned()).spawn(move || {
             // It sends nothing more; receiving returns when it exits.
             while let Ok(Some(_)) = reader.receive::<serde_json::Value>() {}
-            to_tell.trigger();
+            of_thread.trigger();
         })?;
-        Ok(Client { channel, gone })
+        Ok(Client { channel: Arc::new(channel), gone })
+    }
+
+    /// Its connection.
+    pub(crate) fn channel(&self) -> &Arc<Channel> {
+        &self.channel
     }
 
     pub(crate) fn line(&self, text: &str) {
@@ -97,12 +103,8 @@ pub(crate) fn exec(
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
-    let Some(found) = running.instance(instance) else {
-        let names: Vec<String> = running.instances().iter().map(|instance| instance.name().to_owned()).collect();
-        let problem = Problem::input(format!("there is no instance {instance}")).code(code::INSTANCE_UNKNOWN);
-        return Err(problem.hint(format!("there are: {}", names.join(", "))).into());
-    };
-    let stdio = streams.stdio().map_err(|e| Problem::internal("cannot pass the standard streams on").because(e))?;
+    let found = operations::find(running, instance)?;
+    let stdio = streams.stdio().map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?;
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
     let process = found.run(&argv, stdio)?;
     client.wait(&running.host.interrupt, process)

@@ -2,20 +2,28 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use handoff::bpm_info::{BpmInfo, Instance};
+use handoff::deployment::Update;
 use handoff::output;
 use problem::{IoContext, Problem, Result};
-use sandbox::Subnet;
 use startup::Secret;
-use workload::{Pod, Settings};
+use workload::{Pod, Settings, Source};
+
+use super::addresses::Addresses;
+use super::stages::{Packages, SourceNames};
 
 /// All instance groups, in the manifest's order.
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) name: String,
     pub(crate) groups: Vec<Group>,
+    /// The compiled packages of its jobs.
+    pub(crate) packages: Packages,
+    pub(crate) source_names: SourceNames,
+    /// The job sources that its instances render.
+    pub(crate) generation: Generation,
 }
 
 /// One instance group.
@@ -23,18 +31,47 @@ pub(crate) struct Deployment {
 pub(crate) struct Group {
     /// What runs in each instance.
     pub(crate) pod: Pod,
+    /// In which order its instances are updated, and how long that may take.
+    pub(crate) update: Update,
     /// The resolved properties, which hold the deployment's secrets.
     pub(crate) properties: Secret<String>,
     pub(crate) members: Vec<Member>,
 }
 
 /// One instance and its place in the network.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     /// `group/index`.
     pub(crate) name: String,
+    pub(crate) group: String,
     pub(crate) ip: Ipv4Addr,
     pub(crate) instance: Instance,
+    /// Equal digests, equal rendered files.
+    digest: String,
+}
+
+/// A directory with job sources, which is removed with the last deployment that uses it.
+#[derive(Debug, Default)]
+pub(crate) struct Generation(Option<PathBuf>);
+
+impl Generation {
+    pub(crate) fn new(path: PathBuf) -> Generation {
+        Generation(Some(path))
+    }
+
+    /// What instances see as `/var/vcap/all-releases`.
+    pub(crate) fn all_releases(&self) -> PathBuf {
+        self.0.as_deref().unwrap_or(Path::new("")).join("all-releases")
+    }
+}
+
+impl Drop for Generation {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // It disappears with the state directory at the latest.
+            let _ = fs::remove_dir_all(path);
+        }
+    }
 }
 
 impl Member {
@@ -49,13 +86,18 @@ impl Group {
     pub(crate) fn name(&self) -> &str {
         &self.pod.group
     }
+
+    /// Whether its instances have a persistent disk.
+    pub(crate) fn has_disk(&self) -> bool {
+        self.pod.volumes.iter().any(|volume| matches!(volume.source, Source::Disk { .. }))
+    }
 }
 
 impl Deployment {
-    /// Reads the documents that `plan --output-dir` wrote.
+    /// Reads the documents that `plan --output-dir` wrote. Its instances have no addresses yet.
     ///
     /// # Errors
-    /// Documents that are missing or were not written by this version; too many instances for one machine.
+    /// Documents that are missing or were not written by this version.
     pub(crate) fn read(directory: &Path, settings: &Settings) -> Result<Deployment> {
         let read = |name: &str, key: &str| {
             let path = directory.join(name).join("output.json");
@@ -66,33 +108,74 @@ impl Deployment {
             &read("deployment", output::DEPLOYMENT_YAML)?,
             output::DEPLOYMENT_YAML,
         )?;
-        let subnet = Subnet::default();
-        let mut count = 0;
         let mut groups = Vec::new();
-        for name in document.instance_groups.iter().map(|group| &group.name) {
+        for group in &document.instance_groups {
+            let name = &group.name;
             let info = BpmInfo::decode(&read(&format!("{name}/bpm"), output::BPM_YAML)?, name)?;
             let properties = Secret::new(read(&format!("{name}/ig-resolved"), output::PROPERTIES_YAML)?);
-            let pod = Pod::new(&info, None, settings);
-            let mut members = Vec::new();
-            for instance in &pod.instances {
-                let ip = subnet
-                    .instance(count)
-                    .ok_or_else(|| Problem::input("the deployment has too many instances for one machine"))?;
-                count += 1;
-                let name = format!("{}/{}", pod.group, instance.index);
-                members.push(Member { name, ip, instance: instance.clone() });
-            }
-            groups.push(Group { pod, properties, members });
+            let pod = Pod::new(&info, Some(group), settings);
+            let digest = |index| group.instances.iter().find(|i| i.index == index).map(|i| i.digest.clone());
+            let members = pod.instances.iter().map(|instance| Member {
+                name: format!("{}/{}", pod.group, instance.index),
+                group: pod.group.clone(),
+                ip: Ipv4Addr::UNSPECIFIED,
+                instance: instance.clone(),
+                digest: digest(instance.index).unwrap_or_default(),
+            });
+            groups.push(Group { members: members.collect(), pod, update: group.update.clone(), properties });
         }
         if groups.is_empty() {
             return Err(Problem::input("the deployment has no instance groups").into());
         }
-        Ok(Deployment { name: document.name, groups })
+        Ok(Deployment {
+            name: document.name,
+            groups,
+            packages: Packages::default(),
+            source_names: SourceNames::default(),
+            generation: Generation::default(),
+        })
+    }
+
+    /// Gives all instances their addresses.
+    ///
+    /// # Errors
+    /// Too many instances for one machine.
+    pub(crate) fn assign(&mut self, addresses: &mut Addresses) -> Result<()> {
+        addresses.assign(self.members().map(|member| member.name.as_str()))?;
+        for member in self.groups.iter_mut().flat_map(|group| &mut group.members) {
+            member.ip = addresses.of(&member.name).unwrap_or(member.ip);
+        }
+        Ok(())
+    }
+
+    /// All instances, those of errands included.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
+        self.groups.iter().flat_map(|group| &group.members)
     }
 
     /// Every instance by its name.
     pub(crate) fn member(&self, name: &str) -> Option<&Member> {
-        self.groups.iter().flat_map(|g| &g.members).find(|m| m.name == name)
+        self.members().find(|m| m.name == name)
+    }
+
+    /// The group of one of its instances.
+    ///
+    /// # Panics
+    /// If the instance belongs to another deployment.
+    #[allow(clippy::expect_used, reason = "an instance comes from the deployment that is asked")]
+    pub(crate) fn group_of(&self, member: &Member) -> &Group {
+        self.groups.iter().find(|group| group.name() == member.group).expect("an instance of this deployment")
+    }
+
+    /// Everything by which an instance differs from another version of itself: as long as it stays the same, a new version
+    /// of the deployment leaves the instance alone.
+    pub(crate) fn fingerprint(&self, member: &Member) -> String {
+        let group = self.group_of(member);
+        // Scaling changes these, and restarts only whoever sees it in a rendered file.
+        let pod = Pod { replicas: 0, instances: Vec::new(), ..group.pod.clone() };
+        let pod = serde_json::to_string(&pod).unwrap_or_default();
+        let Member { name: _, group: _, ip, instance, digest } = member;
+        format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(group))
     }
 
     /// The text of the hosts file of all instances: each one's address and host name, and the group's address for all of them.
@@ -159,7 +242,8 @@ mod tests {
     fn groups_come_in_the_manifests_order_and_every_instance_has_an_address() {
         let settings = Settings { grace: Duration::from_secs(60), template_settings: Vec::new() };
         let dir = written(&[("beta", "service", 2), ("alpha", "errand", 1)]);
-        let deployment = Deployment::read(dir.path(), &settings).unwrap();
+        let mut deployment = Deployment::read(dir.path(), &settings).unwrap();
+        deployment.assign(&mut Addresses::default()).unwrap();
         let names: Vec<_> = deployment.groups.iter().map(|g| (g.name(), g.pod.is_errand())).collect();
         assert_eq!(names, [("beta", false), ("alpha", true)]);
         assert_eq!(deployment.member("beta/1").unwrap().ip, Ipv4Addr::new(10, 244, 0, 3));

@@ -10,18 +10,18 @@ use super::deployment::{Deployment, Group, Member};
 use super::failure::Failure;
 use super::instance::Instance;
 use super::running::RunningDeployment;
-use crate::control::State;
 use crate::interrupt::Interrupt;
 
 /// Runs the errand of this name, a job's or an instance group's; returns its exit code.
 pub(crate) fn run(running: &RunningDeployment, name: &str, client: &Client, streams: &Streams) -> Result<u8, Failure> {
-    let found = find(&running.deployment, name);
+    let deployment = running.deployment();
+    let found = find(&deployment, name);
     if found.is_empty() {
-        return Err(unknown(&running.deployment, name).into());
+        return Err(unknown(&deployment, name).into());
     }
     for (group, errands) in found {
         for member in &group.members {
-            let code = run_in(running, group, &errands, member, client, streams)?;
+            let code = run_in(running, &deployment, group, &errands, member, client, streams)?;
             if code != 0 {
                 return Ok(code);
             }
@@ -40,16 +40,17 @@ fn unknown(deployment: &Deployment, name: &str) -> Problem {
     let mut known: Vec<&str> =
         deployment.groups.iter().flat_map(|group| &group.pod.errands).map(|errand| errand.job.as_str()).collect();
     known.dedup();
-    let problem = Problem::input(format!("there is no errand {name}")).code(code::ERRAND_UNKNOWN);
+    let problem = Problem::input(format!("Errand '{name}' doesn't exist")).code(code::ERRAND_UNKNOWN);
     if known.is_empty() {
         problem.hint("the deployment has no errands")
     } else {
-        problem.hint(format!("there are: {}", known.join(", ")))
+        problem.hint(format!("the errands are: {}", known.join(", ")))
     }
 }
 
 fn run_in(
     running: &RunningDeployment,
+    deployment: &Arc<Deployment>,
     group: &Group,
     errands: &[&Errand],
     member: &Member,
@@ -67,17 +68,12 @@ fn run_in(
         }
         (true, None) => {
             client.line(&format!("{}: preparing the errand's instance", member.name));
-            host.status.add(&member.name, member.instance.az.as_deref(), &member.ip.to_string());
-            let result = Instance::prepare(host, group, member).and_then(|instance| {
-                let instance = Arc::new(instance);
-                running.add(&instance);
-                host.status.set_instance(&member.name, State::Running);
-                let result = run_all(&instance, &host.interrupt, errands, client, streams);
-                running.remove(&member.name);
-                instance.kill();
-                result
-            });
-            host.status.remove(&member.name);
+            let instance = Arc::new(Instance::create(host, deployment, member)?);
+            running.add(&instance);
+            let result =
+                instance.prepare(host).and_then(|()| run_all(&instance, &host.interrupt, errands, client, streams));
+            instance.kill();
+            running.remove(&member.name);
             result
         }
     }
@@ -92,7 +88,7 @@ fn run_all(
     streams: &Streams,
 ) -> Result<u8, Failure> {
     for errand in errands {
-        let stdio = streams.stdio().map_err(|e| Problem::internal("cannot pass the standard streams on").because(e))?;
+        let stdio = streams.stdio().map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?;
         let process = instance.run(&errand.container.command.argv(), stdio)?;
         let code = client.wait(interrupt, process)?;
         if code != 0 {

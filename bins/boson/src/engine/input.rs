@@ -23,6 +23,8 @@ pub(crate) struct Config {
     pub(crate) state_dir: Option<PathBuf>,
     /// Ports of instances that become ports of 127.0.0.1.
     pub(crate) publish: Vec<Publish>,
+    /// Whether a failure gives the old state back.
+    pub(crate) roll_back: bool,
 }
 
 /// The input of a run.
@@ -33,12 +35,12 @@ pub(crate) struct Input {
     /// What is in it; read once, for it may be a pipe.
     pub(crate) text: Secret<Vec<u8>>,
     pub(crate) releases: Vec<PathBuf>,
-    /// The deployment's name as given, or as far as it can be seen in the manifest.
-    pub(crate) name: String,
     /// The name given, which overrides the manifest's.
     pub(crate) given_name: Option<String>,
-    pub(crate) dir: StateDir,
+    /// The state directory given.
+    given_dir: Option<PathBuf>,
     pub(crate) publish: Vec<Publish>,
+    pub(crate) roll_back: bool,
 }
 
 impl Input {
@@ -60,18 +62,25 @@ impl Input {
             }
         }
         Problems::check(problems)?;
-        let stem = || config.manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let given_name = config.name.filter(|name| !name.is_empty());
-        let name = given_name.clone().or_else(|| name_in(&String::from_utf8_lossy(text.expose()))).unwrap_or_else(stem);
-        Ok(Input {
+        let input = Input {
             manifest: config.manifest,
             text,
             releases: config.releases,
-            dir: StateDir::of(config.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty()), &name)?,
-            name,
-            given_name,
+            given_name: config.name.filter(|name| !name.is_empty()),
+            given_dir: config.state_dir.filter(|path| !path.as_os_str().is_empty()),
             publish: config.publish,
-        })
+            roll_back: config.roll_back,
+        };
+        // As far as it is known before `plan` has read the manifest.
+        if let Some(name) = input.given_name.as_deref().or(input.given_dir.as_ref().map(|_| "")) {
+            input.dir(name)?.check()?;
+        }
+        Ok(input)
+    }
+
+    /// The state directory of the deployment of this name.
+    pub(crate) fn dir(&self, deployment: &str) -> Result<StateDir> {
+        StateDir::of(self.given_dir.as_deref(), deployment)
     }
 }
 
@@ -84,23 +93,4 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Secret<Vec<u8>>> {
             .because(e)
     };
     Ok(Secret::new(vcap::input::read(path).map_err(refused)?))
-}
-
-/// The deployment's name, as far as it can be read without Ruby: the default state directory depends on it, before `plan`
-/// reads the manifest. `None` where the manifest is not plain YAML or has no name; `plan` reports what is wrong with it.
-fn name_in(manifest: &str) -> Option<String> {
-    let manifest: serde_yaml::Value = serde_yaml::from_str(manifest).ok()?;
-    manifest.get("name")?.as_str().map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_is_read_where_the_manifest_is_yaml() {
-        assert_eq!(name_in("name: d\ninstance_groups: []\n"), Some("d".into()));
-        assert_eq!(name_in("name: 3\n"), None);
-        assert_eq!(name_in("a: [\n"), None);
-    }
 }

@@ -1,69 +1,65 @@
 //! One instance: its sandbox, and the commands and processes in it.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use handoff::hook_state::HookState;
-use handoff::process_state::State as ProcessStateName;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result as Outcome, code};
 use sandbox::{Command, Exit, Process, ProcessId, Stdio};
 use workload::Program;
 
-use super::deployment::{Group, Member};
+use super::deployment::{Deployment, Group, Member};
 use super::failure::{FailedStage, Failure};
-use super::host::{Event, Host};
+use super::host::Host;
 use super::log_excerpt::last_lines_with;
-use super::report;
 use super::sandbox_spec;
 use super::state_files::StateFiles;
+use super::supervised::{Supervised, View, now};
 use crate::control::State;
 use crate::state::InstanceDir;
 
 /// Programs that run the jobs' lifecycle scripts of the same name.
 const SCRIPT_PROGRAMS: [Program; 3] = [Program::PreStart, Program::PostStart, Program::PostDeploy];
 
+/// How often processes that stop are polled.
+const INTERVAL: Duration = Duration::from_millis(20);
+
 /// An instance whose sandbox exists.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    name: String,
+    /// The deployment that it was made for.
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) member: Member,
     dir: InstanceDir,
     sandbox: sandbox::Instance,
     environment: Vec<(String, String)>,
     state_files: StateFiles,
-    processes: Mutex<Vec<Supervised>>,
+    inner: Mutex<Inner>,
 }
 
-/// A process under `run-process`.
-#[derive(Debug, Clone)]
-struct Supervised {
-    job: String,
-    process: String,
-    /// The supervisor.
-    handle: Arc<Process>,
-}
-
-impl Supervised {
-    fn name(&self) -> String {
-        process_name(&self.job, &self.process)
-    }
-}
-
-/// What the status table calls a process.
-fn process_name(job: &str, process: &str) -> String {
-    format!("{job}/{process}")
+#[derive(Debug)]
+struct Inner {
+    /// What it does where no process tells.
+    stage: State,
+    since: u64,
+    /// Whether everything that its start comprises has succeeded.
+    complete: bool,
+    supervised: Vec<Arc<Supervised>>,
 }
 
 impl Instance {
-    /// Makes the sandbox and runs the stages that come before the processes.
-    pub(crate) fn prepare(host: &Host, group: &Group, member: &Member) -> Result<Instance, Failure> {
+    /// Makes the sandbox.
+    pub(crate) fn create(host: &Host, deployment: &Arc<Deployment>, member: &Member) -> Result<Instance, Failure> {
+        let group = deployment.group_of(member);
         let dir = host.dir.instance(&member.name);
         dir.make()?;
-        host.status.set_instance(&member.name, State::Stage("sandbox".to_owned()));
-        let sandbox = host.network.create(sandbox_spec::specification(host, group, member, &dir)).map_err(|e| {
+        let disk = if group.has_disk() { Some(host.dir.attach_disk(&member.name)?) } else { None };
+        let spec = sandbox_spec::specification(host, deployment, group, member, &dir, disk);
+        let sandbox = host.network.create(spec).map_err(|e| {
             Problem::internal(format!("cannot make the sandbox of {}", member.name))
                 .code(code::SANDBOX_UNAVAILABLE)
                 .because(e)
@@ -73,26 +69,74 @@ impl Instance {
                 .write(&path, group.properties.expose().as_bytes(), 0o600)
                 .map_err(|e| Problem::internal(format!("cannot prepare {}", member.name)).because(e))?;
         }
-        let instance = Instance {
-            name: member.name.clone(),
+        let stage = State::Stage("sandbox".to_owned());
+        Ok(Instance {
+            deployment: Arc::clone(deployment),
+            member: member.clone(),
             state_files: StateFiles::new(dir.vcap()),
             dir,
             sandbox,
             environment: sandbox_spec::environment(group, member),
-            processes: Mutex::default(),
-        };
-        let prepare = group.pod.prepare.iter().map(|container| container.command.clone());
-        for command in prepare.chain(group.pod.pre_start.command()) {
-            host.status.set_instance(&member.name, State::Stage(command.program.name().to_owned()));
-            instance.run_stage(host, &command)?;
+            inner: Mutex::new(Inner { stage, since: now(), complete: false, supervised: Vec::new() }),
+        })
+    }
+
+    /// Runs the stages that come before the processes.
+    pub(crate) fn prepare(&self, host: &Host) -> Result<(), Failure> {
+        let pod = &self.group().pod;
+        for container in &pod.prepare {
+            self.run_stage_of_start(host, &container.command)?;
         }
-        host.status.set_instance(&member.name, State::Ready);
-        Ok(instance)
+        self.pre_start(host)
+    }
+
+    /// Runs the pre-start scripts of all jobs.
+    pub(crate) fn pre_start(&self, host: &Host) -> Result<(), Failure> {
+        if let Some(command) = self.group().pod.pre_start.command() {
+            self.run_stage_of_start(host, &command)?;
+        }
+        self.set_stage(State::Ready);
+        Ok(())
+    }
+
+    fn run_stage_of_start(&self, host: &Host, command: &workload::Command) -> Result<(), Failure> {
+        self.set_stage(State::Stage(command.program.name().to_owned()));
+        let result = self.run_stage(host, command);
+        if result.is_err() {
+            self.set_stage(State::Failed);
+        }
+        result
     }
 
     /// `group/index`.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.member.name
+    }
+
+    /// Its group.
+    pub(crate) fn group(&self) -> &Group {
+        self.deployment.group_of(&self.member)
+    }
+
+    /// What it does where no process tells, and since when.
+    pub(crate) fn stage(&self) -> (State, u64) {
+        let inner = self.lock();
+        (inner.stage.clone(), inner.since)
+    }
+
+    pub(crate) fn set_stage(&self, stage: State) {
+        let mut inner = self.lock();
+        inner.stage = stage;
+        inner.since = now();
+    }
+
+    /// Whether everything that its start comprises has succeeded.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.lock().complete
+    }
+
+    pub(crate) fn set_complete(&self, complete: bool) {
+        self.lock().complete = complete;
     }
 
     /// Runs one of boson's programs inside and waits until it has exited.
@@ -113,7 +157,8 @@ impl Instance {
         if host.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
-        let mut output = host.source_names.restore(&fs::read_to_string(&path).unwrap_or_default());
+        let printed = fs::read_to_string(&path).unwrap_or_default();
+        let mut output = self.deployment.source_names.restore(&printed);
         if SCRIPT_PROGRAMS.contains(&command.program) {
             output.push_str(&self.script_output(verb));
         }
@@ -122,13 +167,13 @@ impl Instance {
 
     /// The failure of a stage of this instance.
     pub(crate) fn failed(&self, verb: &str, output: String, code: u8) -> Failure {
-        FailedStage { instance: Some(self.name.clone()), verb: verb.to_owned(), output, code }.into()
+        FailedStage { instance: Some(self.name().to_owned()), verb: verb.to_owned(), output, code }.into()
     }
 
     /// The last lines that lifecycle scripts of this name have logged. Read by a process inside, which may read every file.
     pub(crate) fn script_output(&self, script: &str) -> String {
         let path = self.dir.log("logs");
-        let argv = ["boson", "logs", "--inside", &self.name];
+        let argv = ["boson", "logs", "--inside", self.name()];
         let Ok(process) = to_log(&path).and_then(|stdio| self.run(&argv, stdio)) else { return String::new() };
         process.wait();
         let all = fs::read_to_string(&path).unwrap_or_default();
@@ -143,40 +188,28 @@ impl Instance {
             directory: "/".into(),
             stdio,
         };
-        Ok(self.sandbox.run(command).map_err(|e| Problem::internal(format!("{}: {e}", self.name)))?)
+        Ok(self.sandbox.run(command).map_err(|e| Problem::internal(format!("{}: {e}", self.name())))?)
     }
 
-    /// Starts all processes, each under a supervisor of its own.
-    pub(crate) fn start_processes(&self, host: &Arc<Host>, group: &Group) -> Result<(), Failure> {
-        let processes = &group.pod.processes;
-        if processes.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<String> = processes.iter().map(|p| process_name(&p.job, &p.process)).collect();
-        host.status.set_processes(&self.name, &names);
-        for (process, name) in processes.iter().zip(&names) {
-            let handle = Arc::new(self.run(&process.container.command.argv(), to_log(&self.process_log(name))?)?);
-            let supervised = Supervised { job: process.job.clone(), process: process.process.clone(), handle };
-            self.supervised().push(supervised.clone());
-            self.watch(host, supervised)?;
-        }
-        Ok(())
+    /// As [`Instance::run`]; the output is appended to the log of this name.
+    pub(crate) fn run_logged(&self, argv: &[&str], name: &str) -> Outcome<Process> {
+        self.run(argv, to_log(&self.process_log(name))?)
     }
 
-    /// A thread that waits until a supervisor has exited, and reports it.
-    fn watch(&self, host: &Arc<Host>, supervised: Supervised) -> Outcome<()> {
-        let (host, instance) = (Arc::clone(host), self.name.clone());
-        std::thread::Builder::new()
-            .name(format!("{instance} {}", supervised.name()))
-            .spawn(move || {
-                let exit = supervised.handle.wait();
-                let state = host.status.set_exited(&instance, &supervised.name(), exit.code());
-                if state == State::Exited {
-                    host.report(Event::Changed(report::exited(&instance, &supervised.name(), exit)));
-                }
-                host.report(Event::Exited);
-            })
-            .map_err(|e| Problem::internal("cannot start a thread").because(e))?;
+    /// Starts all processes, each under a supervisor of its own, and a supervisor for the scripts of each other job.
+    pub(crate) fn start_processes(self: &Arc<Self>, host: &Arc<Host>) -> Result<(), Failure> {
+        let pod = &self.group().pod;
+        let argv = |command: &workload::Command| command.argv().into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let processes = pod
+            .processes
+            .iter()
+            .map(|process| Supervised::new(&process.job, Some(&process.process), argv(&process.container.command)));
+        let scripts = pod.scripts_only.iter().map(|job| Supervised::new(&job.job, None, argv(&job.container.command)));
+        let all: Vec<Arc<Supervised>> = processes.chain(scripts).map(Arc::new).collect();
+        self.lock().supervised.clone_from(&all);
+        for supervised in all {
+            supervised.supervise(host, self)?;
+        }
         Ok(())
     }
 
@@ -185,53 +218,83 @@ impl Instance {
         self.dir.log(&name.replace('/', "."))
     }
 
-    /// The processes (`job/process`) whose supervisors report this state.
-    pub(crate) fn processes_in(&self, state: ProcessStateName) -> Vec<String> {
-        let in_state = |supervised: &&Supervised| {
-            let reported = self.state_files.process(&supervised.job, &supervised.process);
-            reported.is_some_and(|reported| reported.state == state)
-        };
-        self.supervised().iter().filter(in_state).map(Supervised::name).collect()
+    /// Its processes, and what they do; those of one job where one is named.
+    pub(crate) fn processes(&self, job: Option<&str>) -> Vec<(Arc<Supervised>, View)> {
+        let all = self.supervised(job).into_iter().filter(|supervised| supervised.process.is_some());
+        all.map(|supervised| (Arc::clone(&supervised), supervised.view(&self.state_files))).collect()
     }
 
-    /// The ids on the host of the processes that run, by `job/process`.
-    pub(crate) fn pids(&self) -> Vec<(String, i32)> {
-        let pid_on_host = |supervised: &Supervised| {
-            let reported = self.state_files.process(&supervised.job, &supervised.process);
-            let running = reported.filter(|reported| reported.state == ProcessStateName::Running)?;
-            Some((supervised.name(), sandbox::pid_of(self.sandbox.init(), running.pid?)?))
-        };
-        self.supervised().iter().filter_map(pid_on_host).collect()
+    /// The id on the host of a process inside.
+    pub(crate) fn pid_on_host(&self, pid: i32) -> Option<i32> {
+        sandbox::pid_of(self.sandbox.init(), pid)
     }
 
     /// How the scripts of this name do that run beside the processes.
     pub(crate) fn script_states(&self, script: &str) -> Vec<HookState> {
-        let jobs: BTreeSet<String> = self.supervised().iter().map(|supervised| supervised.job.clone()).collect();
+        let mut jobs: Vec<String> = self.supervised(None).iter().map(|supervised| supervised.job.clone()).collect();
+        jobs.dedup();
         jobs.iter().filter_map(|job| self.state_files.script(job, script)).collect()
     }
 
-    /// Asks every process to stop, the last one first.
-    pub(crate) fn request_stop(&self, host: &Host) {
-        for supervised in self.supervised().iter().rev() {
-            let name = supervised.name();
-            if matches!(host.status.state(&self.name, &name), Some(State::Running | State::Starting)) {
-                host.status.set_process(&self.name, &name, State::Stopping);
-                supervised.handle.signal(Signal::SIGTERM);
+    /// Asks all processes to stop, or those of one job, the last one first.
+    pub(crate) fn request_stop(&self, job: Option<&str>) {
+        self.supervised(job).iter().rev().for_each(|supervised| supervised.request_stop());
+    }
+
+    /// Starts what was stopped.
+    pub(crate) fn request_start(&self, job: Option<&str>) {
+        self.supervised(job).iter().for_each(|supervised| supervised.request_start());
+    }
+
+    /// Whether its processes have been started at all.
+    pub(crate) fn has_started(&self) -> bool {
+        !self.lock().supervised.is_empty()
+    }
+
+    /// Starts the processes that were stopped through `bpm stop`, whose supervisors wait for `bpm start`.
+    pub(crate) fn resume_stopped(&self, job: Option<&str>) -> Outcome<()> {
+        for (supervised, view) in self.processes(job) {
+            if let (State::Stopped, Some(process)) = (view.state, &supervised.process) {
+                self.run_logged(&["bpm", "start", &supervised.job, "-p", process], "bpm")?.wait();
             }
         }
+        Ok(())
+    }
+
+    /// Whether all processes that were asked to stop have.
+    pub(crate) fn is_stopped(&self, job: Option<&str>) -> bool {
+        self.supervised(job).iter().all(|supervised| supervised.is_stopped())
+    }
+
+    /// Waits until it is stopped, for so long at most; returns whether it is.
+    pub(crate) fn wait_until_stopped(&self, job: Option<&str>, limit: Duration, host: &Host) -> bool {
+        let start = Instant::now();
+        while !self.is_stopped(job) {
+            if start.elapsed() > limit || host.interrupt.is_urgent() {
+                return false;
+            }
+            std::thread::sleep(INTERVAL);
+        }
+        true
     }
 
     /// Kills everything in it, and waits until it has exited.
     pub(crate) fn kill(&self) {
+        self.supervised(None).iter().for_each(|supervised| supervised.give_up());
         let init = ProcessId::of(self.sandbox.init());
         self.sandbox.kill();
         while init.is_some_and(ProcessId::is_alive) {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    fn supervised(&self) -> MutexGuard<'_, Vec<Supervised>> {
-        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn supervised(&self, job: Option<&str>) -> Vec<Arc<Supervised>> {
+        let inner = self.lock();
+        inner.supervised.iter().filter(|supervised| job.is_none_or(|job| supervised.job == job)).cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

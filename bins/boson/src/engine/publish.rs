@@ -1,12 +1,18 @@
 //! Ports of instances on the host.
 
-use std::net::TcpListener;
+use std::net::{SocketAddrV4, TcpListener};
 use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use problem::{Problem, Result, code};
+use serde::{Deserialize, Serialize};
+
+use super::deployment::Deployment;
+use super::host::Host;
+use super::report;
 
 /// `HOSTPORT:GROUP/INDEX:PORT`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Publish {
     /// The port of 127.0.0.1.
     pub(crate) host_port: u16,
@@ -23,12 +29,12 @@ impl FromStr for Publish {
         let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
         let parts: Vec<&str> = text.split(':').collect();
         let [host_port, instance, inner] = parts[..] else {
-            return Err("it is not of the form HOSTPORT:GROUP/INDEX:PORT".to_owned());
+            return Err("not of the form HOSTPORT:GROUP/INDEX:PORT".to_owned());
         };
         if !instance.rsplit_once('/').is_some_and(|(group, index)| !group.is_empty() && index.parse::<u32>().is_ok()) {
-            return Err(format!("{instance} is no instance: GROUP/INDEX, such as nats/0"));
+            return Err(format!("'{instance}' is not an instance: GROUP/INDEX, such as nats/0"));
         }
-        let wrong = |text: &str| format!("{text} is no port: a number from 1 to 65535");
+        let wrong = |text: &str| format!("'{text}' is not a port: a number from 1 to 65535");
         Ok(Publish {
             host_port: port(host_port).ok_or_else(|| wrong(host_port))?,
             instance: instance.to_owned(),
@@ -46,6 +52,58 @@ impl Publish {
                 .because(e)
                 .hint("choose another host port for --publish")
         })?)
+    }
+}
+
+/// The ports of this machine that belong to instances.
+#[derive(Debug, Default)]
+pub(crate) struct Published(Mutex<Vec<Port>>);
+
+#[derive(Debug)]
+struct Port {
+    publish: Publish,
+    listener: TcpListener,
+    /// Whether connections are forwarded already.
+    forwarded: bool,
+}
+
+impl Published {
+    /// Listens on ports; on one that is published for the same instance already, nothing happens.
+    ///
+    /// # Errors
+    /// A port that is taken: all ports stay as they were.
+    pub(crate) fn add(&self, wanted: &[Publish]) -> Result<()> {
+        let mut ports = self.lock();
+        let is_new = |publish: &&Publish| !ports.iter().any(|port| port.publish == **publish);
+        let new = wanted
+            .iter()
+            .filter(is_new)
+            .map(|publish| Ok(Port { publish: publish.clone(), listener: publish.listen()?, forwarded: false }));
+        let new = new.collect::<Result<Vec<_>>>()?;
+        ports.extend(new);
+        Ok(())
+    }
+
+    /// Forwards the connections of all ports to their instances.
+    ///
+    /// # Errors
+    /// Only those of the machine.
+    pub(crate) fn forward(&self, host: &Host, deployment: &Deployment) -> Result<()> {
+        for port in self.lock().iter_mut().filter(|port| !port.forwarded) {
+            let Some(member) = deployment.member(&port.publish.instance) else { continue };
+            host.network.forward(&port.listener, SocketAddrV4::new(member.ip, port.publish.port)).map_err(|e| {
+                Problem::internal(format!("cannot publish port {}", port.publish.port))
+                    .code(code::PORT_UNAVAILABLE)
+                    .because(e)
+            })?;
+            port.forwarded = true;
+            host.progress.line(&report::published(&port.publish));
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Port>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

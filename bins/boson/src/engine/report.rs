@@ -1,19 +1,31 @@
 //! The lines and messages about instances that `boson up` prints.
 
+use std::time::Duration;
+
 use problem::{Problem, code};
 use sandbox::Exit;
 
 use super::publish::Publish;
 use crate::control::Row;
+use crate::time_limits::STOP_LIMIT;
 
-/// How a process ended.
-pub(crate) fn exited(instance: &str, process: &str, exit: Exit) -> String {
+/// How a process ended, and when it is started again.
+pub(crate) fn exited(instance: &str, process: &str, exit: Exit, restart: Duration) -> String {
     let how = match exit {
         Exit::Code(code) => format!("exited with status {code}"),
         Exit::Signal(signal) => format!("was killed by signal {signal}"),
         Exit::Lost => "ended with its sandbox".to_owned(),
     };
-    format!("{instance}: {process} {how}")
+    if restart.is_zero() {
+        format!("{instance}: {process} {how}; restarting")
+    } else {
+        format!("{instance}: {process} {how}; restarting in {}s", restart.as_secs())
+    }
+}
+
+/// That instances were killed because they did not stop in time.
+pub(crate) fn killed(instances: &[&str]) -> String {
+    format!("killed after {}s: {}", STOP_LIMIT.as_secs(), instances.join(", "))
 }
 
 /// That all instances of a group have been prepared.
@@ -34,22 +46,54 @@ pub(crate) fn published(publish: &Publish) -> String {
     format!("published {}:{} on 127.0.0.1:{}", publish.instance, publish.port, publish.host_port)
 }
 
-/// A process that exited while its group was being started; `output` is the end of what it printed.
-pub(crate) fn ended_early(instance: &str, process: &str, exit: u8, output: &str) -> Problem {
-    let problem = Problem::internal(format!("{instance}: {process} ended during the start, exit status {exit}"))
-        .code(code::PROCESS_ENDED);
-    if output.is_empty() { problem } else { problem.because(format!("the end of its output:\n{output}")) }
+/// That an instance goes on although it was asked to stop.
+pub(crate) fn not_stopped(instance: &str) -> String {
+    format!("{instance} has not stopped after {}s", STOP_LIMIT.as_secs())
+}
+
+/// A process that does not run when the watch time is over.
+#[derive(Debug)]
+pub(crate) struct NotRunning {
+    pub(crate) job: String,
+    /// `job/process`.
+    pub(crate) process: String,
+    /// How it ended last.
+    pub(crate) exit: Option<u8>,
+    /// The end of what its supervisor printed.
+    pub(crate) output: String,
+}
+
+/// An instance that does not run when the watch time is over, in BOSH's words.
+pub(crate) fn not_running(instance: &str, failing: &[NotRunning]) -> Problem {
+    let mut jobs: Vec<&str> = failing.iter().map(|process| process.job.as_str()).collect();
+    jobs.dedup();
+    let message = format!("'{instance}' is not running after update. Review logs for failed jobs: {}", jobs.join(", "));
+    let mut problem = Problem::internal(message).code(code::PROCESS_ENDED);
+    for NotRunning { process, exit, output, .. } in failing {
+        let how = exit.map_or_else(|| "does not run".to_owned(), |exit| format!("exited with status {exit}"));
+        let end = if output.is_empty() { String::new() } else { format!("; the end of its output:\n{output}") };
+        problem = problem.because(format!("{process} {how}{end}"));
+    }
+    let (job, _) = failing.first().map_or((instance, ""), |process| (process.job.as_str(), ""));
+    problem
+        .hint(format!("boson logs {instance} --job {job} shows its logs, boson exec {instance} COMMAND looks around"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::State;
+    use crate::control::{Health, State};
 
     #[test]
     fn lines_name_instance_and_process() {
-        assert_eq!(exited("web/0", "web/idle", Exit::Signal(9)), "web/0: web/idle was killed by signal 9");
-        assert_eq!(exited("web/0", "web/idle", Exit::Code(3)), "web/0: web/idle exited with status 3");
+        assert_eq!(
+            exited("web/0", "web/idle", Exit::Signal(9), Duration::ZERO),
+            "web/0: web/idle was killed by signal 9; restarting"
+        );
+        assert_eq!(
+            exited("web/0", "web/idle", Exit::Code(3), Duration::from_secs(4)),
+            "web/0: web/idle exited with status 3; restarting in 4s"
+        );
         assert_eq!(prepared("web", 1), "web: 1 instance prepared and started");
         assert_eq!(prepared("web", 2), "web: 2 instances prepared and started");
         let publish = "8222:nats/1:222".parse().unwrap();
@@ -63,6 +107,8 @@ mod tests {
             pid: None,
             exit: None,
             since: 0,
+            restarts: Some(0),
+            health: Health::Running,
         };
         assert_eq!(running(&row), "  web/0 in z1 at 10.244.0.2: web/idle running");
         let bare = Row { az: None, process: None, state: State::Ready, ..row };
@@ -70,10 +116,19 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_shows_the_end_of_the_output() {
-        let problem = ended_early("web/0", "web/idle", 7, "out of memory\n").to_string();
-        assert!(problem.starts_with("error: web/0: web/idle ended during the start, exit status 7"), "{problem}");
-        assert!(problem.contains("the end of its output:") && problem.contains("out of memory"), "{problem}");
-        assert!(!ended_early("web/0", "web/idle", 7, "").to_string().contains("output"));
+    fn an_instance_that_does_not_run_is_reported_as_bosh_does_with_the_end_of_the_output() {
+        let process = |process: &str, exit, output: &str| NotRunning {
+            job: "web".into(),
+            process: format!("web/{process}"),
+            exit,
+            output: output.into(),
+        };
+        let failing = [process("web", Some(7), "out of memory\n"), process("idle", None, "")];
+        let problem = not_running("web/0", &failing).to_string();
+        let start = "error: 'web/0' is not running after update. Review logs for failed jobs: web";
+        assert!(problem.starts_with(start), "{problem}");
+        for part in ["web/web exited with status 7; the end of its output:", "out of memory", "web/idle does not run"] {
+            assert!(problem.contains(part), "{part:?} is not in {problem}");
+        }
     }
 }

@@ -1,53 +1,125 @@
 //! The deployment and the instances of it that exist now.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::deployment::{Deployment, Group};
+use problem::{Problem, Result, code};
+
+use super::addresses::Addresses;
+use super::deployment::Deployment;
 use super::host::Host;
 use super::instance::Instance;
-use super::publish::Publish;
+use super::publish::Published;
 
 /// A deployment that is up, or is being started.
 #[derive(Debug)]
 pub(crate) struct RunningDeployment {
     pub(crate) host: Arc<Host>,
-    pub(crate) deployment: Deployment,
     /// The ports of this machine that are taken for instances.
-    pub(crate) published: Vec<(Publish, TcpListener)>,
-    instances: Mutex<BTreeMap<String, Arc<Instance>>>,
+    pub(crate) published: Published,
+    inner: Mutex<Inner>,
+    /// Held while the deployment changes.
+    changing: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    deployment: Arc<Deployment>,
+    addresses: Addresses,
+    instances: BTreeMap<String, Arc<Instance>>,
 }
 
 impl RunningDeployment {
-    pub(crate) fn new(host: Host, deployment: Deployment, published: Vec<(Publish, TcpListener)>) -> Self {
-        RunningDeployment { host: Arc::new(host), deployment, published, instances: Mutex::default() }
+    /// Nothing of the deployment runs yet.
+    ///
+    /// # Errors
+    /// Too many instances for one machine.
+    pub(crate) fn new(
+        host: Host,
+        mut deployment: Deployment,
+        mut addresses: Addresses,
+        published: Published,
+    ) -> Result<Self> {
+        deployment.assign(&mut addresses)?;
+        let inner = Inner { deployment: Arc::new(deployment), addresses, instances: BTreeMap::new() };
+        Ok(RunningDeployment { host: Arc::new(host), published, inner: Mutex::new(inner), changing: Mutex::default() })
+    }
+
+    /// The version that was deployed last, or is being deployed.
+    pub(crate) fn deployment(&self) -> Arc<Deployment> {
+        Arc::clone(&self.lock().deployment)
+    }
+
+    /// Takes another version, whose instances get addresses.
+    ///
+    /// # Errors
+    /// Too many instances for one machine.
+    pub(crate) fn replace(&self, mut deployment: Deployment) -> Result<()> {
+        let mut inner = self.lock();
+        deployment.assign(&mut inner.addresses)?;
+        inner.deployment = Arc::new(deployment);
+        Ok(())
+    }
+
+    /// Takes back a version that was taken before.
+    ///
+    /// # Errors
+    /// Only internal ones.
+    pub(crate) fn take_back(&self, deployment: &Arc<Deployment>) -> Result<()> {
+        let mut inner = self.lock();
+        let kept = deployment.members().map(|member| (member.name.clone(), member.ip)).collect();
+        inner.addresses = Addresses::new(kept);
+        inner.deployment = Arc::clone(deployment);
+        Ok(())
+    }
+
+    /// The addresses of all instances, by name.
+    pub(crate) fn addresses(&self) -> BTreeMap<String, std::net::Ipv4Addr> {
+        self.lock().addresses.all().clone()
+    }
+
+    /// The right to change the deployment.
+    ///
+    /// # Errors
+    /// Another request changes it.
+    pub(crate) fn change(&self) -> Result<MutexGuard<'_, ()>> {
+        match self.changing.try_lock() {
+            Ok(guard) => Ok(guard),
+            Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                let problem = Problem::input(format!("the deployment {} is being changed", self.deployment().name));
+                Err(problem
+                    .code(code::ALREADY_RUNNING)
+                    .hint("repeat the command when the other one has finished")
+                    .into())
+            }
+        }
+    }
+
+    /// Waits until no request changes it any more.
+    pub(crate) fn wait_for_change(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The instance of this name (`group/index`).
     pub(crate) fn instance(&self, name: &str) -> Option<Arc<Instance>> {
-        self.lock().get(name).cloned()
+        self.lock().instances.get(name).cloned()
     }
 
     /// All instances, by name.
     pub(crate) fn instances(&self) -> Vec<Arc<Instance>> {
-        self.lock().values().cloned().collect()
-    }
-
-    /// The instances of a group, by index.
-    pub(crate) fn instances_of(&self, group: &Group) -> Vec<Arc<Instance>> {
-        group.members.iter().filter_map(|member| self.instance(&member.name)).collect()
+        self.lock().instances.values().cloned().collect()
     }
 
     pub(crate) fn add(&self, instance: &Arc<Instance>) {
-        self.lock().insert(instance.name().to_owned(), Arc::clone(instance));
+        self.lock().instances.insert(instance.name().to_owned(), Arc::clone(instance));
     }
 
     pub(crate) fn remove(&self, name: &str) {
-        self.lock().remove(name);
+        self.lock().instances.remove(name);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Instance>>> {
-        self.instances.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

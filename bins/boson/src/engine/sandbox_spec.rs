@@ -6,30 +6,41 @@ use handoff::output::PROPERTIES_YAML;
 use sandbox::{Access, Bind, InstanceSpec};
 use workload::Source;
 
-use super::deployment::{Group, Member};
+use super::deployment::{Deployment, Group, Member};
 use super::host::Host;
 use crate::executable::{INSTANCE_VERBS, SANDBOX_PATH};
 use crate::state::InstanceDir;
 
 /// What the sandbox is made of.
-pub(crate) fn specification(host: &Host, group: &Group, member: &Member, dir: &InstanceDir) -> InstanceSpec {
+pub(crate) fn specification(
+    host: &Host,
+    deployment: &Deployment,
+    group: &Group,
+    member: &Member,
+    dir: &InstanceDir,
+    disk: Option<PathBuf>,
+) -> InstanceSpec {
     let (mut memory, mut binds) = (Vec::new(), Vec::new());
     for volume in &group.pod.volumes {
         let path = Path::new(&volume.path);
         match &volume.source {
             Source::Supplied => {
-                let (source, target) = (host.dir.all_releases(), path.to_path_buf());
-                binds.push(Bind { source, target, access: Access::ReadOnly });
+                let source = deployment.generation.all_releases();
+                binds.push(Bind { source, target: path.to_path_buf(), access: Access::ReadOnly });
             }
-            Source::Image => binds.extend(host.packages.of(group).into_iter().map(|(name, source)| Bind {
+            Source::Image => binds.extend(deployment.packages.of(group).into_iter().map(|(name, source)| Bind {
                 source,
                 target: path.join(name),
                 // Scripts give programs capabilities (`setcap`).
                 access: Access::Layer,
             })),
             Source::Memory => memory.push(path.to_path_buf()),
-            // Directories of the sandbox's own file system, and a file that is written as soon as there is one.
-            Source::Scratch | Source::Disk { .. } | Source::ResolvedProperties => {}
+            Source::Disk { .. } => {
+                let target = path.to_path_buf();
+                binds.extend(disk.clone().map(|source| Bind { source, target, access: Access::ReadWrite }));
+            }
+            // Directories of the sandbox's own file system, and a file that is written when the sandbox exists.
+            Source::Scratch | Source::ResolvedProperties => {}
         }
     }
     InstanceSpec {

@@ -1,18 +1,16 @@
 //! Answers the requests of the other verbs.
 
-use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use handoff::process_state::State as ProcessStateName;
 use problem::{Problem, Result};
 use sandbox::{Channel, Listener};
 
-use super::clients;
+use super::clients::{self, Client};
 use super::failure::Failure;
-use super::host::Event;
 use super::running::RunningDeployment;
-use crate::control::{Reply, Request, Row, State};
+use super::{errands, handover, operations, status_table};
+use crate::control::{Reply, Request};
 
 /// Answers from now on, each request in a thread of its own.
 pub(crate) fn listen(running: &Arc<RunningDeployment>) -> Result<()> {
@@ -37,27 +35,32 @@ fn answer(running: &RunningDeployment, channel: Channel) {
     let Ok(Some((request, fds))) = channel.receive::<Request>() else { return };
     match request {
         Request::Status => {
-            for row in rows(running) {
+            for row in status_table::rows(running) {
                 let _ = channel.send(&Reply::Row(row), &[]);
             }
         }
         Request::Stop => {
-            let _ = channel.send(&Reply::Line(format!("stopping {}", running.deployment.name)), &[]);
+            let _ = channel.send(&Reply::Line(format!("stopping {}", running.deployment().name)), &[]);
             // Unlike a second Ctrl-C, a second `boson down` does not kill: it waits for the same end.
             if !running.host.interrupt.is_asked() {
                 running.host.interrupt.trigger();
             }
-            running.host.report(Event::StopRequested);
             // The client waits for the connection's end, which is this process' end.
             loop {
                 std::thread::park();
             }
         }
+        Request::Deploy(deploy) => {
+            answer_with(channel, |client| handover::take(running, &deploy, client.channel()).map(|()| 0));
+        }
+        Request::Change { action, instance, job } => {
+            answer_with(channel, |client| operations::change(running, action, &instance, job.as_deref(), client));
+        }
         Request::RunErrand { name } => {
-            run(channel, fds, |client, stdio| super::errands::run(running, &name, client, stdio))
+            run(channel, fds, |client, streams| errands::run(running, &name, client, streams));
         }
         Request::Exec { instance, argv } => {
-            run(channel, fds, |client, stdio| clients::exec(running, &instance, &argv, client, stdio));
+            run(channel, fds, |client, streams| clients::exec(running, &instance, &argv, client, streams));
         }
     }
 }
@@ -66,11 +69,16 @@ fn answer(running: &RunningDeployment, channel: Channel) {
 fn run(
     channel: Channel,
     fds: Vec<OwnedFd>,
-    what: impl FnOnce(&clients::Client, &clients::Streams) -> std::result::Result<u8, Failure>,
+    what: impl FnOnce(&Client, &clients::Streams) -> std::result::Result<u8, Failure>,
 ) {
     let Ok(streams) = clients::Streams::new(fds) else { return };
-    let Ok(client) = clients::Client::new(channel) else { return };
-    let reply = match what(&client, &streams) {
+    answer_with(channel, |client| what(client, &streams));
+}
+
+/// Does what the client asks for, and sends how it ended.
+fn answer_with(channel: Channel, what: impl FnOnce(&Client) -> std::result::Result<u8, Failure>) {
+    let Ok(client) = Client::new(channel) else { return };
+    let reply = match what(&client) {
         Ok(code) => Reply::Exited(code),
         Err(failure) => {
             let (text, code) = failure.report();
@@ -78,25 +86,4 @@ fn run(
         }
     };
     client.end(reply);
-}
-
-/// The status table, with process ids and what was stopped through `bpm`.
-fn rows(running: &RunningDeployment) -> Vec<Row> {
-    let instances = running.instances();
-    let (mut pids, mut stopped) = (HashMap::new(), HashSet::new());
-    for instance in &instances {
-        let key = |process: String| (instance.name().to_owned(), process);
-        pids.extend(instance.pids().into_iter().map(|(process, pid)| (key(process), pid)));
-        stopped.extend(instance.processes_in(ProcessStateName::Stopped).into_iter().map(key));
-    }
-    let mut rows = running.host.status.rows();
-    for row in &mut rows {
-        let Some(process) = &row.process else { continue };
-        let key = (row.instance.clone(), process.clone());
-        if row.state == State::Running && stopped.contains(&key) {
-            row.state = State::Stopped;
-        }
-        row.pid = pids.get(&key).copied();
-    }
-    rows
 }

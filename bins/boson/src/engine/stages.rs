@@ -1,4 +1,4 @@
-//! The stages that run on the host before there is an instance.
+//! The stages that run on the host before any instance exists.
 
 mod compile;
 mod plan;
@@ -7,6 +7,7 @@ mod sources;
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
@@ -15,11 +16,12 @@ use release::Release;
 use sandbox::ProcessId;
 
 pub(crate) use compile::{Packages, compile};
-pub(crate) use plan::{plan, plan_dir};
+pub(crate) use plan::plan;
 pub(crate) use sources::SourceNames;
 
 use super::failure::{FailedStage, Failure};
 use super::input::Input;
+use super::workspace;
 use crate::executable::DIES_WITH_PARENT;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -50,13 +52,13 @@ pub(crate) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<
 
 /// Stages the releases' job sources as release images have them, and copies them into one tree, as pods do.
 pub(crate) fn copy_jobs(
-    input: &Input,
+    workspace: &Path,
     releases: &[Release],
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let step = progress.step("copying job sources");
-    let all_releases = input.dir.all_releases();
+    let all_releases = workspace::all_releases(workspace);
     let staging = all_releases.join("staging");
     for release in releases {
         step.at(format!("copying the job sources of {}", release.name));

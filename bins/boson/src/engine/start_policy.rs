@@ -6,64 +6,48 @@ use std::time::Duration;
 use handoff::hook_state::{HookState, State as ScriptState};
 use problem::Class;
 
-/// How long a group's processes may take from their start until all of them run.
-pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
-
-/// How long all processes of a group must have run for the group to count as started; and how long other instances have to
-/// fail, too, before the failures are reported together.
+/// How long all processes must have run for their start to count as successful. BOSH asks for the first time when the lower
+/// watch time is over, and takes the first answer; boson asks from the start on.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// How often a post-start script may fail: it runs again after one second, and then after two.
 const POST_START_ATTEMPTS: u32 = 3;
-
-/// A group's processes at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Observation {
-    /// Whether a process has exited on its own.
-    pub(crate) ended_early: bool,
-    /// Whether a process does not run yet.
-    pub(crate) waiting: bool,
-}
 
 /// What follows from the observations so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Observe again.
     Wait,
-    /// The group has started.
+    /// All processes run.
     Started,
-    /// The processes that have exited are the reason why the start has failed.
-    EndedEarly,
-    /// The processes that do not run yet are the reason.
+    /// The watch time is over.
     TimedOut,
 }
 
-/// The start of one group.
-#[derive(Debug, Default)]
+/// The start of the processes of some instances. A process that exits is started again, so it may yet run in time.
+#[derive(Debug)]
 pub(crate) struct StartWatch {
-    /// Whether the group has processes at all.
-    has_processes: bool,
+    /// How long it may take: the upper watch time of the group's `update`.
+    limit: Duration,
     running_since: Option<Duration>,
-    ended_since: Option<Duration>,
 }
 
 impl StartWatch {
-    pub(crate) fn new(has_processes: bool) -> StartWatch {
-        StartWatch { has_processes, ..StartWatch::default() }
+    pub(crate) fn new(limit: Duration) -> StartWatch {
+        StartWatch { limit, running_since: None }
     }
 
-    /// Takes an observation, `at` being the time since the start.
-    pub(crate) fn observe(&mut self, at: Duration, seen: &Observation) -> Decision {
-        if seen.ended_early || self.ended_since.is_some() {
-            // What is wrong with one instance is mostly wrong with all of them.
-            let since = *self.ended_since.get_or_insert(at);
-            return if at - since >= SETTLE { Decision::EndedEarly } else { Decision::Wait };
+    /// Takes an observation: whether there are processes, and whether all of them run; `at` is the time since the start.
+    pub(crate) fn observe(&mut self, at: Duration, has_processes: bool, all_run: bool) -> Decision {
+        if !has_processes {
+            return Decision::Started;
         }
-        if seen.waiting {
-            return if at > START_LIMIT { Decision::TimedOut } else { Decision::Wait };
+        if !all_run {
+            self.running_since = None;
+            return if at > self.limit { Decision::TimedOut } else { Decision::Wait };
         }
         let since = *self.running_since.get_or_insert(at);
-        if at - since >= SETTLE || !self.has_processes { Decision::Started } else { Decision::Wait }
+        if at - since >= SETTLE { Decision::Started } else { Decision::Wait }
     }
 }
 
@@ -95,42 +79,28 @@ impl PostStart {
 mod tests {
     use super::*;
 
-    const RUNNING: Observation = Observation { ended_early: false, waiting: false };
-    const WAITING: Observation = Observation { ended_early: false, waiting: true };
-    const ENDED: Observation = Observation { ended_early: true, waiting: true };
-
     fn seconds(n: f64) -> Duration {
         Duration::from_secs_f64(n)
     }
 
     #[test]
-    fn a_group_has_started_when_its_processes_have_run_for_a_second() {
-        let mut watch = StartWatch::new(true);
-        assert_eq!(watch.observe(seconds(0.0), &WAITING), Decision::Wait);
-        assert_eq!(watch.observe(seconds(5.0), &RUNNING), Decision::Wait);
-        assert_eq!(watch.observe(seconds(5.9), &RUNNING), Decision::Wait);
-        assert_eq!(watch.observe(seconds(6.0), &RUNNING), Decision::Started);
+    fn processes_have_started_when_all_have_run_for_a_second() {
+        let mut watch = StartWatch::new(seconds(60.0));
+        assert_eq!(watch.observe(seconds(0.0), true, false), Decision::Wait);
+        assert_eq!(watch.observe(seconds(5.0), true, true), Decision::Wait);
+        assert_eq!(watch.observe(seconds(5.9), true, true), Decision::Wait);
+        assert_eq!(watch.observe(seconds(6.0), true, true), Decision::Started);
+        assert_eq!(StartWatch::new(seconds(60.0)).observe(Duration::ZERO, false, true), Decision::Started);
     }
 
     #[test]
-    fn a_group_without_processes_has_started_at_once() {
-        assert_eq!(StartWatch::new(false).observe(Duration::ZERO, &RUNNING), Decision::Started);
-    }
-
-    #[test]
-    fn the_start_fails_when_a_process_does_not_run_in_time() {
-        let mut watch = StartWatch::new(true);
-        assert_eq!(watch.observe(START_LIMIT, &WAITING), Decision::Wait);
-        assert_eq!(watch.observe(START_LIMIT + Duration::from_millis(1), &WAITING), Decision::TimedOut);
-    }
-
-    #[test]
-    fn a_process_that_ends_fails_the_start_after_the_others_had_time_to_fail() {
-        let mut watch = StartWatch::new(true);
-        assert_eq!(watch.observe(seconds(2.0), &RUNNING), Decision::Wait);
-        assert_eq!(watch.observe(seconds(2.5), &ENDED), Decision::Wait);
-        assert_eq!(watch.observe(seconds(3.2), &ENDED), Decision::Wait);
-        assert_eq!(watch.observe(seconds(3.5), &ENDED), Decision::EndedEarly);
+    fn a_process_that_exits_may_yet_run_until_the_watch_time_is_over() {
+        let mut watch = StartWatch::new(seconds(60.0));
+        assert_eq!(watch.observe(seconds(2.0), true, true), Decision::Wait);
+        assert_eq!(watch.observe(seconds(2.5), true, false), Decision::Wait);
+        assert_eq!(watch.observe(seconds(3.2), true, true), Decision::Wait);
+        assert_eq!(watch.observe(seconds(60.0), true, false), Decision::Wait);
+        assert_eq!(watch.observe(seconds(60.1), true, false), Decision::TimedOut);
     }
 
     #[test]

@@ -1,114 +1,89 @@
-//! The status of every process of the deployment, as far as it is known here.
+//! The rows of the status table.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use crate::control::{Row, State};
+use super::deployment::Member;
+use super::instance::Instance;
+use super::running::RunningDeployment;
+use crate::control::{Health, Row, State};
 
-/// The rows that `boson status` prints, in the deployment's order.
-#[derive(Debug, Default)]
-pub(crate) struct StatusTable(Mutex<Vec<Row>>);
-
-impl StatusTable {
-    /// Adds an instance, of which no process is known yet.
-    pub(crate) fn add(&self, instance: &str, az: Option<&str>, ip: &str) {
-        self.rows_mut().push(Row {
-            instance: instance.to_owned(),
-            az: az.map(str::to_owned),
-            ip: ip.to_owned(),
-            process: None,
-            state: State::Waiting,
-            pid: None,
-            exit: None,
-            since: now(),
-        });
-    }
-
-    /// Removes an instance.
-    pub(crate) fn remove(&self, instance: &str) {
-        self.rows_mut().retain(|row| row.instance != instance);
-    }
-
-    /// Sets the state of an instance that has no processes yet.
-    pub(crate) fn set_instance(&self, instance: &str, state: State) {
-        self.change(|row| row.instance == instance && row.process.is_none(), |row| row.state = state.clone());
-    }
-
-    /// Gives an instance its processes, which are being started.
-    pub(crate) fn set_processes(&self, instance: &str, names: &[String]) {
-        let mut rows = self.rows_mut();
-        let Some(at) = rows.iter().position(|row| row.instance == instance) else { return };
-        let one = rows.remove(at);
-        for (n, name) in names.iter().enumerate() {
-            let row = Row { process: Some(name.clone()), state: State::Starting, since: now(), ..one.clone() };
-            rows.insert(at + n, row);
+/// All rows, in the deployment's order. Instances of errands have rows while they exist.
+pub(crate) fn rows(running: &RunningDeployment) -> Vec<Row> {
+    let deployment = running.deployment();
+    let mut rows = Vec::new();
+    let mut shown = BTreeSet::new();
+    for group in &deployment.groups {
+        for member in &group.members {
+            match running.instance(&member.name) {
+                Some(instance) => rows.extend(rows_of(&instance)),
+                None if group.pod.is_errand() => continue,
+                None => rows.push(row(member)),
+            }
+            shown.insert(member.name.clone());
         }
     }
+    // Those that leave.
+    let others = running.instances().into_iter().filter(|instance| !shown.contains(instance.name()));
+    rows.extend(others.flat_map(|instance| rows_of(&instance)));
+    rows
+}
 
-    /// Sets the state of a process.
-    pub(crate) fn set_process(&self, instance: &str, process: &str, state: State) {
-        let is = |row: &Row| row.instance == instance && row.process.as_deref() == Some(process);
-        self.change(is, |row| row.state = state.clone());
+/// The rows of an instance: one for each process, or one for itself.
+pub(crate) fn rows_of(instance: &Arc<Instance>) -> Vec<Row> {
+    let (stage, since) = instance.stage();
+    let own = Row { since, ..row(&instance.member) };
+    let processes = instance.processes(None);
+    if processes.is_empty() {
+        let health = health(&stage, &[]);
+        return vec![Row { state: stage, health, ..own }];
     }
+    let states: Vec<State> = processes.iter().map(|(_, view)| view.state.clone()).collect();
+    let health = health(&stage, &states);
+    let rows = processes.into_iter().map(|(process, view)| Row {
+        process: Some(process.name()),
+        state: view.state,
+        pid: view.pid.and_then(|pid| instance.pid_on_host(pid)),
+        exit: view.exit,
+        since: view.since,
+        restarts: Some(view.restarts),
+        health,
+        ..own.clone()
+    });
+    rows.collect()
+}
 
-    /// Enters that a process has exited; returns whether it was stopped or exited on its own.
-    pub(crate) fn set_exited(&self, instance: &str, process: &str, exit: u8) -> State {
-        let mut end = State::Exited;
-        let is = |row: &Row| row.instance == instance && row.process.as_deref() == Some(process);
-        self.change(is, |row| {
-            if row.state == State::Stopping {
-                end = State::Stopped;
-            }
-            row.state = end.clone();
-            row.exit = Some(exit);
-        });
-        end
-    }
-
-    /// The rows as they are.
-    pub(crate) fn rows(&self) -> Vec<Row> {
-        self.rows_mut().clone()
-    }
-
-    /// The processes of an instance that are in a state.
-    pub(crate) fn processes_in(&self, instance: &str, state: &State) -> Vec<String> {
-        let rows = self.rows_mut();
-        let wanted = rows.iter().filter(|row| row.instance == instance && row.state == *state);
-        wanted.filter_map(|row| row.process.clone()).collect()
-    }
-
-    /// The processes of an instance that have exited on their own, and how.
-    pub(crate) fn exited(&self, instance: &str) -> Vec<(String, u8)> {
-        let rows = self.rows_mut();
-        let exited = rows.iter().filter(|row| row.instance == instance && row.state == State::Exited);
-        exited.filter_map(|row| Some((row.process.clone()?, row.exit.unwrap_or_default()))).collect()
-    }
-
-    /// The state of a process.
-    pub(crate) fn state(&self, instance: &str, process: &str) -> Option<State> {
-        let rows = self.rows_mut();
-        rows.iter()
-            .find(|row| row.instance == instance && row.process.as_deref() == Some(process))
-            .map(|row| row.state.clone())
-    }
-
-    fn change(&self, is: impl Fn(&Row) -> bool, mut change: impl FnMut(&mut Row)) {
-        for row in self.rows_mut().iter_mut().filter(|row| is(row)) {
-            let before = row.state.clone();
-            change(row);
-            if row.state != before {
-                row.since = now();
-            }
-        }
-    }
-
-    fn rows_mut(&self) -> MutexGuard<'_, Vec<Row>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+/// The row of an instance whose turn has not come.
+fn row(member: &Member) -> Row {
+    Row {
+        instance: member.name.clone(),
+        az: member.instance.az.clone(),
+        ip: member.ip.to_string(),
+        process: None,
+        state: State::Waiting,
+        pid: None,
+        exit: None,
+        since: super::supervised::now(),
+        restarts: None,
+        health: Health::Starting,
     }
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs())
+/// What BOSH's agent reports of an instance whose processes are in these states.
+fn health(stage: &State, processes: &[State]) -> Health {
+    match stage {
+        State::Stopped | State::Stopping => return Health::Stopped,
+        State::Failed => return Health::Failing,
+        State::Ready => {}
+        _ => return Health::Starting,
+    }
+    if processes.iter().any(|state| *state == State::Starting) {
+        Health::Starting
+    } else if processes.iter().all(State::is_well) {
+        Health::Running
+    } else {
+        Health::Failing
+    }
 }
 
 #[cfg(test)]
@@ -116,18 +91,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_was_stopped_has_not_exited_on_its_own() {
-        let table = StatusTable::default();
-        table.add("a/0", None, "10.0.0.2");
-        table.add("b/0", None, "10.0.0.3");
-        table.set_processes("a/0", &["j/one".into(), "j/two".into()]);
-        table.set_process("a/0", "j/one", State::Stopping);
-        assert_eq!(table.set_exited("a/0", "j/one", 143), State::Stopped);
-        assert_eq!(table.set_exited("a/0", "j/two", 137), State::Exited);
-        assert_eq!(table.exited("a/0"), [("j/two".to_owned(), 137)]);
-        assert_eq!(table.processes_in("a/0", &State::Stopped), ["j/one"]);
-        let names: Vec<_> = table.rows().iter().map(|r| (r.instance.clone(), r.process.clone())).collect();
-        let name = |i: &str, p: Option<&str>| (i.to_owned(), p.map(str::to_owned));
-        assert_eq!(names, [name("a/0", Some("j/one")), name("a/0", Some("j/two")), name("b/0", None)]);
+    fn an_instance_runs_if_all_its_processes_do() {
+        let ready = |states: &[State]| health(&State::Ready, states);
+        assert_eq!(ready(&[]), Health::Running);
+        assert_eq!(ready(&[State::Running, State::Running]), Health::Running);
+        assert_eq!(ready(&[State::Running, State::Exited]), Health::Failing);
+        assert_eq!(ready(&[State::Running, State::Stopped]), Health::Failing);
+        assert_eq!(ready(&[State::Exited, State::Starting]), Health::Starting);
+        assert_eq!(health(&State::Stage("pre-start".into()), &[]), Health::Starting);
+        assert_eq!(health(&State::Failed, &[]), Health::Failing);
+        assert_eq!(health(&State::Stopped, &[State::Stopped]), Health::Stopped);
     }
 }

@@ -1,36 +1,44 @@
 //! Going down: within the processes' own stop time, and then nothing is left.
 
-use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::host::Event;
+use super::instance::Instance;
+use super::report;
 use super::running::RunningDeployment;
 use crate::control::State;
 use crate::time_limits::STOP_LIMIT;
 
+/// How often instances that stop are polled.
+const INTERVAL: Duration = Duration::from_millis(20);
+
 /// Stops all processes, the last group's first, then the network; returns whether the user asked to kill instead.
-pub(crate) fn stop(running: &RunningDeployment, events: &Receiver<Event>) -> bool {
+pub(crate) fn stop(running: &RunningDeployment) -> bool {
     let host = &running.host;
+    // What a request is doing ends by itself, as it was interrupted.
+    let _changing = running.wait_for_change();
     let step = host.progress.step("stopping");
-    let members = running.deployment.groups.iter().rev().flat_map(|group| group.members.iter().rev());
-    let instances: Vec<_> = members.filter_map(|member| running.instance(&member.name)).collect();
+    let deployment = running.deployment();
+    let order = |instance: &Arc<Instance>| deployment.members().position(|member| member.name == instance.name());
+    let mut instances = running.instances();
+    instances.sort_by_key(|instance| std::cmp::Reverse(order(instance)));
     for instance in &instances {
-        instance.request_stop(host);
+        instance.set_stage(State::Stopping);
+        instance.request_stop(None);
     }
     let started = Instant::now();
     while !host.interrupt.is_urgent() {
-        let rows = host.status.rows();
         let rest: Vec<&str> =
-            rows.iter().filter(|row| row.state == State::Stopping).map(|row| row.instance.as_str()).collect();
+            instances.iter().filter(|instance| !instance.is_stopped(None)).map(|instance| instance.name()).collect();
         if rest.is_empty() {
             break;
         }
         step.at(format!("stopping {}", rest.join(", ")));
-        // Whatever event it is: the status table and the interrupt have what has changed.
-        if events.recv_timeout(STOP_LIMIT.saturating_sub(started.elapsed())).is_err() {
-            host.progress.line(&format!("killed after {} s: {}", STOP_LIMIT.as_secs(), rest.join(", ")));
+        if started.elapsed() > STOP_LIMIT {
+            host.progress.line(&report::killed(&rest));
             break;
         }
+        std::thread::sleep(INTERVAL);
     }
     host.network.stop();
     let killed = host.interrupt.is_urgent();

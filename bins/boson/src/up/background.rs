@@ -1,31 +1,43 @@
-//! `--detach`: a second process does the work, and stays.
+//! The process that holds a deployment, and the one that the user has started.
+//!
+//! The second one does the work. It outlives the first one if the user asked for that (`--detach`), or if the start has failed:
+//! then the instances stay as they are, to be looked at. Otherwise it dies with the first one.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result};
 use sandbox::Channel;
 use serde::{Deserialize, Serialize};
 use startup::Secret;
 
-use crate::engine::{self, Config};
+use crate::engine::{self, Config, Started};
+use crate::progress::Progress;
 use crate::signals::Signals;
+use crate::state::StateDir;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
     /// To the second process: the manifest, which only the first one can read, as a file that comes along.
     Manifest,
-    /// To the first process: everything runs, and the second one stays.
+    /// To the first process: everything runs.
     Up,
+    /// To the first process: something does not run, and the second one stays; the exit code.
+    Failed(u8),
     /// To the second process: the user asks for the stop.
     Stop,
 }
 
-/// Starts the second process with this one's command line and output, and waits until everything runs.
-pub(super) fn start(manifest: &Path, signals: Signals) -> Result<u8> {
+/// Starts the second process with this one's command line and output, and waits until it has done its work: with `detach`
+/// until everything runs, else until the deployment has stopped.
+pub(super) fn start(manifest: &Path, detach: bool, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
     // A pipe of the user's shell, its input: what cannot be read twice, or not by another process.
     let is_stream = fs::metadata(manifest).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
@@ -51,18 +63,25 @@ pub(super) fn start(manifest: &Path, signals: Signals) -> Result<u8> {
         // It has exited if it cannot receive.
         let _ = to_child.send(&Message::Stop, &[]);
     })?;
-    if let Ok(Some((Message::Up, _))) = channel.receive::<Message>() {
-        return Ok(0);
+    while let Ok(Some((message, _))) = channel.receive::<Message>() {
+        match message {
+            Message::Up if detach => return Ok(0),
+            Message::Failed(code) => return Ok(code),
+            _ => {}
+        }
     }
     let status = child.wait().map_err(failed)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70))
 }
 
 /// Does the second process' work; `manifest_follows` if the first one sends the manifest.
-pub(super) fn stay(mut config: Config, manifest_follows: bool, signals: Signals) -> Result<u8> {
+pub(super) fn stay(mut config: Config, manifest_follows: bool, detach: bool, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot stay in the background").because(e);
     // A session of its own: neither the terminal's Ctrl-C nor its end reaches it.
     nix::unistd::setsid().map_err(|e| failed(e.into()))?;
+    if !detach {
+        set_pdeathsig(Signal::SIGKILL).map_err(|e| failed(e.into()))?;
+    }
     let channel = Channel::from_stdin().map_err(failed)?;
     if manifest_follows {
         let (_, files) = channel.expect::<Message>().map_err(failed)?;
@@ -74,27 +93,43 @@ pub(super) fn stay(mut config: Config, manifest_follows: bool, signals: Signals)
     }
     let from_parent = channel.try_clone().map_err(failed)?;
     let stop = signals.remote();
-    let up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let is_up = std::sync::Arc::clone(&up);
+    let alone = Arc::new(AtomicBool::new(false));
+    let is_alone = Arc::clone(&alone);
     std::thread::spawn(move || {
         while let Ok(Some((Message::Stop, _))) = from_parent.receive::<Message>() {
             stop();
         }
-        // After `Up` the first process exits.
-        if !is_up.load(std::sync::atomic::Ordering::SeqCst) {
+        // The first process has exited.
+        if !is_alone.load(Ordering::SeqCst) {
             stop();
         }
     });
-    engine::up(config, signals, &mut |dir, progress| {
-        progress.leave_the_terminal();
-        let log = dir.own_log();
-        let file = File::options().create(true).append(true).open(&log).io("write", &log)?;
-        let null = File::open("/dev/null").io("open", std::path::Path::new("/dev/null"))?;
-        nix::unistd::dup2_stdin(&null)
-            .and_then(|()| nix::unistd::dup2_stdout(&file))
-            .and_then(|()| nix::unistd::dup2_stderr(&file))
-            .map_err(|e| failed(e.into()))?;
-        up.store(true, std::sync::atomic::Ordering::SeqCst);
-        Ok(channel.send(&Message::Up, &[]).map_err(failed)?)
+    engine::up(config, signals, &mut |started, dir, progress| {
+        if detach || started != Started::Up {
+            alone.store(true, Ordering::SeqCst);
+            set_pdeathsig(None).map_err(|e| failed(e.into()))?;
+            leave_the_terminal(dir, progress)?;
+        }
+        let message = match started {
+            Started::Up => Message::Up,
+            Started::Failed(code) => Message::Failed(code),
+        };
+        // A first process that has exited needs no message.
+        let _ = channel.send(&message, &[]);
+        Ok(())
     })
+}
+
+/// From now on what is printed goes to a file.
+fn leave_the_terminal(dir: &StateDir, progress: &Progress) -> Result<()> {
+    let failed = |e: nix::Error| Problem::internal("cannot stay in the background").because(e);
+    progress.leave_the_terminal();
+    let log = dir.own_log();
+    let file = File::options().create(true).append(true).open(&log).io("write", &log)?;
+    let null = File::open("/dev/null").io("open", Path::new("/dev/null"))?;
+    nix::unistd::dup2_stdin(&null)
+        .and_then(|()| nix::unistd::dup2_stdout(&file))
+        .and_then(|()| nix::unistd::dup2_stderr(&file))
+        .map_err(failed)?;
+    Ok(())
 }

@@ -73,7 +73,7 @@ fn a_name_that_is_no_directorys_is_refused() {
     let machine = Machine::new();
     for name in [".", ".."] {
         let up = machine.up(&["--name", name]).ends_with(65);
-        assert!(up.stderr.contains(&format!("a deployment cannot be called \"{name}\"")), "{}", up.stderr);
+        assert!(up.stderr.contains(&format!("invalid name of a deployment: \"{name}\"")), "{}", up.stderr);
     }
     assert!(!machine.path("state").exists());
 }
@@ -119,21 +119,44 @@ fn a_failed_pre_start_shows_what_it_logged() {
     assert_ne!(up.code, Some(0));
     assert!(up.stderr.contains("[web/0 web/pre-start.stderr.log] complaint\n"), "{}", up.stderr);
     assert!(up.stderr.contains("prepared 1"), "{}", up.stderr);
-    machine.boson(&["status"]).ends_with(65);
-    // What was logged stays until somebody has seen it.
+    // The instances stay as they are, to be looked at.
+    let status = machine.boson(&["status"]).ends_with(1).stdout;
+    assert_eq!(status.lines().filter(|line| line.ends_with("failing")).count(), 2, "{status}");
+    machine.boson(&["exec", "web/0", "test", "-e", "/var/vcap/jobs/web/bin/pre-start"]).ends_with(0);
     assert!(machine.boson(&["logs"]).ends_with(0).stdout.contains("prepared 0"));
     machine.boson(&["down"]).ends_with(0);
     machine.assert_gone();
 }
 
 #[test]
-fn a_process_that_ends_at_once_is_a_failed_start() {
+fn a_process_that_does_not_run_within_the_watch_time_is_a_failed_start() {
     let machine = Machine::new();
+    machine.watch_time("1000-2000");
     machine.write("release/src/tool/serve", "print STDERR \"no, thank you\\n\"; exit 9;\n");
     let up = machine.up(&[]).ends_with(70);
-    assert!(up.stderr.contains("web/0: web/web ended during the start, exit status 9"), "{}", up.stderr);
-    assert!(up.stderr.contains("no, thank you"), "{}", up.stderr);
-    machine.boson(&["status"]).ends_with(65);
+    for instance in ["web/0", "web/1"] {
+        let message = format!("'{instance}' is not running after update. Review logs for failed jobs: web");
+        assert!(up.stderr.contains(&message), "{}", up.stderr);
+    }
+    assert!(up.stderr.contains("web/web exited with status 9"), "{}", up.stderr);
+    assert!(up.stderr.contains("no, thank you") && up.stderr.contains("boson logs web/0 --job web"), "{}", up.stderr);
+    assert!(up.stderr.contains("the instances stay as they are"), "{}", up.stderr);
+    let status = machine.boson(&["status"]).ends_with(1).stdout;
+    assert!(status.contains("failing"), "{status}");
+    // The next version starts what has failed.
+    machine.write("release/src/tool/serve", "sleep 10 while 1;\n");
+    machine.watch_time("1000-60000");
+    machine.up(&[]).ends_with(0);
+    machine.boson(&["status"]).ends_with(0);
+}
+
+#[test]
+fn with_rollback_a_failed_start_leaves_nothing() {
+    let machine = Machine::new();
+    machine.edit("manifest.yml", "greeting: hello", "greeting: hello\n      pre_start: 5");
+    let up = machine.up(&["--rollback"]).ends_with(70);
+    assert!(up.stderr.contains("complaint"), "{}", up.stderr);
+    machine.assert_gone();
 }
 
 #[test]
@@ -157,9 +180,9 @@ fn an_errand_that_there_is_not_is_told_with_those_there_are() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     let errand = machine.boson(&["run-errand", "chekc"]).ends_with(65);
-    assert!(errand.stderr.contains("there is no errand chekc") && errand.stderr.contains("there are: check"));
+    assert!(errand.stderr.contains("Errand 'chekc' doesn't exist") && errand.stderr.contains("errands are: check"));
     let exec = machine.boson(&["exec", "web/5", "true"]).ends_with(65);
-    assert!(exec.stderr.contains("there are: web/0, web/1"), "{}", exec.stderr);
+    assert!(exec.stderr.contains("the instances are: web/0, web/1"), "{}", exec.stderr);
     machine.boson(&["exec", "web/0", "sh", "-c", "exit 17"]).ends_with(17);
 }
 

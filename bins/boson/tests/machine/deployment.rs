@@ -25,6 +25,7 @@ name: small
 releases:
 - name: small
   version: latest
+update: {canaries: 1, max_in_flight: 1, canary_watch_time: 1000-60000, update_watch_time: 1000-60000}
 instance_groups:
 - name: web
   azs: [z1, z2]
@@ -166,6 +167,15 @@ impl Machine {
         let text = fs::read_to_string(self.path(name)).unwrap();
         assert!(text.contains(from), "{name} has no {from:?}");
         self.write(name, &text.replace(from, to));
+    }
+
+    /// Sets both watch times of the deployment.
+    pub(crate) fn watch_time(&self, text: &str) {
+        let manifest = fs::read_to_string(self.path("manifest.yml")).unwrap();
+        let update = manifest.lines().find(|line| line.starts_with("update: ")).unwrap();
+        let new =
+            format!("update: {{canaries: 1, max_in_flight: 1, canary_watch_time: {text}, update_watch_time: {text}}}");
+        self.write("manifest.yml", &manifest.replace(update, &new));
     }
 
     /// The deployment's state directory.

@@ -12,7 +12,7 @@ use crate::Machine;
 use crate::deployment::{is_alive, pids, signal};
 
 #[test]
-fn a_deployment_comes_up_works_tells_of_a_dead_process_and_goes_down() {
+fn a_deployment_comes_up_works_restarts_a_dead_process_and_goes_down() {
     let machine = Machine::new();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let up = machine.up(&["--publish", &format!("{port}:web/1:8080")]).ends_with(0);
@@ -35,18 +35,20 @@ fn a_deployment_comes_up_works_tells_of_a_dead_process_and_goes_down() {
     assert!(errand.stderr.contains("to stderr\n"), "{}", errand.stderr);
     machine.boson(&["run-errand", "checks"]).ends_with(42);
 
-    let again = machine.up(&[]).ends_with(65);
-    assert!(again.stderr.contains("the deployment small is up already"), "{}", again.stderr);
+    let again = machine.up(&[]).ends_with(0);
+    assert!(again.stdout.contains("small: nothing has changed"), "{}", again.stdout);
+    assert_eq!(pids(&machine.boson(&["status"]).stdout, "web/"), pids(&status, "web/"));
 
     kill(Pid::from_raw(pids(&status, "web/web")[0]), Signal::SIGKILL).unwrap();
-    eventually("status tells of the dead process", || machine.boson(&["status"]).code == Some(1));
-    let status = machine.boson(&["status"]).ends_with(1).stdout;
-    let line = status.lines().find(|line| line.contains("exited")).unwrap();
-    assert!(line.starts_with("web/0     z1  10.244.0.2  web/web   exited   -"), "{status}");
-    assert_eq!(line.split_whitespace().nth(6), Some("137"), "{status}");
+    let restarted = |line: &&str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words[..5] == ["web/0", "z1", "10.244.0.2", "web/web", "running"] && words[6] == "137" && words[8] == "1"
+    };
+    eventually("the killed process runs again", || machine.boson(&["status"]).stdout.lines().any(|l| restarted(&l)));
+    let status = machine.boson(&["status"]).ends_with(0).stdout;
 
     let living = pids(&status, "web/");
-    assert_eq!(living.len(), 3, "{status}");
+    assert_eq!(living.len(), 4, "{status}");
     machine.boson(&["down"]).ends_with(0);
     assert!(!living.iter().any(|pid| is_alive(*pid)));
     machine.assert_gone();
@@ -96,7 +98,7 @@ fn logs_of_all_instances_or_of_one_are_shown() {
     assert!(one.contains("[web/1 web/pre-start.stdout.log] prepared 1"), "{one}");
     assert!(!one.contains("web/0"), "{one}");
     let none = machine.boson(&["logs", "web/7"]).ends_with(65).stderr;
-    assert!(none.contains("there is no instance web/7") && none.contains("web/0, web/1"), "{none}");
+    assert!(none.contains("unknown instance 'web/7'") && none.contains("web/0, web/1"), "{none}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use problem::{Problem, Problems, code};
 use release::{Compiler, Progress as CompileProgress, Release};
+use serde::{Deserialize, Serialize};
 
 use crate::compile::{Count, Sandboxed};
 use crate::engine::deployment::{Deployment, Group};
@@ -13,15 +14,15 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state;
 
-/// The compiled packages of every job: name and directory, by release and job.
-#[derive(Debug, Default)]
-pub(crate) struct Packages(BTreeMap<(String, String), Vec<(String, PathBuf)>>);
+/// The compiled packages of every job: name and directory, by release and then by job.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Packages(BTreeMap<String, BTreeMap<String, Vec<(String, PathBuf)>>>);
 
 impl Packages {
     /// The packages of a group's instances.
     pub(crate) fn of(&self, group: &Group) -> Vec<(String, PathBuf)> {
         let jobs = group.pod.jobs.iter();
-        let packages = jobs.filter_map(|job| self.0.get(&(job.release.clone(), job.name.clone()))).flatten();
+        let packages = jobs.filter_map(|job| self.0.get(&job.release)?.get(&job.name)).flatten();
         packages.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
@@ -57,7 +58,7 @@ pub(crate) fn compile(
         for job in jobs {
             let own = compiled.iter().filter(|package| job.packages.contains(&package.name));
             let own = own.map(|package| (package.name.clone(), package.dir.clone())).collect();
-            packages.0.insert((release.name.clone(), job.name.clone()), own);
+            packages.0.entry(release.name.clone()).or_default().insert(job.name.clone(), own);
         }
     }
     Problems::check(problems)?;

@@ -1,7 +1,7 @@
 //! Resolving the deployment, in a sandbox of its own.
 //!
 //! `plan` evaluates templates, which are the release's code: it sees the manifest and the job sources, and nothing else of
-//! this machine.
+//! this machine. It renders all templates of all instances, so that a mistake in one is known before anything is compiled.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,17 +11,13 @@ use std::sync::Arc;
 
 use problem::{IoContext, Problem, Problems};
 use sandbox::{Access, Bind, Command, Exit, InstanceSpec, Once, Stdio};
-use tempfile::TempDir;
 
 use super::sources::SourceNames;
-use crate::engine::deployment::Deployment;
 use crate::engine::failure::{FailedStage, Failure, cannot_sandbox};
 use crate::engine::input::Input;
-use crate::engine::settings;
+use crate::engine::workspace;
 use crate::executable::SANDBOX_PATH;
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
-use crate::state::{self, StateDir};
 
 /// Where the sandbox has what `plan` reads and writes.
 const MANIFEST: &str = "/mnt/manifest.yml";
@@ -29,7 +25,7 @@ const RELEASES: &str = "/var/vcap/all-releases";
 const OUTPUT: &str = "/mnt/output";
 
 /// Variables of `plan` that the user may set for `boson up`.
-const PASSED_ON: [&str; 6] = [
+const FORWARDED: [&str; 6] = [
     "BOSON_LOG",
     "BOSON_LOG_FORMAT",
     "KUBE_NAMESPACE",
@@ -38,34 +34,8 @@ const PASSED_ON: [&str; 6] = [
     "TEMPLATE_TIMEOUT",
 ];
 
-/// The directory of `plan`: new, for this user alone, in memory where possible, because it holds secrets.
-pub(crate) fn plan_dir(dir: &StateDir) -> Result<TempDir, Problems> {
-    let parent = state::in_memory().unwrap_or_else(|| dir.path().to_path_buf());
-    tempfile::Builder::new().prefix("boson-plan-").tempdir_in(&parent).io("make a directory in", &parent)
-}
-
-/// Resolves everything, and removes what that took.
-pub(crate) fn plan(
-    input: &Input,
-    plan_dir: TempDir,
-    sources: &SourceNames,
-    progress: &Progress,
-    interrupt: &Interrupt,
-) -> Result<Deployment, Failure> {
-    let step = progress.step("planning");
-    // What templates left may belong to ids that only a sandbox has, so it is not this guard that removes it.
-    let dir = plan_dir.keep();
-    let planned = run(input, &dir, sources, interrupt);
-    let deployment = planned.and_then(|()| Ok(Deployment::read(&dir.join("output"), &settings::settings())?));
-    sandbox::remove_tree(&dir).io("remove", &dir)?;
-    let deployment = deployment?;
-    let groups: Vec<String> =
-        deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
-    step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
-    Ok(deployment)
-}
-
-fn run(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) -> Result<(), Failure> {
+/// Resolves everything, in this workspace.
+pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) -> Result<(), Failure> {
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
@@ -73,12 +43,12 @@ fn run(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) 
     fs::write(&manifest, input.text.expose()).io("write", &manifest)?;
     let mut argv = ["plan", "-m", MANIFEST, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
     argv.extend(input.given_name.iter().flat_map(|name| ["--deployment-name".to_owned(), name.clone()]));
-    let passed_on = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let env = passed_on.chain([("PATH".to_owned(), SANDBOX_PATH.to_owned())]).collect();
+    let forwarded = FORWARDED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let env = forwarded.chain([("PATH".to_owned(), SANDBOX_PATH.to_owned())]).collect();
     let log = File::options().create_new(true).append(true).mode(0o600).open(&printed).io("write", &printed)?;
     let stdio = Stdio::to_file(log).io("write", &printed)?;
 
-    let sandbox = Arc::new(Once::start(specification(input, dir, &manifest)?).map_err(|e| cannot_sandbox(&e))?);
+    let sandbox = Arc::new(Once::start(specification(dir, &manifest)?).map_err(|e| cannot_sandbox(&e))?);
     let to_end = Arc::clone(&sandbox);
     let guard = interrupt.guard(move || to_end.kill());
     let exit = sandbox.run(Command { argv, env, directory: "/".into(), stdio });
@@ -97,9 +67,8 @@ fn run(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) 
         .into())
 }
 
-fn specification(input: &Input, dir: &Path, manifest: &Path) -> Result<InstanceSpec, Problems> {
-    let make = |name: &str| -> Result<PathBuf, Problems> {
-        let path = dir.join(name);
+fn specification(dir: &Path, manifest: &Path) -> Result<InstanceSpec, Problems> {
+    let make = |path: PathBuf| -> Result<PathBuf, Problems> {
         fs::create_dir(&path).io("make", &path)?;
         Ok(path)
     };
@@ -111,14 +80,14 @@ fn specification(input: &Input, dir: &Path, manifest: &Path) -> Result<InstanceS
         address: None,
         base: None,
         name_server: None,
-        mount_point: make("root")?,
-        vcap: make("vcap")?,
+        mount_point: make(dir.join("root"))?,
+        vcap: make(dir.join("vcap"))?,
         hosts: None,
         memory: Vec::new(),
         binds: vec![
             bind(manifest, MANIFEST, Access::ReadOnly),
-            bind(&input.dir.all_releases(), RELEASES, Access::ReadOnly),
-            bind(&make("output")?, OUTPUT, Access::ReadWrite),
+            bind(&workspace::all_releases(dir), RELEASES, Access::ReadOnly),
+            bind(&make(workspace::documents(dir))?, OUTPUT, Access::ReadWrite),
         ],
         executable_names: vec!["plan".to_owned()],
     })

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use release::Release;
+use serde::{Deserialize, Serialize};
 
 /// Copies and originals.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SourceNames(Vec<(String, String)>);
 
 impl SourceNames {

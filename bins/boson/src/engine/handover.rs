@@ -1,0 +1,100 @@
+//! Handing a version of a deployment from the boson that prepared it to the one that holds the deployment.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use problem::{IoContext, Problem, Result as Outcome, code};
+use sandbox::Channel;
+use serde::{Deserialize, Serialize};
+
+use super::deploy;
+use super::deployment::{Deployment, Generation};
+use super::failure::Failure;
+use super::publish::Publish;
+use super::running::RunningDeployment;
+use super::settings;
+use super::stages::{Packages, SourceNames};
+use super::workspace;
+use crate::control::{Deploy, Request};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::state::{self, StateDir};
+use crate::{client, output};
+
+/// What the documents of `plan` do not have.
+#[derive(Debug, Serialize, Deserialize)]
+struct Supplement {
+    packages: Packages,
+    source_names: SourceNames,
+    publish: Vec<Publish>,
+}
+
+fn supplement(workspace: &Path) -> std::path::PathBuf {
+    workspace.join("supplement.json")
+}
+
+/// Asks the boson at the other end of the connection to bring a version up; returns the exit code.
+pub(crate) fn ask(
+    channel: Channel,
+    workspace: &Path,
+    deployment: Deployment,
+    publish: Vec<Publish>,
+    roll_back: bool,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Outcome<u8> {
+    let path = supplement(workspace);
+    let Deployment { packages, source_names, .. } = deployment;
+    let text = serde_json::to_string(&Supplement { packages, source_names, publish })
+        .map_err(|e| Problem::internal("cannot hand the plan over").because(e))?;
+    fs::write(&path, text).io("write", &path)?;
+    let version = startup::version().to_string();
+    let request = Request::Deploy(Deploy { version, workspace: workspace.to_path_buf(), roll_back });
+    client::ask(&channel, &request, &[])?;
+    let to_end = channel.try_clone().map_err(|e| Problem::internal("cannot talk to the deployment").because(e))?;
+    let guard = interrupt.guard(move || to_end.shut_down());
+    let code = client::follow_with(&channel, |line| progress.line(line));
+    drop(guard);
+    if interrupt.is_asked() {
+        output::error("the update goes on; boson status shows it, boson down stops everything");
+        return Ok(130);
+    }
+    code
+}
+
+/// Brings the version up that another boson has prepared.
+pub(crate) fn take(running: &RunningDeployment, request: &Deploy, follower: &Arc<Channel>) -> Result<(), Failure> {
+    let own = startup::version().to_string();
+    if request.version != own {
+        let message = format!("the deployment is held by boson {own}, this is boson {}", request.version);
+        let problem = Problem::input(message).code(code::DOCUMENT_VERSION);
+        return Err(problem.hint("boson down stops the deployment; its persistent disks stay").into());
+    }
+    let path = supplement(&request.workspace);
+    let text = fs::read_to_string(&path).io("read", &path)?;
+    let Supplement { packages, source_names, publish } =
+        serde_json::from_str(&text).map_err(|e| Problem::internal("cannot read the plan").because(e))?;
+    let mut deployment = Deployment::read(&workspace::documents(&request.workspace), &settings::settings())?;
+    deployment.packages = packages;
+    deployment.source_names = source_names;
+    deployment.generation = install(&running.host.dir, &request.workspace)?;
+    running.host.progress.follow(Some(Arc::clone(follower)));
+    let result = deploy::redeploy(running, deployment, &publish, request.roll_back);
+    if result.is_ok() {
+        running.host.progress.line(&format!("{} is up", running.deployment().name));
+    }
+    running.host.progress.follow(None);
+    result
+}
+
+/// Copies the job sources of a workspace to where instances see them.
+pub(crate) fn install(dir: &StateDir, workspace: &Path) -> Outcome<Generation> {
+    let parent = dir.generations();
+    let path = tempfile::Builder::new().tempdir_in(&parent).io("make a directory in", &parent)?.keep();
+    let generation = Generation::new(path.clone());
+    let to = path.join("all-releases");
+    deploy::copy_tree(&workspace::all_releases(workspace), &to).io("copy the job sources to", &to)?;
+    state::install_executables(&to)?;
+    Ok(generation)
+}
