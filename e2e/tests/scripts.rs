@@ -56,7 +56,7 @@ fn what_the_recipe_of_release_images_lacks_is_told() {
         (&["--bse", "x"], 2, "error: unknown argument --bse"),
         (&named[..4], 2, "error: --tag is missing"),
         (&[&["--release", "gone"], &named[2..]].concat(), 65, "error: no release at gone"),
-        (&named, 65, "error: there is no image of boson at nowhere/images/boson.tar"),
+        (&named, 65, "error: no image of boson at nowhere/images/boson.tar"),
     ] {
         let ran = recipe(arguments);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.stderr);

@@ -45,7 +45,7 @@ impl StateDir {
         match given {
             Some(path) => Ok(StateDir { path: std::path::absolute(path).io("find", path)? }),
             None => match deployment {
-                "" | "." | ".." => Err(Problem::input(format!("invalid name of a deployment: \"{deployment}\""))
+                "" | "." | ".." => Err(Problem::input(format!("a deployment cannot be called \"{deployment}\""))
                     .hint("give another name, in the manifest or with --name")
                     .into()),
                 _ => Ok(StateDir { path: home::all()?.join(deployment.replace('/', "-")) }),

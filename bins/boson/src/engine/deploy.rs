@@ -179,14 +179,13 @@ fn post_deploy(running: &RunningDeployment, deployment: &Deployment) -> Result<(
         .flat_map(|(group, command)| group.members.iter().map(move |member| (member, command.clone())))
         .filter_map(|(member, command)| Some((running.instance(&member.name)?, command)))
         .collect();
-    let result = for_each(&stages, stages.len(), |(instance, command)| {
+    for_each(&stages, stages.len(), |(instance, command)| {
         let result = instance.run_stage(&running.host, command);
         if result.is_err() {
             instance.set_complete(false);
         }
         result
-    });
-    result
+    })
 }
 
 /// Copies the job sources to where instances see them for as long as they need them.

@@ -122,7 +122,7 @@ impl Deployment {
                 instance: instance.clone(),
                 digest: digest(instance.index).unwrap_or_default(),
             });
-            groups.push(Group { members: members.collect(), pod, update: group.update.clone(), properties });
+            groups.push(Group { members: members.collect(), pod, update: group.update, properties });
         }
         if groups.is_empty() {
             return Err(Problem::input("the deployment has no instance groups").into());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use problem::{Problem, code};
+use problem::{Problem, Result as Outcome, code};
 
 use super::clients::Client;
 use super::failure::Failure;
@@ -38,16 +38,17 @@ pub(crate) fn change(
 }
 
 /// The instance of this name.
-pub(crate) fn find(running: &RunningDeployment, name: &str) -> Result<Arc<Instance>, Problem> {
+pub(crate) fn find(running: &RunningDeployment, name: &str) -> Outcome<Arc<Instance>> {
     running.instance(name).ok_or_else(|| {
         let names: Vec<String> = running.instances().iter().map(|instance| instance.name().to_owned()).collect();
         Problem::input(format!("unknown instance '{name}'"))
             .code(code::INSTANCE_UNKNOWN)
             .hint(format!("the instances are: {}", names.join(", ")))
+            .into()
     })
 }
 
-fn check_job(instance: &Instance, job: Option<&str>) -> Result<(), Problem> {
+fn check_job(instance: &Instance, job: Option<&str>) -> Outcome<()> {
     let Some(job) = job else { return Ok(()) };
     let processes = instance.processes(None);
     let mut known: Vec<&str> = processes.iter().map(|(process, _)| process.job.as_str()).collect();
@@ -56,7 +57,7 @@ fn check_job(instance: &Instance, job: Option<&str>) -> Result<(), Problem> {
         return Ok(());
     }
     let problem = Problem::input(format!("{}: no process of a job '{job}'", instance.name()));
-    Err(problem.code(code::JOB_UNKNOWN).hint(format!("jobs with processes: {}", known.join(", "))))
+    Err(problem.code(code::JOB_UNKNOWN).hint(format!("jobs with processes: {}", known.join(", "))).into())
 }
 
 fn stop(running: &RunningDeployment, instance: &Instance, job: Option<&str>) -> Result<(), Failure> {

@@ -83,7 +83,7 @@ pub(crate) fn wait_for_processes(
         match start.observe(started.elapsed(), has_processes, views.all(|(_, view)| view.state == State::Running)) {
             Decision::Wait => std::thread::sleep(INTERVAL),
             Decision::Started => return Ok(()),
-            Decision::TimedOut => return Failure::all(instances.iter().filter_map(|i| not_running(i)).collect()),
+            Decision::TimedOut => return Failure::all(instances.iter().filter_map(not_running).collect()),
         }
     }
 }

@@ -77,7 +77,7 @@ fn health(stage: &State, processes: &[State]) -> Health {
         State::Ready => {}
         _ => return Health::Starting,
     }
-    if processes.iter().any(|state| *state == State::Starting) {
+    if processes.contains(&State::Starting) {
         Health::Starting
     } else if processes.iter().all(State::is_well) {
         Health::Running

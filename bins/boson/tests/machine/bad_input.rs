@@ -73,7 +73,7 @@ fn a_name_that_is_no_directorys_is_refused() {
     let machine = Machine::new();
     for name in [".", ".."] {
         let up = machine.up(&["--name", name]).ends_with(65);
-        assert!(up.stderr.contains(&format!("invalid name of a deployment: \"{name}\"")), "{}", up.stderr);
+        assert!(up.stderr.contains(&format!("a deployment cannot be called \"{name}\"")), "{}", up.stderr);
     }
     assert!(!machine.path("state").exists());
 }
