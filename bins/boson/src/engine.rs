@@ -14,6 +14,7 @@ mod input;
 mod instance;
 mod log_excerpt;
 mod operations;
+mod packages;
 mod parallel;
 mod prepare;
 mod publish;

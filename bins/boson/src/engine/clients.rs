@@ -9,7 +9,6 @@ use problem::Problem;
 use sandbox::{Channel, Process, Stdio};
 
 use super::failure::Failure;
-use super::operations;
 use super::running::RunningDeployment;
 use crate::control::Reply;
 use crate::interrupt::Interrupt;
@@ -103,7 +102,7 @@ pub(crate) fn exec(
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
-    let found = operations::find(running, instance)?;
+    let found = running.find(instance)?;
     let stdio = streams.stdio().map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?;
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
     let process = found.run(&argv, stdio)?;

@@ -12,7 +12,8 @@ use startup::Secret;
 use workload::{Pod, Settings, Source};
 
 use super::addresses::Addresses;
-use super::stages::{Packages, SourceNames};
+use super::packages::Packages;
+use super::stages::SourceNames;
 
 /// All instance groups, in the manifest's order.
 #[derive(Debug)]
@@ -175,7 +176,7 @@ impl Deployment {
         let pod = Pod { replicas: 0, instances: Vec::new(), ..group.pod.clone() };
         let pod = serde_json::to_string(&pod).unwrap_or_default();
         let Member { name: _, group: _, ip, instance, digest } = member;
-        format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(group))
+        format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(&group.pod.jobs))
     }
 
     /// The text of the hosts file of all instances: each one's address and host name, and the group's address for all of them.

@@ -208,7 +208,8 @@ impl Instance {
         let all: Vec<Arc<Supervised>> = processes.chain(scripts).map(Arc::new).collect();
         self.lock().supervised.clone_from(&all);
         for supervised in all {
-            supervised.supervise(host, self)?;
+            let instance = Arc::clone(self);
+            supervised.supervise(host, self.name(), move |argv, log| instance.run_logged(argv, log))?;
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ pub(crate) fn change(
     client: &Client,
 ) -> Result<u8, Failure> {
     let _changing = running.change()?;
-    let found = find(running, instance)?;
+    let found = running.find(instance)?;
     check_job(&found, job)?;
     let what = job.map_or_else(|| instance.to_owned(), |job| format!("{instance}/{job}"));
     if action != Action::Start {
@@ -35,17 +35,6 @@ pub(crate) fn change(
     }
     client.line(&format!("{what} {}", if action == Action::Stop { "stopped" } else { "runs" }));
     Ok(0)
-}
-
-/// The instance of this name.
-pub(crate) fn find(running: &RunningDeployment, name: &str) -> Outcome<Arc<Instance>> {
-    running.instance(name).ok_or_else(|| {
-        let names: Vec<String> = running.instances().iter().map(|instance| instance.name().to_owned()).collect();
-        Problem::input(format!("unknown instance '{name}'"))
-            .code(code::INSTANCE_UNKNOWN)
-            .hint(format!("the instances are: {}", names.join(", ")))
-            .into()
-    })
 }
 
 fn check_job(instance: &Instance, job: Option<&str>) -> Outcome<()> {

@@ -97,7 +97,7 @@ impl Published {
                     .because(e)
             })?;
             port.forwarded = true;
-            host.progress.line(&report::published(&port.publish));
+            host.progress.line(&report::published(&port.publish.instance, port.publish.port, port.publish.host_port));
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use problem::{Problem, code};
 use sandbox::Exit;
 
-use super::publish::Publish;
 use crate::control::Row;
 use crate::time_limits::STOP_LIMIT;
 
@@ -42,8 +41,8 @@ pub(crate) fn running(row: &Row) -> String {
 }
 
 /// That an instance's port can be reached on this machine.
-pub(crate) fn published(publish: &Publish) -> String {
-    format!("published {}:{} on 127.0.0.1:{}", publish.instance, publish.port, publish.host_port)
+pub(crate) fn published(instance: &str, port: u16, host_port: u16) -> String {
+    format!("published {instance}:{port} on 127.0.0.1:{host_port}")
 }
 
 /// That an instance goes on although it was asked to stop.
@@ -96,8 +95,7 @@ mod tests {
         );
         assert_eq!(prepared("web", 1), "web: 1 instance prepared and started");
         assert_eq!(prepared("web", 2), "web: 2 instances prepared and started");
-        let publish = "8222:nats/1:222".parse().unwrap();
-        assert_eq!(published(&publish), "published nats/1:222 on 127.0.0.1:8222");
+        assert_eq!(published("nats/1", 222, 8222), "published nats/1:222 on 127.0.0.1:8222");
         let row = Row {
             instance: "web/0".into(),
             az: Some("z1".into()),

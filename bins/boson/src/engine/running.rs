@@ -106,6 +106,20 @@ impl RunningDeployment {
         self.lock().instances.get(name).cloned()
     }
 
+    /// As [`RunningDeployment::instance`].
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub(crate) fn find(&self, name: &str) -> Result<Arc<Instance>> {
+        self.instance(name).ok_or_else(|| {
+            let names: Vec<String> = self.lock().instances.keys().cloned().collect();
+            Problem::input(format!("unknown instance '{name}'"))
+                .code(code::INSTANCE_UNKNOWN)
+                .hint(format!("the instances are: {}", names.join(", ")))
+                .into()
+        })
+    }
+
     /// All instances, by name.
     pub(crate) fn instances(&self) -> Vec<Arc<Instance>> {
         self.lock().instances.values().cloned().collect()

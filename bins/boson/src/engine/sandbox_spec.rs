@@ -28,12 +28,14 @@ pub(crate) fn specification(
                 let source = deployment.generation.all_releases();
                 binds.push(Bind { source, target: path.to_path_buf(), access: Access::ReadOnly });
             }
-            Source::Image => binds.extend(deployment.packages.of(group).into_iter().map(|(name, source)| Bind {
-                source,
-                target: path.join(name),
-                // Scripts give programs capabilities (`setcap`).
-                access: Access::Layer,
-            })),
+            Source::Image => {
+                binds.extend(deployment.packages.of(&group.pod.jobs).into_iter().map(|(name, source)| Bind {
+                    source,
+                    target: path.join(name),
+                    // Scripts give programs capabilities (`setcap`).
+                    access: Access::Layer,
+                }))
+            }
             Source::Memory => memory.push(path.to_path_buf()),
             Source::Disk { .. } => {
                 let target = path.to_path_buf();

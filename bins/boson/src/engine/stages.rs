@@ -15,7 +15,7 @@ use problem::{IoContext, Problem, Problems};
 use release::Release;
 use sandbox::ProcessId;
 
-pub(crate) use compile::{Packages, compile};
+pub(crate) use compile::compile;
 pub(crate) use plan::plan;
 pub(crate) use sources::SourceNames;
 

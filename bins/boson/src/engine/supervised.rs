@@ -11,7 +11,6 @@ use sandbox::{Exit, Process};
 
 use super::backoff::Backoff;
 use super::host::Host;
-use super::instance::Instance;
 use super::report;
 use super::state_files::StateFiles;
 use crate::control::State;
@@ -26,6 +25,11 @@ pub(crate) struct Supervised {
     inner: Mutex<Inner>,
     changed: Condvar,
 }
+
+/// Starts a command in an instance.
+pub(crate) trait Start: Fn(&[&str], &str) -> Result<Process> + Send + 'static {}
+
+impl<F: Fn(&[&str], &str) -> Result<Process> + Send + 'static> Start for F {}
 
 #[derive(Debug)]
 struct Inner {
@@ -86,17 +90,19 @@ impl Supervised {
     }
 
     /// Starts it, and from now on again whenever it ends, in a thread of its own.
-    pub(crate) fn supervise(self: &Arc<Self>, host: &Arc<Host>, instance: &Arc<Instance>) -> Result<()> {
-        let (own, host, instance) = (Arc::clone(self), Arc::clone(host), Arc::clone(instance));
+    /// `instance` is the instance's name, and `start` starts a command in it, whose output goes to the log of the name given;
+    /// it fails only if the sandbox has ended.
+    pub(crate) fn supervise(self: &Arc<Self>, host: &Arc<Host>, instance: &str, start: impl Start) -> Result<()> {
+        let (own, host, instance) = (Arc::clone(self), Arc::clone(host), instance.to_owned());
         std::thread::Builder::new()
-            .name(format!("{} {}", instance.name(), self.name()))
-            .spawn(move || own.run(&host, &instance))
+            .name(format!("{instance} {}", self.name()))
+            .spawn(move || own.run(&host, &instance, &start))
             .map_err(|e| Problem::internal("cannot start a thread").because(e))?;
         Ok(())
     }
 
-    fn run(&self, host: &Host, instance: &Instance) {
-        while let Some(process) = self.next(instance) {
+    fn run(&self, host: &Host, instance: &str, start: &impl Start) {
+        while let Some(process) = self.next(start) {
             let started = Instant::now();
             let exit = process.wait();
             if exit == Exit::Lost {
@@ -109,7 +115,7 @@ impl Supervised {
             if inner.wanted == Wanted::Running {
                 let delay = inner.backoff.after(started.elapsed());
                 inner.restarts += 1;
-                host.progress.line(&report::exited(instance.name(), &self.name(), exit, delay));
+                host.progress.line(&report::exited(instance, &self.name(), exit, delay));
                 let still = |inner: &mut Inner| inner.wanted == Wanted::Running && !inner.backoff_is_over();
                 drop(self.changed.wait_timeout_while(inner, delay, still));
             }
@@ -118,7 +124,7 @@ impl Supervised {
     }
 
     /// Starts the supervisor as soon as it is wanted; nothing when the instance ends.
-    fn next(&self, instance: &Instance) -> Option<Arc<Process>> {
+    fn next(&self, start: &impl Start) -> Option<Arc<Process>> {
         let inner = self.lock();
         let waited = self.changed.wait_while(inner, |inner| inner.wanted == Wanted::Stopped);
         let mut inner = waited.unwrap_or_else(PoisonError::into_inner);
@@ -126,8 +132,7 @@ impl Supervised {
             return None;
         }
         let argv: Vec<&str> = self.argv.iter().map(String::as_str).collect();
-        // It fails only if the sandbox has ended.
-        let process = Arc::new(instance.run_logged(&argv, &self.name()).ok()?);
+        let process = Arc::new(start(&argv, &self.name()).ok()?);
         inner.started = now();
         inner.since = inner.started;
         inner.is_new = false;

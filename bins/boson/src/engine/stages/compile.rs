@@ -1,31 +1,17 @@
 //! Compiling the packages that the deployment's jobs need.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 
 use problem::{Problem, Problems, code};
 use release::{Compiler, Progress as CompileProgress, Release};
-use serde::{Deserialize, Serialize};
 
 use crate::compile::{Count, Sandboxed};
 use crate::engine::deployment::{Deployment, Group};
 use crate::engine::failure::Failure;
+use crate::engine::packages::Packages;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state;
-
-/// The compiled packages of every job: name and directory, by release and then by job.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Packages(BTreeMap<String, BTreeMap<String, Vec<(String, PathBuf)>>>);
-
-impl Packages {
-    /// The packages of a group's instances.
-    pub(crate) fn of(&self, group: &Group) -> Vec<(String, PathBuf)> {
-        let jobs = group.pod.jobs.iter();
-        let packages = jobs.filter_map(|job| self.0.get(&job.release)?.get(&job.name)).flatten();
-        packages.cloned().collect::<BTreeSet<_>>().into_iter().collect()
-    }
-}
 
 /// Compiles what the jobs of the deployment need, as far as it is not in the user's cache.
 pub(crate) fn compile(
@@ -58,7 +44,7 @@ pub(crate) fn compile(
         for job in jobs {
             let own = compiled.iter().filter(|package| job.packages.contains(&package.name));
             let own = own.map(|package| (package.name.clone(), package.dir.clone())).collect();
-            packages.0.entry(release.name.clone()).or_default().insert(job.name.clone(), own);
+            packages.add(&release.name, &job.name, own);
         }
     }
     Problems::check(problems)?;
@@ -73,7 +59,7 @@ fn is_used(deployment: &Deployment, release: &str, job: &str) -> bool {
 
 /// Two packages of one name cannot both be `/var/vcap/packages/<name>`; BOSH refuses that too.
 fn collisions(packages: &Packages, group: &Group) -> Vec<Problem> {
-    let all = packages.of(group);
+    let all = packages.of(&group.pod.jobs);
     let twice = all.iter().zip(all.iter().skip(1)).filter(|(a, b)| a.0 == b.0);
     twice
         .map(|((name, _), _)| {
