@@ -61,6 +61,7 @@ impl Case {
 
 const SPEC: &str = "base/jobs-src/nats/nats/spec";
 const BPM: &str = "base/jobs-src/nats/nats/templates/bpm.yml.erb";
+const MONIT: &str = "base/jobs-src/nats/nats/monit";
 const CONF: &str = "base/jobs-src/nats/nats/templates/nats.conf.erb";
 const PRE_START: &str = "base/jobs-src/nats/nats/templates/pre-start.erb";
 const SMOKE_RUN: &str = "base/jobs-src/nats/smoke-tests/templates/run.erb";
@@ -198,6 +199,8 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
   env: {bosh: {agent: {settings: [labels]}}}
 ",
     )]),
+    Case::plan("monit-invalid", 66).edit(&[(MONIT, "  group vcap", "  if failed port 4222 then panic\n  group vcap")]),
+    Case::plan("monit-process-unknown", 66).edit(&[(MONIT, "bpm start nats", "bpm start nats -p gnats")]),
     Case::plan("bpm-invalid", 66).edit(&[(BPM, "'name' => 'nats',", "'name' => '',")]),
     Case::plan("bpm-differs", 65).edit(&[(BPM, "'ephemeral_disk' => true", "'ephemeral_disk' => spec.bootstrap")]),
     Case::plan("several-at-once", 65).edit(&[

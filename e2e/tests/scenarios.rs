@@ -17,7 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use e2e::{UPDATE, check, here, run};
-use handoff::bpm_info::{BpmInfo, Instance, Run};
+use handoff::bpm_info::{BpmInfo, ErrandKind, Instance, Run, Service};
 use handoff::deployment::Deployment;
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, decode};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -149,33 +149,35 @@ fn rendered(jobs: &Path, info: &BpmInfo, prefix: &str, files: &mut Files) -> Res
     Ok(())
 }
 
-/// Adds what runs in an instance: the processes of every `bpm.yml` that was rendered for it, errands, and jobs that
+/// Adds what runs in an instance: its services, as the `bpm.yml` that was rendered for it has them, errands, and jobs that
 /// have hooks only.
 fn list_processes(jobs: &Path, info: &BpmInfo, instance: &Instance, list: &mut String) -> Result<(), String> {
     let group = info.group();
     let _ = writeln!(list, "{}/{} ({})", group.name, instance.index, group.lifecycle);
     for job in &group.jobs {
-        match job.properties.quarks.run {
-            Run::Errand => {
-                let _ = writeln!(list, "  {}: /var/vcap/jobs/{}/bin/run", job.name, job.name);
+        let (name, quarks) = (&job.name, &job.properties.quarks);
+        let starts = |service: &&Service| service.instances.as_ref().is_none_or(|all| all.contains(&instance.index));
+        let services: Vec<&Service> = quarks.services.iter().filter(starts).collect();
+        let runs = |process: &str| {
+            quarks.errand == Some(ErrandKind::Bpm)
+                || services.iter().any(|service| service.run == Run::Bpm && service.process == process)
+        };
+        if quarks.errand == Some(ErrandKind::Script) {
+            let _ = writeln!(list, "  {name}: /var/vcap/jobs/{name}/bin/run");
+        } else if services.is_empty() && quarks.errand.is_none() {
+            let _ = writeln!(list, "  {name}: hooks only");
+        }
+        if quarks.bpm.is_some() {
+            let path = jobs.join(name).join("config/bpm.yml");
+            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let processes = bpm::parse(&text, name).map_err(|e| e.to_string())?.processes;
+            for process in processes.iter().filter(|process| runs(&process.name)) {
+                let command = format!("{} {}", process.executable, process.args.join(" "));
+                let _ = writeln!(list, "  {name} {}: {command}", process.name);
             }
-            Run::Hooks => {
-                let _ = writeln!(list, "  {}: hooks only", job.name);
-            }
-            Run::Bpm => {
-                let path = jobs.join(&job.name).join("config/bpm.yml");
-                let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-                for process in bpm::parse(&text, &job.name).map_err(|e| e.to_string())?.processes {
-                    let _ = writeln!(
-                        list,
-                        "  {} {}: {} {}",
-                        job.name,
-                        process.name,
-                        process.executable,
-                        process.args.join(" ")
-                    );
-                }
-            }
+        }
+        for service in services.iter().filter(|service| service.run == Run::Monit) {
+            let _ = writeln!(list, "  {name} {}: by monit", service.process);
         }
     }
     Ok(())

@@ -1,21 +1,20 @@
 //! What runs in a group: the document `bpm.yaml`.
 
 use deployment::identity::slots;
+use deployment::manifest;
 use handoff::bpm_info::{
-    Bpm, BpmInfo, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
+    Bpm, BpmInfo, ErrandKind, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
+    Service,
 };
 use instance_group::{Resolved, ResolvedJob};
-use job_templates::job_ref;
-use problem::Result;
 
 use crate::input::{Input, template_for};
-use crate::templates::BPM_YML;
 
 /// Where BOSH looks for an errand's script.
 pub(crate) const BIN_RUN: &str = "bin/run";
 
-/// The BPM info of a group whose `bpm.yml`s are rendered.
-pub(crate) fn info(group: &Resolved, input: &Input) -> Result<BpmInfo> {
+/// The BPM info of a group whose `bpm.yml`s are rendered; `services` are those of each job.
+pub(crate) fn info(group: &Resolved, services: &[Vec<Service>], input: &Input) -> BpmInfo {
     let instances = slots(group.instances, &group.azs)
         .into_iter()
         .map(|slot| Instance {
@@ -26,42 +25,64 @@ pub(crate) fn info(group: &Resolved, input: &Input) -> Result<BpmInfo> {
             ordinal: slot.ordinal,
         })
         .collect();
-    let jobs = group.jobs.iter().map(|job| {
-        let (run, bpm) = runs(group, job, input)?;
-        let quarks = JobQuarks { run, bpm };
-        Ok(Job { name: job.name.clone(), release: job.release.name.clone(), properties: JobProperties { quarks } })
-    });
-    Ok(BpmInfo {
+    let mut jobs: Vec<Job> =
+        group.jobs.iter().zip(services).map(|(job, services)| self::job(job, services, input)).collect();
+    if group.lifecycle == manifest::Lifecycle::Errand.as_str() {
+        add_bpm_errands(&mut jobs);
+    }
+    BpmInfo {
         name: group.domain.deployment.clone(),
         instance_groups: vec![Group {
             name: group.name.clone(),
             lifecycle: group.lifecycle.clone(),
             instances: group.instances,
             azs: group.azs.clone(),
-            jobs: jobs.collect::<Result<_>>()?,
+            jobs,
             properties: GroupProperties { quarks: GroupQuarks { replicas: group.replicas, instances } },
         }],
-    })
+    }
 }
 
-/// A job runs its `bpm.yml`; one without runs `bin/run` in an errand; else it has hooks only.
-fn runs(group: &Resolved, job: &ResolvedJob, input: &Input) -> Result<(Run, Option<Bpm>)> {
-    let Some(spec) = input.spec(job) else { return Ok((Run::Hooks, None)) };
-    if template_for(spec, BPM_YML).is_some() {
-        return Ok((Run::Bpm, Some(Bpm { processes: job.bpm.clone().unwrap_or_default() })));
+fn job(job: &ResolvedJob, services: &[Service], input: &Input) -> Job {
+    let spec = input.spec(job);
+    // Colocated with a service, an errand waits for its request; its script is the same.
+    let has_script = spec.is_some_and(|spec| template_for(spec, BIN_RUN).is_some());
+    let quarks = JobQuarks {
+        services: services.to_vec(),
+        errand: has_script.then_some(ErrandKind::Script),
+        bpm: job.bpm.clone().map(|processes| Bpm { processes }),
+    };
+    Job { name: job.name.clone(), release: job.release.name.clone(), properties: JobProperties { quarks } }
+}
+
+/// In a group that is an errand, a job without `bin/run` whose `monit` starts nothing runs its `bpm.yml` as the errand. A
+/// group that has no errand then has no other purpose than its jobs: those without `monit` are errands, or else its first job
+/// with a `bpm.yml`.
+fn add_bpm_errands(jobs: &mut [Job]) {
+    let is_errand = |job: &Job| job.properties.quarks.errand.is_some();
+    for job in jobs.iter_mut().filter(|job| !is_errand(job) && job.properties.quarks.services.is_empty()) {
+        become_errand(job);
     }
-    if template_for(spec, BIN_RUN).is_some() {
-        // Colocated with a service, an errand waits to be asked for; in both cases this is what it runs.
-        return Ok((Run::Errand, None));
+    if !jobs.iter().any(is_errand) {
+        let has_monit = |job: &Job| job.properties.quarks.services.iter().any(|service| service.monit.is_some());
+        jobs.iter_mut().filter(|job| !has_monit(job)).for_each(become_errand);
     }
-    let monit = input.jobs_src.monit(&job_ref(job))?;
-    let watched = monit.is_some_and(|m| m.text.split(|b| *b == b'\n').any(|l| l.trim_ascii().starts_with(b"check ")));
-    if watched {
-        tracing::warn!(
-            "job '{}' of instance group '{}' is started by monit only: it has no {BPM_YML}, so nothing of it will run",
-            job.name,
-            group.name
-        );
+    if !jobs.iter().any(is_errand)
+        && let Some(job) = jobs.iter_mut().find(|job| has_processes(job))
+    {
+        become_errand(job);
     }
-    Ok((Run::Hooks, None))
+}
+
+fn has_processes(job: &Job) -> bool {
+    job.properties.quarks.bpm.as_ref().is_some_and(|bpm| !bpm.processes.is_empty())
+}
+
+/// Makes the processes of a job's `bpm.yml` an errand, if it has any. What runs to its end does not run all the time.
+fn become_errand(job: &mut Job) {
+    if has_processes(job) {
+        let quarks = &mut job.properties.quarks;
+        quarks.errand = Some(ErrandKind::Bpm);
+        quarks.services.retain(|service| service.run != Run::Bpm);
+    }
 }

@@ -5,12 +5,11 @@ use deployment::manifest::{self, Manifest};
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{
     Alias, Az, ConsumedLink, Deployment, Instance, InstanceGroup, Job, Lifecycle, Network, PersistentDisk,
-    ProvidedLink, Release, Run, Script, Stemcell, VmResources,
+    ProvidedLink, Release, Script, Stemcell, VmResources,
 };
 use instance_group::{Resolved, ResolvedJob};
 use value::Value;
 
-use crate::bpm_info::BIN_RUN;
 use crate::input::{Input, template_for};
 use crate::pod_settings::{GroupSettings, JobSettings};
 
@@ -33,6 +32,7 @@ pub(crate) fn document<'a>(
         releases: manifest.releases.iter().map(release).collect(),
         stemcells: stemcells(manifest),
         instance_groups: groups.collect(),
+        dns_aliases: Vec::new(),
     }
 }
 
@@ -129,14 +129,12 @@ impl Group<'_> {
     fn job(&self, j: usize, job: &ResolvedJob, settings: &JobSettings) -> Job {
         let has = |path: &str| self.input.spec(job).is_some_and(|spec| template_for(spec, path).is_some());
         let has_script = |script: &Script| has(&format!("bin/{}", script.file_name()));
-        let run = self.info.group().jobs[j].properties.quarks.run;
-        let processes = job.bpm.iter().flatten().filter(|_| run == Run::Bpm);
+        let quarks = &self.info.group().jobs[j].properties.quarks;
         Job {
             name: job.name.clone(),
             release: job.release.name.clone(),
-            run,
-            processes: processes.map(|process| process.name.clone()).collect(),
-            errand: has(BIN_RUN),
+            services: quarks.services.clone(),
+            errand: quarks.errand,
             scripts: Script::ALL.into_iter().filter(has_script).collect(),
             ports: settings.ports.clone(),
             provides: provided(job, &settings.aliases),

@@ -6,6 +6,7 @@ mod bpm_yml;
 mod deployment_yaml;
 mod digest;
 mod input;
+mod monit_files;
 mod options;
 mod pod_settings;
 mod rendering;
@@ -58,13 +59,18 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         None => outcome.groups,
     };
     steps.done("resolved properties and links");
-    let scope = if request.is_whole() { Scope::Everything } else { Scope::BpmYml };
+    let scope = if request.is_whole() { Scope::Everything } else { Scope::Processes };
     let found = templates::find(&input, &groups, scope, |template| renderer.proven(&template.source))?;
     steps.done("read the templates");
     let rendered = rendering::render(&renderer, &input, &groups, found, scope)?;
     bpm_yml::fill(&mut groups, &rendered)?;
+    let services = monit_files::services(&groups, &rendered)?;
     steps.done("rendered the templates");
-    let infos = groups.iter().map(|group| bpm_info::info(group, &input)).collect::<Result<Vec<_>>>()?;
+    let infos = groups
+        .iter()
+        .zip(&services)
+        .map(|(group, services)| bpm_info::info(group, services, &input))
+        .collect::<Vec<_>>();
     let whole = request.is_whole().then(|| {
         digest::warn(&groups, &rendered);
         let digests = digest::of_instances(&groups, &rendered);

@@ -119,7 +119,7 @@ impl Rendered {
         let same = texts.iter().zip(twice).all(|(once, twice)| twice.as_ref() == Ok(once));
         let differs = !same || texts.iter().any(|text| shows_address(text));
         let digests = texts.iter().map(|text| Sha256::digest(text).into()).collect();
-        let texts = if of.is_bpm_yml() { texts } else { Vec::new() };
+        let texts = if of.is_read() { texts } else { Vec::new() };
         Rendered { of, texts, digests, differs }
     }
 }

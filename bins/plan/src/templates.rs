@@ -9,14 +9,17 @@ use problem::{Problems, Result};
 
 use crate::input::{Input, template_for};
 
+/// Where BOSH DNS looks for a job's aliases, below the job's directory.
+pub(crate) const DNS_ALIASES: &str = "dns/aliases.json";
+
 /// Where BPM looks for a job's configuration, below the job's directory.
 pub(crate) const BPM_YML: &str = "config/bpm.yml";
 
 /// Which templates are rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Every `bpm.yml`.
-    BpmYml,
+    /// What says which processes run: every `monit` and `bpm.yml`.
+    Processes,
     /// Everything that an instance renders.
     Everything,
 }
@@ -49,6 +52,11 @@ impl JobTemplate {
     pub(crate) fn is_bpm_yml(&self) -> bool {
         self.template.destination == BPM_YML
     }
+
+    /// Whether planning needs what it renders to, not only a digest of it.
+    pub(crate) fn is_read(&self) -> bool {
+        self.is_bpm_yml() || self.template.is_monit() || self.template.destination == DNS_ALIASES
+    }
 }
 
 /// Reads the templates of all jobs, job by job; `prove` analyses one.
@@ -70,7 +78,7 @@ pub(crate) fn find(
             let mut of_job = Vec::new();
             let here = match scope {
                 Scope::Everything => templates(&input.jobs_src, &of, &job.templates, &mut of_job),
-                Scope::BpmYml => bpm_yml(input, job).unwrap_or_else(|problems| {
+                Scope::Processes => of_processes(input, job).unwrap_or_else(|problems| {
                     of_job = problems.into_vec();
                     Vec::new()
                 }),
@@ -91,18 +99,26 @@ pub(crate) fn find(
     Ok(found)
 }
 
-/// The job's `bpm.yml`, where it has one.
-fn bpm_yml(input: &Input, job: &ResolvedJob) -> Result<Vec<Template>> {
-    let Some(name) = input.spec(job).and_then(|spec| template_for(spec, BPM_YML)) else { return Ok(Vec::new()) };
-    let source = input.jobs_src.template(&job_ref(job), name)?;
-    Ok(vec![Template { source, destination: BPM_YML.to_owned() }])
+/// The job's `monit` and `bpm.yml`, as far as it has them.
+fn of_processes(input: &Input, job: &ResolvedJob) -> Result<Vec<Template>> {
+    let of = job_ref(job);
+    let monit = input.jobs_src.monit(&of)?.map(|source| Template { source, destination: "monit".to_owned() });
+    let bpm_yml = match input.spec(job).and_then(|spec| template_for(spec, BPM_YML)) {
+        Some(name) => {
+            let source = input.jobs_src.template(&of, name)?;
+            Some(Template { source, destination: BPM_YML.to_owned() })
+        }
+        None => None,
+    };
+    Ok(monit.into_iter().chain(bpm_yml).collect())
 }
 
 /// A template and what it renders to.
 pub(crate) struct Rendered {
     /// The template.
     pub(crate) of: JobTemplate,
-    /// What it renders to, where it is a `bpm.yml`: for every instance, in order, or once where that is the same for all.
+    /// What it renders to, where that [is read](JobTemplate::is_read): for every instance, in order, or once where that is the
+    /// same for all.
     pub(crate) texts: Vec<Vec<u8>>,
     /// SHA-256 of what it renders to, likewise.
     pub(crate) digests: Vec<[u8; 32]>,
@@ -111,6 +127,12 @@ pub(crate) struct Rendered {
 }
 
 impl Rendered {
+    /// What it renders to for an instance of the group, by its place in the list of instances.
+    pub(crate) fn text(&self, instance: usize) -> &[u8] {
+        let index = if self.of.proven.same_for_all_instances { 0 } else { instance };
+        self.texts.get(index).map_or(&[], Vec::as_slice)
+    }
+
     /// SHA-256 of what it renders to for an instance of the group, by its place in the list of instances.
     pub(crate) fn digest(&self, instance: usize) -> [u8; 32] {
         let index = if self.of.proven.same_for_all_instances { 0 } else { instance };

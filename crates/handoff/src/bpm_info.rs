@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Format;
 
-const FORMAT: Format = Format { name: "bpm.yaml", version: 1, class: Class::Input };
+const FORMAT: Format = Format { name: "bpm.yaml", version: 2, class: Class::Input };
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,23 +96,54 @@ pub struct JobProperties {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobQuarks {
-    /// What a pod runs for this job.
-    pub run: Run,
-    /// The rendered `bpm.yml`, where [`Run::Bpm`].
+    /// What a pod runs for this job all the time: what the job's rendered `monit` starts, or its `bpm.yml` if the job has no
+    /// `monit`. In the order of that file; those of an instance's first job come first.
+    pub services: Vec<Service>,
+    /// What the job runs as an errand, if it can be run as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errand: Option<ErrandKind>,
+    /// The rendered `bpm.yml`, where the job has one. Which of its processes are services is in `services`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bpm: Option<Bpm>,
 }
 
-/// What a pod runs for a job.
+/// Something that runs all the time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Its name, unique in the job: the process of `bpm.yml`, or the name in `monit` if that starts a program of its own.
+    pub process: String,
+    /// What starts it.
+    pub run: Run,
+    /// Its name in the job's `monit`; absent if the job has no `monit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monit: Option<String>,
+    /// Names in `monit`, of this job or of others of the instance, of what must run before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// The instances whose `monit` starts it, by index; absent if all do. In the others, its container is idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Vec<u32>>,
+}
+
+/// What starts a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
-    /// The processes of its `bpm.yml`, each under `run-process`.
+    /// BPM: it is a process of the job's `bpm.yml`.
     Bpm,
-    /// `bin/run`, once.
-    Errand,
-    /// Nothing but its lifecycle hooks.
-    Hooks,
+    /// The start program in the job's `monit`.
+    Monit,
+}
+
+/// What a job runs as an errand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ErrandKind {
+    /// `bin/run`.
+    Script,
+    /// The processes of its `bpm.yml`: it has no `bin/run`, and its group is an errand.
+    Bpm,
 }
 
 /// A rendered `bpm.yml` as it came out for the first instance; each pod runs the one that it rendered itself.
@@ -155,7 +186,7 @@ mod tests {
     use super::*;
     use crate::document::tests::refuses_other_documents;
 
-    const EXAMPLE: &str = "version: 1
+    const EXAMPLE: &str = "version: 2
 name: d
 instance_groups:
 - name: nats
@@ -167,7 +198,10 @@ instance_groups:
     release: nats
     properties:
       quarks:
-        run: bpm
+        services:
+        - {process: nats, run: bpm, monit: nats}
+        - {process: agent, run: monit, monit: agent, depends_on: [nats], instances: [0]}
+        errand: script
         bpm:
           processes:
           - name: nats
@@ -195,7 +229,8 @@ instance_groups:
     fn the_document_survives_a_round_trip() {
         let info = BpmInfo::decode(EXAMPLE, "bpm.yaml").unwrap();
         let quarks = &info.group().jobs[0].properties.quarks;
-        assert_eq!(quarks.run, Run::Bpm);
+        assert_eq!(quarks.services.iter().map(|s| s.run).collect::<Vec<_>>(), [Run::Bpm, Run::Monit]);
+        assert_eq!(quarks.errand, Some(ErrandKind::Script));
         assert_eq!(quarks.bpm.as_ref().unwrap().processes[0].limits.open_files, Some(1));
         let text = info.encode().unwrap();
         assert_eq!(BpmInfo::decode(&text, "bpm.yaml").unwrap(), info);
@@ -224,7 +259,7 @@ instance_groups:
             let error = BpmInfo::decode(&EXAMPLE.replacen(good, bad, 1), "x").unwrap_err();
             assert_eq!(error.to_string(), format!("error: bpm.yaml: {what}\n  --> x"));
         }
-        let none = BpmInfo::decode("version: 1\nname: d\ninstance_groups: []\n", "x").unwrap_err();
+        let none = BpmInfo::decode("version: 2\nname: d\ninstance_groups: []\n", "x").unwrap_err();
         assert_eq!(none.to_string(), "error: bpm.yaml: instance_groups: not exactly one\n  --> x");
     }
 }

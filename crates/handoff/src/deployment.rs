@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Format;
 
-pub use crate::bpm_info::Run;
+pub use crate::bpm_info::{ErrandKind, Run, Service};
 pub use ::deployment::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
 
 /// A part of the document whose structure is Kubernetes' or the user's.
 pub type Tree = serde_json::Value;
 
-const FORMAT: Format = Format { name: "deployment.yaml", version: 1, class: Class::Input };
+const FORMAT: Format = Format { name: "deployment.yaml", version: 2, class: Class::Input };
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,19 @@ pub struct Deployment {
     pub stemcells: Vec<Stemcell>,
     /// The instance groups, in the manifest's order.
     pub instance_groups: Vec<InstanceGroup>,
+    /// The DNS aliases that jobs render (`dns/aliases.json`), by domain. Those of links are in [`ProvidedLink::aliases`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dns_aliases: Vec<DnsAlias>,
+}
+
+/// A name of BOSH DNS that stands for other names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DnsAlias {
+    /// The name; one that begins with `_.` stands for names with any first label.
+    pub domain: String,
+    /// The names that it stands for: `*.web.default.cf.bosh`, `q-s4.web.default.cf.bosh`, an IP address, another alias.
+    pub targets: Vec<String>,
 }
 
 /// A release.
@@ -212,12 +225,11 @@ pub struct Job {
     pub name: String,
     /// The release it is from.
     pub release: String,
-    /// What a pod runs for this job.
-    pub run: Run,
-    /// Names of its BPM processes, in order, where [`Run::Bpm`].
-    pub processes: Vec<String>,
-    /// Whether it has `bin/run`, so that it can be run as an errand, whatever else it has.
-    pub errand: bool,
+    /// What a pod runs for this job all the time.
+    pub services: Vec<Service>,
+    /// What it runs as an errand, if it can be run as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errand: Option<ErrandKind>,
     /// The lifecycle scripts that it has, in the order in which they run.
     pub scripts: Vec<Script>,
     /// `properties.quarks.ports`.

@@ -131,23 +131,28 @@ pub(crate) mod tests {
     pub(crate) fn refuses_other_documents(text: &str, decode: impl Fn(&str) -> Result<()>) {
         decode(text).unwrap();
         let is_json = text.starts_with('{');
-        let (own, other) = if is_json { ("\"version\":1", "\"version\":2") } else { ("version: 1\n", "version: 2\n") };
-        let absent = if is_json { text.replacen("\"version\":1,", "", 1) } else { text.replacen(own, "", 1) };
+        let digits = text.find(|c: char| c.is_ascii_digit()).unwrap();
+        let version: u32 = text[digits..=digits].parse().unwrap();
+        let written =
+            |version: &str| if is_json { format!("\"version\":{version}") } else { format!("version: {version}\n") };
+        let (own, other) = (written(&version.to_string()), version + 1);
+        let absent = text.replacen(&if is_json { format!("{own},") } else { own.clone() }, "", 1);
         let unknown = if is_json {
             text.replacen('{', "{\"surprise\":\"hunter2\",", 1)
         } else {
             format!("{text}surprise: hunter2\n")
         };
         let refused = |text: &str| decode(text).unwrap_err().to_string();
-        let message = refused(&text.replacen(own, other, 1));
-        assert!(message.contains(" has version 2, and this program reads version 1\n"), "{message}");
+        let message = refused(&text.replacen(&own, &written(&other.to_string()), 1));
+        let expected = format!(" has version {other}, and this program reads version {version}\n");
+        assert!(message.contains(&expected), "{message}");
         let message = refused(&absent);
-        assert!(message.contains(" has no version, and this program reads version 1\n"), "{message}");
+        assert!(message.contains(&format!(" has no version, and this program reads version {version}\n")), "{message}");
         let message = refused(&unknown);
         assert!(message.contains("unknown field 'surprise'") || message.contains("'surprise' is unknown"), "{message}");
         assert!(!message.contains("hunter2"), "{message}");
-        let words = refused(&text.replacen(own, &own.replace('1', "\"hunter2\""), 1));
-        assert!(words.contains("version (not a number)") && !words.contains("hunter2"), "{words}");
+        let message = refused(&text.replacen(&own, &written("\"hunter2\""), 1));
+        assert!(message.contains("version (not a number)") && !message.contains("hunter2"), "{message}");
     }
 
     #[test]

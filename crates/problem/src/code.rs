@@ -105,10 +105,12 @@ codes! {
     /// A template uses a link that its job does not have.
     LINK_UNKNOWN = "link-unknown";
 
-    // bpm.yml.
+    // bpm.yml and monit.
 
     /// A `bpm.yml` is not one that BPM accepts.
     BPM_INVALID = "bpm-invalid";
+    /// A `monit` is not one that monit accepts, or starts what does not exist.
+    MONIT_INVALID = "monit-invalid";
     /// The instances of a group have `bpm.yml`s that differ where a pod template cannot.
     BPM_DIFFERS = "bpm-differs";
     /// A job has no process of this name.

@@ -1,7 +1,7 @@
 //! Computes a [`Pod`] from the documents of `plan`.
 
 use bpm::ProcessConfig;
-use handoff::bpm_info::{self, BpmInfo, Run};
+use handoff::bpm_info::{self, BpmInfo, ErrandKind, Run, Service};
 use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script};
 use handoff::output::PROPERTIES_YAML;
 use handoff::process_state::ERRAND;
@@ -20,28 +20,25 @@ impl Pod {
     /// What runs in the instances of a group.
     ///
     /// `info` is the group's `bpm.yaml`; `group` is the group in `deployment.yaml`, which has the lifecycle scripts of each job
-    /// and the persistent disk. Without it, every job counts as having every script, and no disk is mounted: right for
-    /// a sandbox, where boson's programs look for the scripts themselves and all of `/var/vcap` is one directory.
-    pub fn new(info: &BpmInfo, group: Option<&InstanceGroup>, settings: &Settings) -> Pod {
+    /// and the persistent disk.
+    pub fn new(info: &BpmInfo, group: &InstanceGroup, settings: &Settings) -> Pod {
         Builder { info, group, settings }.pod()
     }
 }
 
 struct Builder<'a> {
     info: &'a BpmInfo,
-    group: Option<&'a InstanceGroup>,
+    group: &'a InstanceGroup,
     settings: &'a Settings,
 }
 
 impl Builder<'_> {
     fn pod(&self) -> Pod {
         let group = self.info.group();
-        let is_errand = group.lifecycle == "errand";
-        let services = || group.jobs.iter().filter(|_| !is_errand);
         Pod {
             deployment: self.info.name.clone(),
             group: group.name.clone(),
-            lifecycle: if is_errand { Lifecycle::Errand } else { Lifecycle::Service },
+            lifecycle: self.group.lifecycle,
             replicas: group.properties.quarks.replicas,
             instances: group.properties.quarks.instances.clone(),
             jobs: group.jobs.iter().map(|job| Job { name: job.name.clone(), release: job.release.clone() }).collect(),
@@ -51,10 +48,10 @@ impl Builder<'_> {
             prepare: vec![self.render_jobs(), self.create_dirs()],
             tail_logs: self.boson("tail-logs", Program::TailLogs, vec![Mount::writable(VolumeName::Sys)]),
             pre_start: self.scripts(Script::PreStart, Program::PreStart),
-            processes: services().flat_map(|job| self.processes(job)).collect(),
-            scripts_only: services().filter_map(|job| self.scripts_only(job)).collect(),
+            processes: group.jobs.iter().flat_map(|job| self.processes(job)).collect(),
+            scripts_only: group.jobs.iter().filter_map(|job| self.scripts_only(job)).collect(),
             post_deploy: self.scripts(Script::PostDeploy, Program::PostDeploy),
-            errands: group.jobs.iter().flat_map(|job| self.errands(job, is_errand)).collect(),
+            errands: group.jobs.iter().flat_map(|job| self.errands(job)).collect(),
         }
     }
 
@@ -137,25 +134,56 @@ impl Builder<'_> {
         Scripts { script, containers: containers.collect() }
     }
 
-    /// The processes of a job that run all the time.
+    /// What of a job runs all the time.
     fn processes(&self, job: &bpm_info::Job) -> Vec<Process> {
-        let configs = configs(job).iter().enumerate();
-        configs
-            .map(|(number, config)| {
-                let stop_scripts = BESIDE_PROCESSES.into_iter().filter(|script| self.has(job, *script));
-                // post-start runs beside the first process; whichever is asked first runs those of the stop.
-                let scripts = stop_scripts.filter(|script| number == 0 || *script != Script::PostStart);
-                let container = self.process(job, config, scripts.map(RootUse::Script).collect());
-                Process { job: job.name.clone(), process: config.name.clone(), container }
+        let services = job.properties.quarks.services.iter().enumerate();
+        services
+            .map(|(number, service)| {
+                // post-start runs beside the first process; any of them runs those of the stop.
+                let scripts = self.scripts_beside(job).into_iter();
+                let scripts = scripts.filter(|script| number == 0 || *script != Script::PostStart);
+                let container = self.service(job, service, scripts.map(RootUse::Script).collect());
+                Process { job: job.name.clone(), process: service.process.clone(), container }
             })
             .collect()
     }
 
+    /// The scripts of a job that run beside its processes. An errand's instance is deleted without them, as in BOSH.
+    fn scripts_beside(&self, job: &bpm_info::Job) -> Vec<Script> {
+        let is_errand = self.group.lifecycle == Lifecycle::Errand;
+        let stops = |script: &Script| *script != Script::PostStart;
+        BESIDE_PROCESSES.into_iter().filter(|script| self.has(job, *script) && !(is_errand && stops(script))).collect()
+    }
+
+    fn service(&self, job: &bpm_info::Job, service: &Service, mut root_uses: Vec<RootUse>) -> Container {
+        let of_service = ["--job", &job.name, "--monit", service.monit.as_deref().unwrap_or(&service.process)];
+        let config = configs(job).iter().find(|config| service.run == Run::Bpm && config.name == service.process);
+        match config {
+            // run-process looks into monit where an instance may not start the process, or has to wait for another one.
+            Some(config) if service.instances.is_some() || !service.depends_on.is_empty() => Container {
+                command: Command::new(Program::RunProcess, &of_service),
+                ..self.process(job, config, root_uses)
+            },
+            Some(config) => self.process(job, config, root_uses),
+            None => {
+                root_uses.insert(0, RootUse::MonitProgram);
+                let ready = ["--job", &job.name, "--process", &service.process];
+                Container {
+                    name: format!("{}/{}", job.name, service.process),
+                    command: Command::new(Program::RunProcess, &of_service),
+                    user: User::Root(root_uses),
+                    readiness: Some(Command::new(Program::Ready, &ready)),
+                    ..self.supervised(&job.release)
+                }
+            }
+        }
+    }
+
     fn scripts_only(&self, job: &bpm_info::Job) -> Option<JobScripts> {
-        if !configs(job).is_empty() {
+        if !job.properties.quarks.services.is_empty() {
             return None;
         }
-        let scripts: Vec<Script> = BESIDE_PROCESSES.into_iter().filter(|script| self.has(job, *script)).collect();
+        let scripts = self.scripts_beside(job);
         let container = Container {
             name: format!("{}/scripts", job.name),
             command: Command::new(Program::RunProcess, &["--scripts", "--job", &job.name]),
@@ -166,29 +194,27 @@ impl Builder<'_> {
         (!scripts.is_empty()).then(|| JobScripts { job: job.name.clone(), scripts, container })
     }
 
-    /// What of a job can be run to its end; in a group that is an errand, the processes of its `bpm.yml` too.
-    fn errands(&self, job: &bpm_info::Job, in_errand_group: bool) -> Vec<Errand> {
-        let containers = match job.properties.quarks.run {
-            Run::Errand => vec![Container {
+    /// What of a job can be run to its end.
+    fn errands(&self, job: &bpm_info::Job) -> Vec<Errand> {
+        let containers = match job.properties.quarks.errand {
+            Some(ErrandKind::Script) => vec![Container {
                 name: format!("{}/{ERRAND}", job.name),
                 command: Command::new(Program::RunProcess, &["--errand", "--job", &job.name]),
                 user: User::Root(vec![RootUse::Errand]),
+                privileges: bpm_run_privileges(job),
                 ..self.supervised(&job.release)
             }],
-            Run::Bpm if in_errand_group => {
-                configs(job).iter().map(|config| self.process(job, config, Vec::new())).collect()
-            }
-            Run::Bpm | Run::Hooks => Vec::new(),
+            Some(ErrandKind::Bpm) => configs(job).iter().map(|config| self.process(job, config, Vec::new())).collect(),
+            None => Vec::new(),
         };
         containers.into_iter().map(|container| Errand { job: job.name.clone(), container }).collect()
     }
 
     fn process(&self, job: &bpm_info::Job, config: &ProcessConfig, mut root_uses: Vec<RootUse>) -> Container {
-        let unsafe_ = &config.unsafe_;
         if config.hooks.is_some() {
             root_uses.insert(0, RootUse::PreStartHook);
         }
-        if unsafe_.privileged {
+        if config.unsafe_.privileged {
             root_uses.insert(0, RootUse::PrivilegedProcess);
         }
         let of_process = ["--job", &job.name, "--process", &config.name];
@@ -196,12 +222,7 @@ impl Builder<'_> {
             name: format!("{}/{}", job.name, config.name),
             command: Command::new(Program::RunProcess, &of_process),
             user: if root_uses.is_empty() { User::Vcap } else { User::Root(root_uses) },
-            privileges: Privileges {
-                capabilities: config.capabilities.clone(),
-                privileged: unsafe_.privileged,
-                host_pid_namespace: unsafe_.host_pid_namespace,
-                unrestricted_volumes: unsafe_.unrestricted_volumes.clone(),
-            },
+            privileges: privileges(config),
             memory_limit: config.limits.memory.as_deref().and_then(bpm::to_bytes),
             readiness: Some(Command::new(Program::Ready, &of_process)),
             ..self.supervised(&job.release)
@@ -259,17 +280,40 @@ impl Builder<'_> {
     }
 
     fn disk(&self) -> Option<&PersistentDisk> {
-        self.group.and_then(|group| group.persistent_disk.as_ref())
+        self.group.persistent_disk.as_ref()
     }
 
     fn has(&self, job: &bpm_info::Job, script: Script) -> bool {
-        let has = |group: &InstanceGroup| group.jobs.iter().any(|j| j.name == job.name && j.scripts.contains(&script));
-        job.name != BPM && self.group.is_none_or(has)
+        let mut jobs = self.group.jobs.iter();
+        job.name != BPM && jobs.any(|j| j.name == job.name && j.scripts.contains(&script))
     }
 }
 
-/// The processes of a job's `bpm.yml`, if these are what runs.
+/// The processes of a job's `bpm.yml`.
 fn configs(job: &bpm_info::Job) -> &[ProcessConfig] {
-    let bpm = job.properties.quarks.bpm.as_ref().filter(|_| job.properties.quarks.run == Run::Bpm);
-    bpm.map_or(&[], |bpm| bpm.processes.as_slice())
+    job.properties.quarks.bpm.as_ref().map_or(&[], |bpm| bpm.processes.as_slice())
+}
+
+fn privileges(config: &ProcessConfig) -> Privileges {
+    Privileges {
+        capabilities: config.capabilities.clone(),
+        privileged: config.unsafe_.privileged,
+        host_pid_namespace: config.unsafe_.host_pid_namespace,
+        unrestricted_volumes: config.unsafe_.unrestricted_volumes.clone(),
+    }
+}
+
+/// What a script needs that may call `bpm run` for any process of its job.
+fn bpm_run_privileges(job: &bpm_info::Job) -> Privileges {
+    let mut all = Privileges::default();
+    for of_process in configs(job).iter().map(privileges) {
+        let new = of_process.capabilities.into_iter().filter(|capability| !all.capabilities.contains(capability));
+        all.capabilities.extend(new.collect::<Vec<_>>());
+        all.privileged |= of_process.privileged;
+        all.host_pid_namespace |= of_process.host_pid_namespace;
+        let new =
+            of_process.unrestricted_volumes.into_iter().filter(|volume| !all.unrestricted_volumes.contains(volume));
+        all.unrestricted_volumes.extend(new.collect::<Vec<_>>());
+    }
+    all
 }

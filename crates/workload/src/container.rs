@@ -186,6 +186,8 @@ pub enum User {
 pub enum RootUse {
     /// `bin/run` of an errand.
     Errand,
+    /// A start or stop program of `monit`.
+    MonitProgram,
     /// `unsafe.privileged` of `bpm.yml`.
     PrivilegedProcess,
     /// `hooks.pre_start` of `bpm.yml`.

@@ -18,8 +18,10 @@
 //! | 5 | [`Pod::processes`], [`Pod::scripts_only`] | all at the same time, as long as the instance exists. When all processes run, each job's post-start runs there |
 //! | 6 | [`Pod::post_deploy`] | when step 5 has been reached in all groups: in all instances at the same time |
 //!
-//! With [`Lifecycle::Errand`], steps 5 and 6 are replaced by [`Pod::errands`], in order, each to its end. The errands of a
-//! service run on request, in its instances or beside them. The groups of a deployment start in the order of `plan`'s documents.
+//! With [`Lifecycle::Errand`], the instances exist only while an errand runs. Step 5 starts what is colocated with the errand, if
+//! anything is; when its processes run and its post-start scripts have succeeded, the requested one of [`Pod::errands`] runs to
+//! its end ([`Pod::errands_named`]). Then the instance is deleted, without scripts of the stop; step 6 does not take place. The
+//! errands of a service run on request, in its instances or beside them. The groups of a deployment start in the order of `plan`'s documents.
 //!
 //! # Images and file systems
 //!
@@ -27,6 +29,12 @@
 //! alone, so the scripts of a group with several releases need several containers. In a sandbox one file system has
 //! the packages of all releases, as on a VM: there [`Scripts::command`] is one command for all jobs, and
 //! [`Pod::post_start_command`] replaces `scripts_only`.
+//!
+//! # Services
+//!
+//! A process is what `monit` starts on a VM: a process of `bpm.yml`, or a program of `monit`'s own, which `run-process --monit`
+//! runs as monit does. If only some instances start it, or it depends on other services, `run-process --monit` reads the `monit`
+//! that was rendered in the instance: it stays idle where that does not have the service, and waits for what it depends on.
 
 mod build;
 mod container;

@@ -51,7 +51,7 @@ pub struct Pod {
     pub tail_logs: Container,
     /// What runs before the processes start.
     pub pre_start: Scripts,
-    /// The processes, in the order of jobs and of their `bpm.yml`. They start at the same time and stop in reverse order.
+    /// The processes, in the order of jobs and of their `monit`, or `bpm.yml` without one. They start at the same time and stop in reverse order.
     pub processes: Vec<Process>,
     /// Runs the scripts of jobs that have no process beside which they could run.
     pub scripts_only: Vec<JobScripts>,
@@ -94,7 +94,7 @@ impl Scripts {
 pub struct Process {
     /// The job.
     pub job: String,
-    /// The process in its `bpm.yml`.
+    /// The process in its `bpm.yml`, or the service in its `monit`.
     pub process: String,
     /// `run-process`, which supervises it.
     pub container: Container,
@@ -116,7 +116,7 @@ pub struct JobScripts {
 pub struct Errand {
     /// The job.
     pub job: String,
-    /// Its `bin/run`, or a process of its `bpm.yml`, under `run-process`.
+    /// Its `bin/run`, or a process of its `bpm.yml` where it has none, under `run-process`.
     pub container: Container,
 }
 
@@ -159,10 +159,13 @@ impl Pod {
         (!command.args.is_empty()).then_some(command)
     }
 
-    /// The errands that a name means: those of the job of this name, or all of a group of this name that is an errand.
+    /// The errands that a name means: those of the job of this name, or those of the first job that has any, if it is the name of
+    /// the group and the group is an errand (BOSH: the first job's; the others are colocated).
     pub fn errands_named(&self, name: &str) -> Vec<&Errand> {
-        let all = self.is_errand() && self.group == name;
-        self.errands.iter().filter(|errand| all || errand.job == name).collect()
+        let has_job = self.errands.iter().any(|errand| errand.job == name);
+        let of_group = self.errands.first().filter(|_| !has_job && self.is_errand() && self.group == name);
+        let job = of_group.map_or(name, |errand| errand.job.as_str());
+        self.errands.iter().filter(|errand| errand.job == job).collect()
     }
 
     /// `<deployment>-<group>.<namespace>.<service domain>`, under which all instances can be reached; nothing for a group

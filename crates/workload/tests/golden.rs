@@ -15,19 +15,19 @@ fn values_are_as_committed() {
         template_settings: vec![("TEMPLATE_TIMEOUT".to_owned(), "90".to_owned())],
     };
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let text = std::fs::read_to_string(here.join("everything/deployment.yaml")).unwrap();
-    let deployment = Deployment::decode(&text, "deployment.yaml").unwrap();
-    let of_scenario = |name: &str| e2e::here().join("scenarios").join(name).join("bpm.yaml");
+    let scenario = e2e::here().join("scenarios/nats/3-output");
     let cases = [
-        ("nats", of_scenario("nats/3-output/nats"), None),
-        ("nats-smoke-tests", of_scenario("nats/3-output/smoke-tests"), None),
-        ("everything", here.join("everything/bpm.yaml"), deployment.group("db")),
+        ("nats", scenario.clone(), "nats", "nats/bpm.yaml"),
+        ("nats-smoke-tests", scenario, "smoke-tests", "smoke-tests/bpm.yaml"),
+        ("everything", here.join("everything"), "db", "bpm.yaml"),
     ];
     let mut wrong = Vec::new();
-    for (name, document, group) in cases {
-        let text = std::fs::read_to_string(&document).unwrap();
-        let info = BpmInfo::decode(&text, &document.display().to_string()).unwrap();
-        let yaml = serde_yaml::to_string(&Pod::new(&info, group, &settings)).unwrap();
+    for (name, directory, group, document) in cases {
+        let read = |file: &str| std::fs::read_to_string(directory.join(file)).unwrap();
+        let deployment = Deployment::decode(&read("deployment.yaml"), name).unwrap();
+        let info = BpmInfo::decode(&read(document), name).unwrap();
+        let pod = Pod::new(&info, deployment.group(group).unwrap(), &settings);
+        let yaml = serde_yaml::to_string(&pod).unwrap();
         wrong.extend(e2e::check(&here.join("golden").join(format!("{name}.yaml")), &yaml).err());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

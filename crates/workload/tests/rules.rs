@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::Deployment;
-use workload::{Image, Pod, RootUse, Script, Settings, Source, User, VolumeName};
+use handoff::deployment::{Deployment, InstanceGroup};
+use workload::{Container, Image, Lifecycle, Pod, RootUse, Script, Settings, Source, User, VolumeName};
 
 const DOCUMENT: &str = include_str!("everything/bpm.yaml");
 
@@ -14,22 +14,31 @@ fn settings() -> Settings {
     Settings { grace: Duration::from_secs(45), template_settings: Vec::new() }
 }
 
-fn pod_of(document: &str) -> Pod {
-    Pod::new(&BpmInfo::decode(document, "bpm.yaml").unwrap(), None, &settings())
+/// The group, with the scripts and the disk of its document.
+fn group() -> InstanceGroup {
+    let deployment = Deployment::decode(include_str!("everything/deployment.yaml"), "deployment.yaml").unwrap();
+    deployment.group("db").unwrap().clone()
 }
 
-/// As [`service`], of a group whose scripts and disk are known.
+/// A pod of a group without a disk whose jobs have every script.
+fn pod_of(document: &str, lifecycle: Lifecycle) -> Pod {
+    let mut group = group();
+    group.persistent_disk = None;
+    group.lifecycle = lifecycle;
+    group.jobs.iter_mut().for_each(|job| job.scripts = Script::ALL.to_vec());
+    Pod::new(&BpmInfo::decode(document, "bpm.yaml").unwrap(), &group, &settings())
+}
+
 fn documented() -> Pod {
-    let deployment = Deployment::decode(include_str!("everything/deployment.yaml"), "deployment.yaml").unwrap();
-    Pod::new(&BpmInfo::decode(DOCUMENT, "bpm.yaml").unwrap(), deployment.group("db"), &settings())
+    Pod::new(&BpmInfo::decode(DOCUMENT, "bpm.yaml").unwrap(), &group(), &settings())
 }
 
 fn service() -> Pod {
-    pod_of(DOCUMENT)
+    pod_of(DOCUMENT, Lifecycle::Service)
 }
 
 fn errand() -> Pod {
-    pod_of(&DOCUMENT.replace("lifecycle: service", "lifecycle: errand"))
+    pod_of(&DOCUMENT.replace("lifecycle: service", "lifecycle: errand"), Lifecycle::Errand)
 }
 
 #[test]
@@ -105,7 +114,7 @@ fn scripts_run_in_their_release_or_all_at_once() {
         commands,
         [
             (of("postgres"), vec!["pre-start", "--job", "postgres", "--job", "users"]),
-            (of("tools"), vec!["pre-start", "--job", "tcpdump", "--job", "backup"]),
+            (of("tools"), vec!["pre-start", "--job", "tcpdump", "--job", "cron", "--job", "backup"]),
         ]
     );
     assert_eq!(pod.pre_start.command().unwrap().argv(), ["pre-start"]);
@@ -142,6 +151,7 @@ fn a_persistent_disk_is_mounted_where_jobs_run() {
         "postgres/postgres",
         "postgres/exporter",
         "tcpdump/tcpdump",
+        "cron/crond",
         "users/scripts",
         "backup/run",
     ];
@@ -153,7 +163,7 @@ fn a_persistent_disk_is_mounted_where_jobs_run() {
 fn a_group_of_bpm_alone_has_no_scripts() {
     let start = DOCUMENT.find("  - name: postgres").unwrap();
     let end = DOCUMENT.rfind("  properties:\n    quarks:\n      replicas").unwrap();
-    let pod = pod_of(&format!("{}{}", &DOCUMENT[..start], &DOCUMENT[end..]));
+    let pod = pod_of(&format!("{}{}", &DOCUMENT[..start], &DOCUMENT[end..]), Lifecycle::Service);
     assert_eq!((pod.pre_start.command(), pod.post_start_command()), (None, None));
     assert!(pod.processes.is_empty() && pod.scripts_only.is_empty());
 }
@@ -171,26 +181,49 @@ fn root_is_for_what_bosh_and_bpm_run_as_root() {
     for boson in ["install", "copy-jobs/postgres", "render-jobs", "create-dirs", "tail-logs"] {
         assert_eq!(*user(boson), User::Vcap, "{boson}");
     }
-    // An errand's processes have no scripts beside them.
+    let User::Root(uses) = user("cron/crond") else { panic!("monit runs programs as root") };
+    assert_eq!(uses[0], RootUse::MonitProgram);
+    // An errand's instance is deleted without the scripts of a stop.
     let errand = errand();
     let exporter = errand.containers().find(|container| container.name == "postgres/exporter").unwrap();
     assert_eq!(exporter.user, User::Vcap);
 }
 
+fn commands<'a>(containers: impl Iterator<Item = &'a Container>) -> Vec<String> {
+    containers.map(|container| container.command.argv().join(" ")).collect()
+}
+
 #[test]
-fn an_errand_group_keeps_nothing_running() {
-    let pod = errand();
-    assert!(pod.is_errand() && pod.processes.is_empty() && pod.scripts_only.is_empty());
-    let commands: Vec<String> = pod.errands.iter().map(|errand| errand.container.command.argv().join(" ")).collect();
+fn run_process_reads_monit_where_that_decides_more_than_the_process() {
+    let processes = commands(service().processes.iter().map(|process| &process.container));
     assert_eq!(
-        commands,
+        processes,
         [
             "run-process --job postgres --process postgres",
-            "run-process --job postgres --process exporter",
-            "run-process --job tcpdump --process tcpdump",
-            "run-process --errand --job backup",
+            "run-process --job postgres --monit postgres-exporter",
+            "run-process --job tcpdump --monit tcpdump",
+            "run-process --job cron --monit crond",
         ]
     );
+}
+
+#[test]
+fn colocated_services_of_an_errand_start_before_it() {
+    let pod = errand();
+    assert!(pod.is_errand());
+    assert_eq!(pod.processes.len(), service().processes.len());
+    assert_eq!(commands(pod.errands.iter().map(|errand| &errand.container)), ["run-process --errand --job backup"]);
+    // bin/run may call bpm run.
+    assert_eq!(pod.errands[0].container.privileges.capabilities, ["DAC_READ_SEARCH"]);
+    assert!(pod.scripts_only.iter().all(|job| job.scripts == [Script::PostStart]));
+}
+
+#[test]
+fn an_errand_without_a_script_is_the_processes_of_its_bpm_yml() {
+    let document = DOCUMENT.replace("errand: script", "errand: bpm");
+    let pod = pod_of(&document.replace("lifecycle: service", "lifecycle: errand"), Lifecycle::Errand);
+    let errands = commands(pod.errands.iter().map(|errand| &errand.container));
+    assert_eq!(errands, ["run-process --job backup --process backup"]);
 }
 
 #[test]
@@ -202,6 +235,8 @@ fn an_errand_is_named_by_its_job_or_its_group() {
     // A service is not run as a whole, nor is a process of it.
     assert_eq!(jobs(&service(), "db"), [""; 0]);
     assert_eq!(jobs(&service(), "postgres"), [""; 0]);
-    assert_eq!(jobs(&errand(), "db"), ["postgres", "postgres", "tcpdump", "backup"]);
-    assert_eq!(jobs(&errand(), "postgres"), ["postgres", "postgres"]);
+    assert_eq!(jobs(&errand(), "db"), ["backup"]);
+    assert_eq!(jobs(&errand(), "backup"), ["backup"]);
+    // A service that is colocated with an errand is none.
+    assert_eq!(jobs(&errand(), "postgres"), [""; 0]);
 }

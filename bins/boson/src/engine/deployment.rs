@@ -114,7 +114,7 @@ impl Deployment {
             let name = &group.name;
             let info = BpmInfo::decode(&read(&format!("{name}/bpm"), output::BPM_YAML)?, name)?;
             let properties = Secret::new(read(&format!("{name}/ig-resolved"), output::PROPERTIES_YAML)?);
-            let pod = Pod::new(&info, Some(group), settings);
+            let pod = Pod::new(&info, group, settings);
             let digest = |index| group.instances.iter().find(|i| i.index == index).map(|i| i.digest.clone());
             let members = pod.instances.iter().map(|instance| Member {
                 name: format!("{}/{}", pod.group, instance.index),
@@ -207,7 +207,7 @@ mod tests {
     fn written(groups: &[(&str, &str, u32)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let mut document =
-            "version: 1\nname: d\nnamespace: ns\nservice_domain: svc\nreleases: []\nstemcells: []\ninstance_groups:\n"
+            "version: 2\nname: d\nnamespace: ns\nservice_domain: svc\nreleases: []\nstemcells: []\ninstance_groups:\n"
                 .to_owned();
         for (name, lifecycle, count) in groups {
             document.push_str(&format!(
@@ -220,8 +220,9 @@ mod tests {
                 })
                 .collect();
             let bpm = format!(
-                "version: 1\nname: d\ninstance_groups:\n- name: {name}\n  lifecycle: {lifecycle}\n  instances: {count}\n  azs: [z1]\n  \
-                 jobs:\n  - name: j\n    release: r\n    properties:\n      quarks:\n        run: bpm\n        bpm:\n          \
+                "version: 2\nname: d\ninstance_groups:\n- name: {name}\n  lifecycle: {lifecycle}\n  instances: {count}\n  azs: [z1]\n  \
+                 jobs:\n  - name: j\n    release: r\n    properties:\n      quarks:\n        services: \
+                 [{{process: j, run: bpm}}, {{process: w, run: bpm}}]\n        bpm:\n          \
                  processes: [{{name: j, executable: /x}}, {{name: w, executable: /y}}]\n  properties:\n    quarks:\n      \
                  replicas: {count}\n      instances:\n{instances}"
             );

@@ -64,7 +64,20 @@ print \"serving\\n\";
 while (my $client = $server->accept) { print $client \"$greeting\\n\"; close $client; print \"served\\n\"; }
 ",
     ),
-    ("jobs/web/monit", ""),
+    (
+        "jobs/web/monit",
+        "check process web
+  with pidfile /var/vcap/sys/run/bpm/web/web.pid
+  start program \"/var/vcap/jobs/bpm/bin/bpm start web\"
+  stop program \"/var/vcap/jobs/bpm/bin/bpm stop web\"
+  group vcap
+check process web-idle
+  with pidfile /var/vcap/sys/run/bpm/web/idle.pid
+  start program \"/var/vcap/jobs/bpm/bin/bpm start web -p idle\"
+  stop program \"/var/vcap/jobs/bpm/bin/bpm stop web -p idle\"
+  group vcap
+",
+    ),
     (
         "jobs/web/spec",
         "name: web

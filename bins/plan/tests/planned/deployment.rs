@@ -1,7 +1,8 @@
 //! `deployment.yaml`.
 
 use handoff::deployment::{
-    Alias, AzUpdate, Count, Deployment, EnvVar, InstanceGroup, Port, Run, Script, Switch, Update, VmStrategy, WatchTime,
+    Alias, AzUpdate, Count, Deployment, EnvVar, ErrandKind, InstanceGroup, Job, Port, Script, Switch, Update,
+    VmStrategy, WatchTime,
 };
 use serde_json::json;
 use testkit::files::write;
@@ -233,13 +234,11 @@ fn jobs_say_what_they_have() {
 ",
     );
     let jobs = planned.deployment().instance_groups.remove(0).jobs;
-    assert_eq!(
-        (jobs[0].run, jobs[0].errand, &jobs[0].processes[..]),
-        (Run::Bpm, true, &["one".into(), "two".into()][..])
-    );
+    let services = |job: &Job| job.services.iter().map(|service| service.process.clone()).collect::<Vec<_>>();
+    assert_eq!((services(&jobs[0]), jobs[0].errand), (vec!["one".into(), "two".into()], Some(ErrandKind::Script)));
     assert_eq!(jobs[0].scripts, [Script::PreStart, Script::Drain, Script::PostStop]);
-    assert_eq!((jobs[1].run, jobs[1].errand, jobs[1].scripts.len()), (Run::Errand, true, 0));
-    assert_eq!((jobs[2].run, jobs[2].errand, jobs[2].processes.len()), (Run::Hooks, false, 0));
+    assert_eq!((services(&jobs[1]), jobs[1].errand, jobs[1].scripts.len()), (vec![], Some(ErrandKind::Script), 0));
+    assert_eq!((services(&jobs[2]), jobs[2].errand), (vec![], None));
 }
 
 /// A deployment with a template, and the digests of two instances.

@@ -6,9 +6,11 @@ mod bpm_yml;
 mod deployment;
 mod links;
 mod manifests;
+mod monit;
 
 use std::process::Command;
 
+use handoff::bpm_info::BpmInfo;
 use serde_yaml::Value;
 use tempfile::TempDir;
 use testkit::files::write;
@@ -31,7 +33,7 @@ pub(crate) fn plan(specs: &[(&str, &str)], rest: &str) -> Planned {
     plan_templates(specs, &[], rest)
 }
 
-/// As [`plan`]; `templates` are job, name and text.
+/// As [`plan`]; `templates` are job, name and text. The name `monit` stands for the job's own file.
 pub(crate) fn plan_templates(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], rest: &str) -> Planned {
     run(specs, templates, &format!("{HEAD}{rest}\n"))
 }
@@ -44,7 +46,8 @@ pub(crate) fn plan_whole(specs: &[(&str, &str)], manifest: &str) -> Planned {
 fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str) -> Planned {
     let work = tempfile::tempdir().unwrap();
     for (job, name, text) in templates {
-        write(&work.path().join("jobs-src/r").join(job).join("templates").join(name), text);
+        let job = work.path().join("jobs-src/r").join(job);
+        write(&if *name == "monit" { job.join(name) } else { job.join("templates").join(name) }, text);
     }
     for (name, spec) in specs {
         let job = work.path().join("jobs-src/r").join(name);
@@ -82,6 +85,14 @@ impl Planned {
         let output: serde_json::Value = serde_json::from_slice(&output).unwrap();
         let document: Value = serde_yaml::from_str(output["properties.yaml"].as_str().unwrap()).unwrap();
         document["instance_groups"][0].clone()
+    }
+
+    /// A group of `bpm.yaml`.
+    pub(crate) fn bpm_info(&self, group: &str) -> BpmInfo {
+        assert_eq!(self.code, Some(0), "{}", self.said);
+        let path = self.work.path().join("out").join(group).join("bpm/output.json");
+        let text = std::fs::read_to_string(path).unwrap();
+        BpmInfo::decode(&handoff::output::decode(&text, "bpm.yaml", "x").unwrap(), "x").unwrap()
     }
 
     /// The properties of a group's job.

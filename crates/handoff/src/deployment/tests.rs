@@ -6,9 +6,14 @@ fn full() -> Deployment {
     let job = Job {
         name: "store".into(),
         release: "orders".into(),
-        run: Run::Bpm,
-        processes: vec!["store".into()],
-        errand: true,
+        services: vec![Service {
+            process: "store".into(),
+            run: Run::Bpm,
+            monit: Some("store".into()),
+            depends_on: vec!["agent".into()],
+            instances: Some(vec![0]),
+        }],
+        errand: Some(ErrandKind::Script),
         scripts: Script::ALL.to_vec(),
         ports: vec![Port { name: "sql".into(), protocol: "TCP".into(), internal: 5432 }],
         provides: vec![ProvidedLink {
@@ -88,13 +93,14 @@ fn full() -> Deployment {
         }],
         stemcells: vec![Stemcell { alias: "default".into(), os: "ubuntu-jammy".into(), version: "1.1".into() }],
         instance_groups: vec![group],
+        dns_aliases: vec![DnsAlias { domain: "store.internal".into(), targets: vec!["*.store.default.d.bosh".into()] }],
     }
 }
 
 #[test]
 fn the_document_survives_a_round_trip() {
     let text = full().encode().unwrap();
-    assert!(text.starts_with("version: 1\nname: d\n"), "{text}");
+    assert!(text.starts_with("version: 2\nname: d\n"), "{text}");
     assert_eq!(Deployment::decode(&text, "deployment.yaml").unwrap(), full());
     assert_eq!(full().group("store").unwrap().jobs[0].scripts[3].file_name(), "pre-stop");
 }
@@ -123,7 +129,7 @@ fn a_problem_names_the_field_and_not_its_value() {
     let cases = [
         ("ordinal: 0", "ordinal: hunter2", "instance_groups[0].instances[0].ordinal: value of the wrong type"),
         ("ordinal: 0", "ordinary: 0", "instance_groups[0].instances[0].ordinary: unknown field 'ordinary'"),
-        ("run: bpm", "run: hunter2", "instance_groups[0].jobs[0].run: value of the wrong type"),
+        ("run: bpm", "run: hunter2", "instance_groups[0].jobs[0].services[0].run: value of the wrong type"),
         ("  replicas: 1\n", "", "instance_groups[0]: field 'replicas' is missing"),
         ("from: 30s", "from: hunter2", "instance_groups[0].update.canary_watch_time.from: value of the wrong type"),
         ("- pre-start", "- hunter2", "instance_groups[0].jobs[0].scripts[0]: value of the wrong type"),
