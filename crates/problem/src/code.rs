@@ -53,6 +53,12 @@ codes! {
     YAML_INVALID = "yaml-invalid";
     /// The manifest has `((variables))` that were not interpolated.
     VARIABLE_UNRESOLVED = "variable-unresolved";
+    /// A file that a flag names could not be read.
+    INPUT_FILE = "input-file";
+    /// A document is not a list of operations.
+    OPS_INVALID = "ops-invalid";
+    /// A path of an ops file leads nowhere in the manifest, or a test of one does not hold.
+    OPS_FAILED = "ops-failed";
     /// Two names become the same name in Kubernetes or DNS.
     NAME_CONFLICT = "name-conflict";
     /// An instance group of this name does not exist.
