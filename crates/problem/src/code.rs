@@ -76,6 +76,8 @@ codes! {
     RELEASE_INVALID = "release-invalid";
     /// A file of a release is not the one that the release lists.
     RELEASE_DAMAGED = "release-damaged";
+    /// A stemcell is not a root file system, or is damaged.
+    STEMCELL_INVALID = "stemcell-invalid";
     /// A package could not be compiled.
     COMPILE_FAILED = "compile-failed";
     /// Two releases have a package of the same name that one instance group would need.
