@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::archive::{ArchiveFile, cannot_unpack};
 use crate::cache::{Cache, Stop};
 use crate::checksum::{self, hex};
-use crate::tree::{flush, remove_tree};
+use crate::tree::remove_tree;
 use unpack::Unpacker;
 
 /// What an OCI image layout has in its root (OCI Image Format Specification, "Image Layout").
@@ -84,7 +84,9 @@ fn unpacked(digest: &str, cache_dir: &Path, stop: Stop, unpack: impl FnOnce(&Pat
             let _ = remove(&part);
             return Err(problems);
         }
-        flush(&part).io("flush", &part)?;
+        // All at once: a root file system has tens of thousands of files.
+        let opened = File::open(&part).io("open", &part)?;
+        nix::unistd::syncfs(&opened).map_err(io::Error::from).io("flush", &part)?;
         fs::rename(&part, &dir).io("write", &dir)?;
     }
     Ok(Stemcell { dir, id: digest.to_owned() })
