@@ -46,7 +46,7 @@ impl Fixture {
         let other = "{\"digest\": \"sha256:0\", \"platform\": {\"os\": \"linux\", \"architecture\": \"z80\"}}";
         write(
             &self.path("layout/index.json"),
-            &format!("{{\"manifests\": [{other}, {{\"digest\": \"sha256:{manifest}\"}}]}}"),
+            format!("{{\"manifests\": [{other}, {{\"digest\": \"sha256:{manifest}\"}}]}}"),
         );
         write(&self.path("layout/oci-layout"), "{\"imageLayoutVersion\": \"1.0.0\"}");
         assert!(blobs.is_dir());
@@ -120,7 +120,7 @@ fn an_image_of_layers_is_unpacked_with_its_whiteouts() {
     fs::write(&layer, "changed").unwrap();
     write(
         &fixture.path("layout/index.json"),
-        &format!("{}\n", fs::read_to_string(fixture.path("layout/index.json")).unwrap()),
+        format!("{}\n", fs::read_to_string(fixture.path("layout/index.json")).unwrap()),
     );
     let text = fixture.open("layout").unwrap_err();
     assert!(text.contains("the image is damaged") && text.contains("expected"), "{text}");
