@@ -72,6 +72,6 @@ fn the_manifest_may_be_standard_input() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(b"x: ((a))\ny: 0644\n").unwrap();
-    assert_eq!(printed(&child.wait_with_output().unwrap()), "x: true\ny: 420\n");
+    child.stdin.take().unwrap().write_all(b"x: ((a))\nz: 0644\n").unwrap();
+    assert_eq!(printed(&child.wait_with_output().unwrap()), "x: true\nz: 420\n");
 }
