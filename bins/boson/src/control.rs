@@ -16,7 +16,7 @@ pub(crate) enum Request {
     /// Start, stop or restart an instance, or one of its jobs.
     Change { action: Action, instance: String, job: Option<String> },
     /// Run an errand; the standard streams come along.
-    RunErrand { name: String },
+    RunErrand(RunErrand),
     /// Run a command in an instance; the standard streams come along.
     Exec { instance: String, argv: Vec<String> },
 }
@@ -30,6 +30,17 @@ pub(crate) struct Deploy {
     pub(crate) workspace: PathBuf,
     /// Whether a failure brings the version before up again.
     pub(crate) roll_back: bool,
+}
+
+/// An errand.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RunErrand {
+    /// The name of a job, or of an instance group that is an errand.
+    pub(crate) name: String,
+    /// Where it runs, of the places where it could: `group`, `group/index`, `group/first`; everywhere if empty.
+    pub(crate) instances: Vec<String>,
+    /// Whether the instance of an errand group stays.
+    pub(crate) keep_alive: bool,
 }
 
 /// What to do with an instance or a job.

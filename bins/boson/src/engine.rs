@@ -6,6 +6,7 @@ mod changes;
 mod clients;
 mod deploy;
 mod deployment;
+mod errand_selection;
 mod errands;
 mod failure;
 mod handover;

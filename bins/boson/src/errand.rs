@@ -4,7 +4,7 @@ use clap::Args;
 use problem::Result;
 use startup::Common;
 
-use crate::control::Request;
+use crate::control::{Request, RunErrand};
 use crate::state::Which;
 use crate::{client, output};
 
@@ -12,16 +12,24 @@ use crate::{client, output};
 #[derive(Debug, Args)]
 #[command(
     long_about = "Runs an errand against a deployment that is up, shows its output, and exits as it does.\n\n\
-        The errand is named by its job or by its instance group. The instances of a group with lifecycle \
-        `errand` are made for the run and removed after it; an errand that is a job of a group that runs \
-        is run in each of the group's instances, until one fails.",
-    after_long_help = "Example:\n\
-        \x20\x20boson run-errand smoke-tests"
+        The errand is named by its job, or by its instance group. An instance of a group with lifecycle `errand` is \
+        made for the run: what is colocated with the errand starts first, and the instance is removed afterwards. An \
+        errand that is a job of a group that runs is run in all of the group's instances at the same time; what each \
+        instance printed is shown when it has exited, and the exit status is that of the first instance in which it failed.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson run-errand smoke-tests\n\
+        \x20\x20boson run-errand status --instance web/0"
 )]
 pub(crate) struct Options {
     /// Name of the errand's job or instance group
     #[arg(value_name = "NAME")]
     pub(crate) errand: String,
+    /// Run it in this instance or group only; `GROUP/first` is the instance with index 0; may be given several times
+    #[arg(long = "instance", value_name = "GROUP[/INDEX]")]
+    pub(crate) instances: Vec<String>,
+    /// Keep the instance of an errand group until the next run, or until it changes
+    #[arg(long)]
+    pub(crate) keep_alive: bool,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -32,6 +40,8 @@ pub(crate) const ABOUT: &str = "Runs an errand against the deployment that is up
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let channel = client::expect(&options.which.find()?)?;
-    client::ask(&channel, &Request::RunErrand { name: options.errand }, &output::standard_streams())?;
+    let Options { errand: name, instances, keep_alive, .. } = options;
+    let request = Request::RunErrand(RunErrand { name, instances, keep_alive });
+    client::ask(&channel, &request, &output::standard_streams())?;
     client::follow(&channel)
 }

@@ -58,8 +58,10 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let sources = sources(&dir, options.instance.as_deref())?;
     // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
     if sources.iter().any(|source| is_closed(&source.dir.vcap())) {
+        check_job(&sources, &options)?;
         return print_inside(&sources, &options);
     }
+    check_job(&sources, &options)?;
     // While following, instances come and go: an errand's, for one.
     let now = || -> Result<Vec<(String, PathBuf)>> {
         if dir.record()?.is_none() {
@@ -98,6 +100,23 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     let known: Vec<&str> = all.iter().map(|source| source.instance.as_str()).collect();
     let problem = Problem::input(format!("unknown instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);
     Err(problem.hint(format!("the instances are: {}", known.join(", "))).into())
+}
+
+/// Checks that one of the instances has the job, or at least logs of it: what a job has logged outlives it.
+fn check_job(sources: &[Source], options: &Options) -> Result<()> {
+    let Some(wanted) = &options.job else { return Ok(()) };
+    let mut known = Vec::new();
+    for source in sources {
+        known.extend(names(&source.dir.vcap(), LOGS)?);
+    }
+    known.sort();
+    known.dedup();
+    // A job that has not logged yet may do so while its logs are followed.
+    if known.contains(wanted) || (known.is_empty() && options.follow) {
+        return Ok(());
+    }
+    let problem = Problem::input(format!("--job: no logs of a job '{wanted}'")).code(code::JOB_UNKNOWN);
+    Err(problem.hint(format!("the jobs with logs are: {}", known.join(", "))).into())
 }
 
 /// Prints what there is below each instance's `/var/vcap`, and with `--follow` what comes, until there are no sources any more.

@@ -18,7 +18,6 @@ mod progress;
 mod signals;
 mod state;
 mod status;
-mod stemcells;
 mod time_limits;
 mod up;
 mod verbs;

@@ -28,7 +28,6 @@ fn executable() -> Executable {
             "disks" => disks,
             "down" => down,
             "compile" => compile,
-            "interpolate" => interpolate,
             "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,
             "plan" => plan,

@@ -22,7 +22,6 @@ mod release;
 mod runner;
 mod spec;
 mod stage;
-mod stemcell;
 mod tree;
 
 pub use cache::Stop;
@@ -31,4 +30,3 @@ pub use job::Job;
 pub use package::{Content, Package};
 pub use release::Release;
 pub use runner::{CompileStep, Runner, compile_targets};
-pub use stemcell::Stemcell;

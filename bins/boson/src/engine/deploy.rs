@@ -93,6 +93,8 @@ fn changes(running: &RunningDeployment, deployment: &Deployment) -> Changes {
             deployment.group_of(member).pod.is_errand() && fingerprint(instance) == deployment.fingerprint(member)
         })
     };
+    // One in which an errand runs goes when that has exited.
+    let is_current_errand = |instance: &Arc<Instance>| instance.is_occupied() || is_current_errand(instance);
     let instances = running.instances().into_iter().filter(|instance| !is_current_errand(instance));
     let existing: BTreeMap<String, Existing> = instances
         .map(|instance| {

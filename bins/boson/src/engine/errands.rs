@@ -1,99 +1,212 @@
-//! Errands: in instances of their own, or in those of a group that runs.
+//! Errands, as BOSH's director runs them: of a job in all instances that have it, or of an instance group that is an errand.
 
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use problem::{Problem, code};
+use problem::{Problem, Result as Outcome, code};
+use sandbox::Stdio;
 use workload::Errand;
 
 use super::clients::{Client, Streams};
 use super::deployment::{Deployment, Group, Member};
+use super::errand_selection::{Candidate, Selection, select};
 use super::failure::Failure;
 use super::instance::Instance;
+use super::parallel::for_each;
 use super::running::RunningDeployment;
-use crate::interrupt::Interrupt;
+use super::start;
+use crate::control::{RunErrand, State};
 
-/// Runs the errand of this name, a job's or an instance group's; returns its exit code.
-pub(crate) fn run(running: &RunningDeployment, name: &str, client: &Client, streams: &Streams) -> Result<u8, Failure> {
+/// Runs an errand; returns its exit code, or that of the first instance in which it failed.
+pub(crate) fn run(
+    running: &RunningDeployment,
+    request: &RunErrand,
+    client: &Client,
+    streams: &Streams,
+) -> Result<u8, Failure> {
     let deployment = running.deployment();
-    let found = find(&deployment, name);
-    if found.is_empty() {
-        return Err(unknown(&deployment, name).into());
+    let candidates: Vec<Candidate> = deployment.groups.iter().map(candidate).collect();
+    let Selection { instances, warnings } = select(&candidates, &request.name, &request.instances)?;
+    for warning in warnings {
+        client.line(&format!("warning: {warning}"));
     }
-    for (group, errands) in found {
-        for member in &group.members {
-            let code = run_in(running, &deployment, group, &errands, member, client, streams)?;
+    let places: Vec<Place> = instances.iter().filter_map(|name| Place::of(&deployment, name, &request.name)).collect();
+    check_stopped(running, &places)?;
+    if let [only] = &places[..] {
+        let stdio = || cannot_forward(streams.stdio());
+        return run_at(running, &deployment, only, request.keep_alive, client, &stdio);
+    }
+    let codes = Mutex::new(vec![0; places.len()]);
+    let numbered: Vec<(usize, &Place)> = places.iter().enumerate().collect();
+    for_each(&numbered, numbered.len(), |(number, place)| {
+        let output = Captured::new()?;
+        let code = run_at(running, &deployment, place, request.keep_alive, client, &|| output.stdio())?;
+        let mut codes = codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes[*number] = code;
+        // While the lock is held, so that what one instance printed stays together.
+        client.line(&format!("{}: exit status {code}", place.member.name));
+        output.print(streams)
+    })?;
+    let codes = codes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(codes.into_iter().find(|code| *code != 0).unwrap_or(0))
+}
+
+fn candidate(group: &Group) -> Candidate {
+    Candidate {
+        group: group.name().to_owned(),
+        is_errand: group.pod.is_errand(),
+        jobs: group.pod.jobs.iter().map(|job| job.name.clone()).collect(),
+        errands: group.pod.errands.iter().map(|errand| errand.job.clone()).collect(),
+        instances: group.members.iter().map(|member| member.name.clone()).collect(),
+    }
+}
+
+/// An instance and what runs there.
+struct Place<'a> {
+    group: &'a Group,
+    member: &'a Member,
+    errands: Vec<&'a Errand>,
+}
+
+impl<'a> Place<'a> {
+    fn of(deployment: &'a Deployment, instance: &str, errand: &str) -> Option<Place<'a>> {
+        let member = deployment.member(instance)?;
+        let group = deployment.group_of(member);
+        Some(Place { group, member, errands: group.pod.errands_named(errand) })
+    }
+}
+
+fn check_stopped(running: &RunningDeployment, places: &[Place]) -> Outcome<()> {
+    let is_stopped = |place: &&Place| {
+        !place.group.pod.is_errand()
+            && running.instance(&place.member.name).is_none_or(|instance| instance.stage().0 == State::Stopped)
+    };
+    let stopped: Vec<&str> = places.iter().filter(is_stopped).map(|place| place.member.name.as_str()).collect();
+    if stopped.is_empty() {
+        return Ok(());
+    }
+    let message = format!("Instance(s) '{}' is stopped, unable to run errand. Maybe start vm?", stopped.join("', '"));
+    Err(Problem::input(message).code(code::NOT_RUNNING).into())
+}
+
+/// Runs the errands of one place.
+fn run_at(
+    running: &RunningDeployment,
+    deployment: &Arc<Deployment>,
+    place: &Place,
+    keep_alive: bool,
+    client: &Client,
+    stdio: &dyn Fn() -> Outcome<Stdio>,
+) -> Result<u8, Failure> {
+    let interrupt = &running.host.interrupt;
+    let in_turn = |instance: &Instance| {
+        for errand in &place.errands {
+            let process = instance.run(&errand.container.command.argv(), stdio()?)?;
+            let code = client.wait(interrupt, process)?;
             if code != 0 {
                 return Ok(code);
             }
         }
+        Ok(0)
+    };
+    let name = &place.member.name;
+    if !place.group.pod.is_errand() {
+        return in_turn(&*running.find(name)?);
     }
-    Ok(0)
-}
-
-/// The groups that have the errand, each with what it means there.
-fn find<'a>(deployment: &'a Deployment, name: &str) -> Vec<(&'a Group, Vec<&'a Errand>)> {
-    let groups = deployment.groups.iter().map(|group| (group, group.pod.errands_named(name)));
-    groups.filter(|(_, errands)| !errands.is_empty()).collect()
-}
-
-fn unknown(deployment: &Deployment, name: &str) -> Problem {
-    let mut known: Vec<&str> =
-        deployment.groups.iter().flat_map(|group| &group.pod.errands).map(|errand| errand.job.as_str()).collect();
-    known.dedup();
-    let problem = Problem::input(format!("Errand '{name}' doesn't exist")).code(code::ERRAND_UNKNOWN);
-    if known.is_empty() {
-        problem.hint("the deployment has no errands")
+    let instance = match running.instance(name) {
+        // It was kept.
+        Some(kept) if kept.is_complete() && kept.occupy() => kept,
+        Some(_) => {
+            let problem = Problem::input(format!("an errand of {name} is running already")).code(code::ALREADY_RUNNING);
+            return Err(problem.hint("wait until it has exited").into());
+        }
+        None => {
+            client.line(&format!("{name}: preparing the errand's instance"));
+            start_instance(running, deployment, place)?
+        }
+    };
+    instance.set_stage(State::Running);
+    let result = in_turn(&instance);
+    if keep_alive && !matches!(result, Err(Failure::Interrupted)) {
+        instance.set_stage(State::Ready);
+        instance.release();
     } else {
-        problem.hint(format!("the errands are: {}", known.join(", ")))
+        // BOSH deletes the VM, without scripts of the stop.
+        discard(running, &instance);
     }
+    result
 }
 
-fn run_in(
+/// Makes the instance of an errand, and starts what is colocated with the errand.
+fn start_instance(
     running: &RunningDeployment,
     deployment: &Arc<Deployment>,
-    group: &Group,
-    errands: &[&Errand],
-    member: &Member,
-    client: &Client,
-    streams: &Streams,
-) -> Result<u8, Failure> {
+    place: &Place,
+) -> Result<Arc<Instance>, Failure> {
     let host = &running.host;
-    match (group.pod.is_errand(), running.instance(&member.name)) {
-        (false, Some(instance)) => run_all(&instance, &host.interrupt, errands, client, streams),
-        (false, None) => Err(Problem::internal(format!("{} does not run", member.name)).code(code::NOT_RUNNING).into()),
-        (true, Some(_)) => {
-            let problem =
-                Problem::input(format!("an errand of {} is running already", member.name)).code(code::ALREADY_RUNNING);
-            Err(problem.hint("wait for its end").into())
-        }
-        (true, None) => {
-            client.line(&format!("{}: preparing the errand's instance", member.name));
-            let instance = Arc::new(Instance::create(host, deployment, member)?);
-            running.add(&instance);
-            let result =
-                instance.prepare(host).and_then(|()| run_all(&instance, &host.interrupt, errands, client, streams));
-            instance.kill();
-            running.remove(&member.name);
-            result
+    let changing = running.change()?;
+    let instance = Arc::new(Instance::create(host, deployment, place.member)?);
+    instance.occupy();
+    running.add(&instance);
+    drop(changing);
+    let watch = place.group.update.canary_watch_time;
+    let started = instance
+        .prepare(host)
+        .and_then(|()| instance.start_processes(host))
+        .and_then(|()| start::wait_until_running(host, std::slice::from_ref(&instance), watch));
+    match started {
+        Ok(()) => Ok(instance),
+        Err(failure) => {
+            discard(running, &instance);
+            Err(failure)
         }
     }
 }
 
-/// Runs the errands one after the other, until one fails.
-fn run_all(
-    instance: &Instance,
-    interrupt: &Interrupt,
-    errands: &[&Errand],
-    client: &Client,
-    streams: &Streams,
-) -> Result<u8, Failure> {
-    for errand in errands {
-        let stdio = streams.stdio().map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?;
-        let process = instance.run(&errand.container.command.argv(), stdio)?;
-        let code = client.wait(interrupt, process)?;
-        if code != 0 {
-            return Ok(code);
-        }
+fn discard(running: &RunningDeployment, instance: &Instance) {
+    instance.kill();
+    running.remove(instance.name());
+}
+
+/// The output of one of several instances, which is printed when it is complete.
+struct Captured {
+    stdout: File,
+    stderr: File,
+}
+
+impl Captured {
+    fn new() -> Outcome<Captured> {
+        Ok(Captured {
+            stdout: cannot_forward(sandbox::in_memory(b""))?,
+            stderr: cannot_forward(sandbox::in_memory(b""))?,
+        })
     }
-    Ok(0)
+
+    fn stdio(&self) -> Outcome<Stdio> {
+        let stdio = || -> std::io::Result<Stdio> {
+            let input = File::open("/dev/null")?.into();
+            Ok(Stdio { input, output: self.stdout.try_clone()?.into(), error: self.stderr.try_clone()?.into() })
+        };
+        cannot_forward(stdio())
+    }
+
+    fn print(mut self, streams: &Streams) -> Result<(), Failure> {
+        let mut print = || -> std::io::Result<()> {
+            let to = streams.stdio()?;
+            for (from, to) in [(&mut self.stdout, to.output), (&mut self.stderr, to.error)] {
+                let mut bytes = Vec::new();
+                from.rewind()?;
+                from.read_to_end(&mut bytes)?;
+                // A reader that has seen enough is not an error.
+                let _ = File::from(to).write_all(&bytes);
+            }
+            Ok(())
+        };
+        Ok(cannot_forward(print())?)
+    }
+}
+
+fn cannot_forward<T>(result: std::io::Result<T>) -> Outcome<T> {
+    Ok(result.map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?)
 }

@@ -48,6 +48,8 @@ struct Inner {
     since: u64,
     /// Whether everything that its start comprises has succeeded.
     complete: bool,
+    /// Whether an errand runs in it.
+    occupied: bool,
     supervised: Vec<Arc<Supervised>>,
 }
 
@@ -77,7 +79,7 @@ impl Instance {
             dir,
             sandbox,
             environment: sandbox_spec::environment(group, member),
-            inner: Mutex::new(Inner { stage, since: now(), complete: false, supervised: Vec::new() }),
+            inner: Mutex::new(Inner { stage, since: now(), complete: false, occupied: false, supervised: Vec::new() }),
         })
     }
 
@@ -137,6 +139,21 @@ impl Instance {
 
     pub(crate) fn set_complete(&self, complete: bool) {
         self.lock().complete = complete;
+    }
+
+    /// Reserves it for an errand; returns whether no other errand runs in it.
+    pub(crate) fn occupy(&self) -> bool {
+        !std::mem::replace(&mut self.lock().occupied, true)
+    }
+
+    /// The errand has exited.
+    pub(crate) fn release(&self) {
+        self.lock().occupied = false;
+    }
+
+    /// Whether an errand runs in it.
+    pub(crate) fn is_occupied(&self) -> bool {
+        self.lock().occupied
     }
 
     /// Runs one of boson's programs inside and waits until it has exited.
@@ -221,8 +238,16 @@ impl Instance {
 
     /// Its processes, and what they do; those of one job where one is named.
     pub(crate) fn processes(&self, job: Option<&str>) -> Vec<(Arc<Supervised>, View)> {
-        let all = self.supervised(job).into_iter().filter(|supervised| supervised.process.is_some());
-        all.map(|supervised| (Arc::clone(&supervised), supervised.view(&self.state_files))).collect()
+        self.views(job).into_iter().filter(|(supervised, _)| supervised.process.is_some()).collect()
+    }
+
+    /// As [`Instance::processes`], and what runs the scripts of jobs without processes.
+    pub(crate) fn views(&self, job: Option<&str>) -> Vec<(Arc<Supervised>, View)> {
+        let view = |supervised: Arc<Supervised>| {
+            let view = supervised.view(&self.state_files);
+            (supervised, view)
+        };
+        self.supervised(job).into_iter().map(view).collect()
     }
 
     /// The id on the host of a process inside.

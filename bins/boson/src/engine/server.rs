@@ -56,8 +56,8 @@ fn answer(running: &RunningDeployment, channel: Channel) {
         Request::Change { action, instance, job } => {
             answer_with(channel, |client| operations::change(running, action, &instance, job.as_deref(), client));
         }
-        Request::RunErrand { name } => {
-            run(channel, fds, |client, streams| errands::run(running, &name, client, streams));
+        Request::RunErrand(errand) => {
+            run(channel, fds, |client, streams| errands::run(running, &errand, client, streams));
         }
         Request::Exec { instance, argv } => {
             run(channel, fds, |client, streams| clients::exec(running, &instance, &argv, client, streams));

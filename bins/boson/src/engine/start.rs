@@ -78,9 +78,10 @@ pub(crate) fn wait_for_processes(
         if host.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
-        let mut views = instances.iter().flat_map(|instance| instance.processes(job)).peekable();
-        let has_processes = views.peek().is_some();
-        match start.observe(started.elapsed(), has_processes, views.all(|(_, view)| view.state == State::Running)) {
+        let views: Vec<_> = instances.iter().flat_map(|instance| instance.views(job)).collect();
+        let has_processes = views.iter().any(|(supervised, _)| supervised.process.is_some());
+        let all_run = views.iter().all(|(_, view)| view.state == State::Running);
+        match start.observe(started.elapsed(), has_processes, all_run) {
             Decision::Wait => std::thread::sleep(INTERVAL),
             Decision::Started => return Ok(()),
             Decision::TimedOut => return Failure::all(instances.iter().filter_map(not_running).collect()),
@@ -90,7 +91,7 @@ pub(crate) fn wait_for_processes(
 
 /// The failure of an instance that does not run when the watch time is over.
 fn not_running(instance: &Arc<Instance>) -> Option<Failure> {
-    let processes = instance.processes(None).into_iter();
+    let processes = instance.views(None).into_iter();
     let failing: Vec<_> = processes.filter(|(_, view)| view.state != State::Running).collect();
     if failing.is_empty() {
         return None;

@@ -37,17 +37,15 @@ impl StartWatch {
         StartWatch { limit, running_since: None }
     }
 
-    /// Takes an observation: whether there are processes, and whether all of them run; `at` is the time since the start.
+    /// Takes an observation: whether there are processes, and whether all of them, and what runs the scripts of jobs without
+    /// any, run; `at` is the time since the start.
     pub(crate) fn observe(&mut self, at: Duration, has_processes: bool, all_run: bool) -> Decision {
-        if !has_processes {
-            return Decision::Started;
-        }
         if !all_run {
             self.running_since = None;
             return if at > self.limit { Decision::TimedOut } else { Decision::Wait };
         }
         let since = *self.running_since.get_or_insert(at);
-        if at - since >= SETTLE { Decision::Started } else { Decision::Wait }
+        if at - since >= SETTLE || !has_processes { Decision::Started } else { Decision::Wait }
     }
 }
 
@@ -90,7 +88,9 @@ mod tests {
         assert_eq!(watch.observe(seconds(5.0), true, true), Decision::Wait);
         assert_eq!(watch.observe(seconds(5.9), true, true), Decision::Wait);
         assert_eq!(watch.observe(seconds(6.0), true, true), Decision::Started);
-        assert_eq!(StartWatch::new(seconds(60.0)).observe(Duration::ZERO, false, true), Decision::Started);
+        let mut without_processes = StartWatch::new(seconds(60.0));
+        assert_eq!(without_processes.observe(Duration::ZERO, false, false), Decision::Wait);
+        assert_eq!(without_processes.observe(Duration::ZERO, false, true), Decision::Started);
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn health(stage: &State, processes: &[State]) -> Health {
     match stage {
         State::Stopped | State::Stopping => return Health::Stopped,
         State::Failed => return Health::Failing,
-        State::Ready => {}
+        State::Ready | State::Running => {}
         _ => return Health::Starting,
     }
     if processes.contains(&State::Starting) {

@@ -132,8 +132,9 @@ impl Supervised {
             return None;
         }
         let argv: Vec<&str> = self.argv.iter().map(String::as_str).collect();
-        let process = Arc::new(start(&argv, &self.name()).ok()?);
+        // Before the start: what the process reports may be as old as this.
         inner.started = now();
+        let process = Arc::new(start(&argv, &self.name()).ok()?);
         inner.since = inner.started;
         inner.is_new = false;
         inner.handle = Some(Arc::clone(&process));

@@ -83,8 +83,15 @@ fn an_errand_of_a_group_that_runs_is_run_in_its_instances() {
     machine.edit("release/jobs/check/templates/run.erb", "exit 42", "exit <%= spec.index %>");
     machine.up(&[]).ends_with(0);
     let errand = machine.boson(&["run-errand", "check"]).ends_with(1);
-    // In web/0, which is content, then in web/1, which is not; so checks/0 is not asked any more.
-    assert_eq!(errand.stdout, "hello from 0\nhello from 1\n".repeat(2));
+    // In both instances of web, of which the second one fails, and in that of checks.
+    assert_eq!(errand.stdout, "hello from 0\nhello from 1\n".repeat(3));
+    for line in ["web/0: exit status 0", "web/1: exit status 1", "checks/0: exit status 0"] {
+        assert!(errand.stderr.contains(line), "{}", errand.stderr);
+    }
+    let errand = machine.boson(&["run-errand", "check", "--instance", "web/first"]).ends_with(0);
+    assert_eq!(errand.stdout, "hello from 0\nhello from 1\n");
+    let errand = machine.boson(&["run-errand", "web"]).ends_with(65);
+    assert!(errand.stderr.contains("Could not find errand web"), "{}", errand.stderr);
     let status = machine.boson(&["status"]).ends_with(0).stdout;
     assert!(!status.contains("checks/0"), "{status}");
 }
@@ -98,6 +105,8 @@ fn logs_of_all_instances_or_of_one_are_shown() {
     assert!(one.contains("[web/1 web/pre-start.stdout.log] prepared 1"), "{one}");
     assert!(!one.contains("web/0"), "{one}");
     let none = machine.boson(&["logs", "web/7"]).ends_with(65).stderr;
+    let no_job = machine.boson(&["logs", "--job", "wbe"]).ends_with(65).stderr;
+    assert!(no_job.contains("no logs of a job 'wbe'") && no_job.contains("the jobs with logs are: web"), "{no_job}");
     assert!(none.contains("unknown instance 'web/7'") && none.contains("web/0, web/1"), "{none}");
 }
 

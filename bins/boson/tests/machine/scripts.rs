@@ -91,3 +91,50 @@ fn hooks_of_a_job_without_processes_run_too() {
     assert!(logs.contains("[web/0 hooks/post-start.stdout.log] yes\n"), "{logs}");
     machine.boson(&["down"]).ends_with(0);
 }
+
+#[test]
+fn an_instance_without_processes_runs_its_stop_scripts_too() {
+    let machine = Machine::new();
+    machine.write("release/jobs/hooks/monit", "");
+    machine.write(
+        "release/jobs/hooks/spec",
+        "name: hooks\ntemplates: {pre-stop.erb: bin/pre-stop, drain.erb: bin/drain, post-stop.erb: bin/post-stop}\n\
+         packages: []\nproperties: {}\n",
+    );
+    for script in ["pre-stop", "drain", "post-stop"] {
+        let text = format!("#!/bin/sh\necho {script} >>/var/vcap/store/scripts\n[ {script} != drain ] || echo 0\n");
+        machine.write(&format!("release/jobs/hooks/templates/{script}.erb"), &text);
+    }
+    machine.edit(
+        "manifest.yml",
+        "- name: checks\n",
+        "- name: idle\n  instances: 1\n  persistent_disk: 10\n  networks: [{name: default}]\n  jobs:\n  \
+         - {name: hooks, release: small}\n- name: checks\n",
+    );
+    machine.up(&[]).ends_with(0);
+    machine.boson(&["status"]).ends_with(0);
+    machine.boson(&["down"]).ends_with(0);
+    let scripts = std::fs::read_to_string(machine.state().join("disks/idle-0/scripts")).unwrap();
+    assert_eq!(scripts, "pre-stop\ndrain\npost-stop\n");
+    machine.boson(&["down", "--delete-disks"]).ends_with(0);
+    machine.assert_gone();
+}
+
+#[test]
+fn an_errand_instance_can_be_kept() {
+    let machine = Machine::new();
+    machine.edit("release/jobs/check/templates/run.erb", "exit 42", "echo run >>/tmp/runs; grep -c run /tmp/runs");
+    machine.up(&[]).ends_with(0);
+    let run = |further: &[&str]| {
+        let errand = machine.boson(&[&["run-errand", "checks"], further].concat()).ends_with(0);
+        errand.stdout.lines().last().unwrap().to_owned()
+    };
+    assert_eq!([run(&[]), run(&["--keep-alive"]), run(&["--keep-alive"])], ["1", "1", "2"]);
+    let status = machine.boson(&["status"]).ends_with(0).stdout;
+    assert!(status.contains("checks/0"), "{status}");
+    // An update removes it if it is not of the new version any more.
+    machine.edit("release/jobs/check/templates/run.erb", "echo run", "echo 'run' ");
+    let up = machine.up(&[]).ends_with(0);
+    assert!(up.stdout.contains("checks/0: removed"), "{}", up.stdout);
+    assert_eq!(run(&[]), "1");
+}
