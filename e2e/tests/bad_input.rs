@@ -201,6 +201,12 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
     )]),
     Case::plan("monit-invalid", 66).edit(&[(MONIT, "  group vcap", "  if failed port 4222 then panic\n  group vcap")]),
     Case::plan("monit-process-unknown", 66).edit(&[(MONIT, "bpm start nats", "bpm start nats -p gnats")]),
+    Case::plan("dns-aliases-invalid", 66)
+        .files(&[(
+            "base/jobs-src/nats/nats/templates/aliases.json",
+            "{\"nats.internal\": \"*.nats.default.demo.bosh\"}\n",
+        )])
+        .edit(&[(SPEC, "templates:\n", "templates:\n  aliases.json: dns/aliases.json\n")]),
     Case::plan("bpm-invalid", 66).edit(&[(BPM, "'name' => 'nats',", "'name' => '',")]),
     Case::plan("bpm-differs", 65).edit(&[(BPM, "'ephemeral_disk' => true", "'ephemeral_disk' => spec.bootstrap")]),
     Case::plan("several-at-once", 65).edit(&[

@@ -4,10 +4,11 @@ use deployment::identity::{Domain, shares};
 use deployment::manifest::{self, Manifest};
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{
-    Alias, Az, ConsumedLink, Deployment, Instance, InstanceGroup, Job, Lifecycle, Network, PersistentDisk,
+    Alias, Az, ConsumedLink, Deployment, DnsAlias, Instance, InstanceGroup, Job, Lifecycle, Network, PersistentDisk,
     ProvidedLink, Release, Script, Stemcell, VmResources,
 };
 use instance_group::{Resolved, ResolvedJob};
+use job_templates::is_installed;
 use value::Value;
 
 use crate::input::{Input, template_for};
@@ -19,6 +20,7 @@ pub(crate) fn document<'a>(
     input: &Input,
     domain: &Domain,
     groups: impl Iterator<Item = ((&'a Resolved, &'a BpmInfo), Vec<String>)>,
+    dns_aliases: Vec<DnsAlias>,
 ) -> Deployment {
     let manifest = &input.manifest;
     let given = manifest.instance_groups.iter().zip(&input.settings);
@@ -32,7 +34,7 @@ pub(crate) fn document<'a>(
         releases: manifest.releases.iter().map(release).collect(),
         stemcells: stemcells(manifest),
         instance_groups: groups.collect(),
-        dns_aliases: Vec::new(),
+        dns_aliases,
     }
 }
 
@@ -135,7 +137,7 @@ impl Group<'_> {
             release: job.release.name.clone(),
             services: quarks.services.clone(),
             errand: quarks.errand,
-            scripts: Script::ALL.into_iter().filter(has_script).collect(),
+            scripts: Script::ALL.into_iter().filter(|script| is_installed(&job.name) && has_script(script)).collect(),
             ports: settings.ports.clone(),
             provides: provided(job, &settings.aliases),
             consumes: job.links.iter().map(consumed).collect(),

@@ -5,6 +5,7 @@ mod bpm_info;
 mod bpm_yml;
 mod deployment_yaml;
 mod digest;
+mod dns;
 mod input;
 mod monit_files;
 mod options;
@@ -71,10 +72,14 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         .zip(&services)
         .map(|(group, services)| bpm_info::info(group, services, &input))
         .collect::<Vec<_>>();
+    let dns_aliases = dns::aliases(&groups, &rendered)?;
     let whole = request.is_whole().then(|| {
         digest::warn(&groups, &rendered);
         let digests = digest::of_instances(&groups, &rendered);
-        deployment_yaml::document(&input, &domain, groups.iter().zip(&infos).zip(digests))
+        let groups_with_infos = groups.iter().zip(&infos).zip(digests);
+        let document = deployment_yaml::document(&input, &domain, groups_with_infos, dns_aliases);
+        dns::warn(&groups, &document);
+        document
     });
     write::write(vm, request, &groups, &infos, whole.as_ref())?;
     steps.done("wrote the documents");

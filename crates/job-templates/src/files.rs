@@ -5,10 +5,13 @@ use vcap::Vcap;
 /// Path of the list of links below a job's directory.
 pub const LINKS_JSON: &str = ".bosh/links.json";
 
+/// The job that is BOSH DNS itself. boson answers the names that it would answer, and it would take over the machine's DNS.
+pub const BOSH_DNS: &str = "bosh-dns";
+
 /// Whether an instance has the files of this job: those of a release's own BPM set up what its runc needs, and boson's BPM
-/// takes its place.
+/// takes its place, as boson's DNS takes that of [`BOSH_DNS`].
 pub fn is_installed(job: &str) -> bool {
-    job != Vcap::BPM
+    job != Vcap::BPM && job != BOSH_DNS
 }
 
 /// [`LINKS_JSON`]: name, type and group of the links that the job provides, by group (BOSH's job template renderer).

@@ -6,5 +6,5 @@ mod files;
 mod sources;
 
 pub use failure::failed;
-pub use files::{LINKS_JSON, is_installed, links_json};
+pub use files::{BOSH_DNS, LINKS_JSON, is_installed, links_json};
 pub use sources::{Template, job_ref, templates};

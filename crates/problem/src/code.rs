@@ -105,6 +105,9 @@ codes! {
     /// A template uses a link that its job does not have.
     LINK_UNKNOWN = "link-unknown";
 
+    /// A job's `dns/aliases.json` cannot be used.
+    DNS_ALIASES_INVALID = "dns-aliases-invalid";
+
     // bpm.yml and monit.
 
     /// A `bpm.yml` is not one that BPM accepts.

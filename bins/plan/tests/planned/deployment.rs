@@ -10,7 +10,7 @@ use testkit::files::write;
 use crate::{HEAD, Planned, plan, plan_templates, plan_whole};
 
 impl Planned {
-    fn deployment(&self) -> Deployment {
+    pub(crate) fn deployment(&self) -> Deployment {
         assert_eq!(self.code, Some(0), "{}", self.said);
         let text = std::fs::read_to_string(self.work.path().join("out/deployment/output.json")).unwrap();
         let text = handoff::output::decode(&text, handoff::output::DEPLOYMENT_YAML, "output.json").unwrap();

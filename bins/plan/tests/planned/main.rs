@@ -4,6 +4,7 @@
 
 mod bpm_yml;
 mod deployment;
+mod dns;
 mod links;
 mod manifests;
 mod monit;
