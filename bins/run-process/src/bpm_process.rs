@@ -2,17 +2,16 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use bpm::{Hooks, ProcessConfig, ShutdownSignal};
-use hooks::Script;
+use hooks::{Script, services};
 use nix::libc::{SIGINT, SIGTERM};
 use problem::{IoContext, Place, Problem, Problems, Result, code};
 use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimits};
 
 use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, container, dirs, environment, process};
+use crate::{Context, container, dirs, environment, monit, process};
 
 /// BPM: only the process' user reads what it prints.
 const LOG_MODE: u32 = 0o600;
@@ -25,7 +24,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
 /// Everything up to the process' own start; nothing, if there is nothing to be started.
 fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
     // Wrong input is reported before anything is touched.
-    let (mut config, is_first) = read_config(context)?;
+    let mut config = read_config(context)?;
     add(context, &mut config)?;
     if context.once.is_some() && Records::are_open(context) {
         // BPM: `bpm run` of a running process does nothing and succeeds.
@@ -36,8 +35,11 @@ fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
     container::check(context, &config, &described)?;
     dirs::create(context, &config)?;
     let records = Records::open(context)?;
-    // The script is the job's: of several processes, one runs it.
-    program.post_start = (is_first && context.once.is_none()).then(|| post_start(context)).flatten();
+    if context.once.is_none() {
+        // The script is the job's: of several processes, one runs it.
+        program.post_start = is_first(context)?.then(|| post_start(context)).flatten();
+        program.depends = monit::of_bpm_process(context)?;
+    }
     Ok(Some((program, records)))
 }
 
@@ -54,8 +56,7 @@ fn program(context: &Context, config: &ProcessConfig, described: &Place) -> Resu
         log_mode: LOG_MODE,
         described: Some(described.clone()),
         scripts: context.once.is_none(),
-        post_start: None,
-        output_grace: Duration::ZERO,
+        ..Program::of_scripts(context, None)
     })
 }
 
@@ -94,8 +95,13 @@ fn config_path(context: &Context) -> String {
     context.vcap.job(&context.job).join("config/bpm.yml").display().to_string()
 }
 
-/// The process as `bpm.yml` describes it, and whether it is the first one there.
-fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
+/// Whether the process is the first one of its job that runs all the time.
+fn is_first(context: &Context) -> Result<bool> {
+    Ok(services::of_job(&context.vcap, &context.job)?.first().is_some_and(|first| monit::is(context, first)))
+}
+
+/// The process as `bpm.yml` describes it.
+fn read_config(context: &Context) -> Result<ProcessConfig> {
     let path = PathBuf::from(config_path(context));
     let text = match std::fs::read_to_string(&path) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
@@ -106,8 +112,7 @@ fn read_config(context: &Context) -> Result<(ProcessConfig, bool)> {
         other => other.io("read", &path)?,
     };
     let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
-    let is_first = config.processes.first().is_some_and(|first| first.name == context.process);
-    Ok((config.process(&context.process)?.clone(), is_first))
+    Ok(config.process(&context.process)?.clone())
 }
 
 pub(crate) fn missing_hint(context: &Context) -> String {
@@ -153,5 +158,5 @@ fn identity(context: &Context, config: &ProcessConfig) -> Result<Option<Identity
     if !privileges.is_root() || !privileges.can_become(uid, gid) {
         return Ok(None);
     }
-    Ok(Some(Identity { uid, gid, capabilities }))
+    Ok(Some(Identity { uid, gid, capabilities, inherits: false }))
 }

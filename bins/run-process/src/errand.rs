@@ -12,9 +12,6 @@ use crate::process::Program;
 use crate::records::Records;
 use crate::{Context, process};
 
-/// BOSH's agent: root's scripts, which vcap may read.
-pub(crate) const LOG_MODE: u32 = 0o640;
-
 /// Runs the errand to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
     let script = context.vcap.job(&context.job).join("bin/run");
@@ -48,14 +45,5 @@ fn program(context: &Context, script: &Path) -> Program {
         no_new_privileges: false,
         limits: ResourceLimits::default(),
     };
-    Program {
-        main: Some(main),
-        hook: None,
-        policy: context.policy.clone(),
-        log_mode: LOG_MODE,
-        described: None,
-        scripts: false,
-        post_start: None,
-        output_grace: OUTPUT_GRACE,
-    }
+    Program { main: Some(main), scripts: false, output_grace: OUTPUT_GRACE, ..Program::of_scripts(context, None) }
 }

@@ -3,6 +3,7 @@
 mod bpm_process;
 mod cgroup;
 mod container;
+mod context;
 mod control;
 mod dirs;
 mod environment;
@@ -10,6 +11,8 @@ mod errand;
 mod grace;
 mod lock;
 mod logs;
+mod monit;
+mod monit_service;
 mod pod;
 mod process;
 mod records;
@@ -18,15 +21,15 @@ mod scripts_only;
 mod siblings;
 mod watch;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use nix::unistd::{Gid, Uid};
 use problem::{Problem, Result};
 use startup::{Common, plain_name};
 use supervisor::{Policy, Signals};
 use vcap::Vcap;
+
+pub(crate) use crate::context::{Additions, Context};
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it did";
@@ -47,6 +50,7 @@ pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it
         \x20\x20run-process --job nats\n\
         \x20\x20run-process --job cloud_controller_ng --process nginx\n\
         \x20\x20run-process --job nats --grace 45s\n\
+        \x20\x20run-process --monit postgres --job postgres\n\
         \x20\x20run-process --errand --job smoke-tests\n\
         \x20\x20run-process --scripts --job user_add\n\n\
         Exit codes: that of the process, 128 + n if signal n ended it; 126 it cannot be executed; 127 it \
@@ -60,6 +64,14 @@ pub struct Options {
     /// The process in the job's bpm.yml [default: the job's name]
     #[arg(long, value_name = "PROCESS", value_parser = plain_name)]
     pub process: Option<String>,
+    /// Run this service of the job's rendered monit as monit does: its start program, the process of its pid file, its stop
+    /// program. With `bpm start` as start program, the process of bpm.yml. If this instance's monit does not have the service,
+    /// run nothing
+    #[arg(long, value_name = "SERVICE", value_parser = plain_name, conflicts_with_all = ["process", "errand", "scripts", "once"])]
+    pub monit: Option<String>,
+    /// Time between two checks of --monit
+    #[arg(long, env = "MONIT_CYCLE", value_name = "TIME", default_value = "10s", value_parser = startup::parse_duration)]
+    pub monit_cycle: Duration,
     /// Run the job's bin/run once, as BOSH runs an errand, instead of a process of its bpm.yml
     #[arg(long, conflicts_with = "process")]
     pub errand: bool,
@@ -101,7 +113,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     // First of all: a signal that arrives from now on takes effect as soon as the process exists.
     let signals =
         Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
-    let process = options.process.clone().unwrap_or_else(|| options.job.clone());
+    let process = options.process.clone().or_else(|| options.monit.clone()).unwrap_or_else(|| options.job.clone());
     let context = Context {
         vcap: Vcap::under(&common.root),
         owner: vcap::owner::vcap_ids(&common.root),
@@ -110,64 +122,15 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         strict: options.strict,
         grace: options.grace,
         stop_window: options.stop_window,
+        cycle: options.monit_cycle,
         signals,
         job: options.job,
         process: if options.errand { handoff::process_state::ERRAND.to_owned() } else { process },
     };
-    match (options.errand, options.scripts) {
-        (true, _) => errand::run(&context),
-        (_, true) => scripts_only::run(&context),
+    match (options.monit, options.errand, options.scripts) {
+        (Some(name), ..) => monit_service::run(context, &name),
+        (_, true, _) => errand::run(&context),
+        (_, _, true) => scripts_only::run(&context),
         _ => bpm_process::run(&context),
-    }
-}
-
-/// What the command line of `bpm run` adds to a process.
-struct Additions {
-    env: Vec<String>,
-    volumes: Vec<String>,
-}
-
-/// What every step of a run needs to know.
-struct Context {
-    vcap: Vcap,
-    /// User and group vcap.
-    owner: (Uid, Gid),
-    policy: Policy,
-    /// The additions of `bpm run`, if it runs the process.
-    once: Option<Additions>,
-    /// Whether a request that the container cannot fulfil is an error.
-    strict: bool,
-    /// Time limit of a stop.
-    grace: Option<Duration>,
-    /// Time within which the other processes have to get TERM, too.
-    stop_window: Duration,
-    signals: Signals,
-    job: String,
-    process: String,
-}
-
-impl Context {
-    /// Which process a message is about.
-    fn subject(&self) -> String {
-        format!("job \"{}\", process \"{}\"", self.job, self.process)
-    }
-
-    /// Where the processes of the pod keep their states: `/var/vcap/sys/run/boson`.
-    fn states(&self) -> PathBuf {
-        self.vcap.base().join("sys/run/boson")
-    }
-
-    fn log_dir(&self) -> PathBuf {
-        self.vcap.log(&self.job)
-    }
-
-    /// Names the process in every problem.
-    fn explain<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|mut problems| {
-            for problem in problems.iter_mut() {
-                problem.message = format!("{}: {}", self.subject(), problem.message);
-            }
-            problems
-        })
     }
 }

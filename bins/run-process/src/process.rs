@@ -1,5 +1,6 @@
 //! Running one program of a job to its end, with its output teed and its life recorded.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,12 +11,13 @@ use problem::{Class, Place, Problem, Result, code};
 use serde_json::json;
 use supervisor::failures::{hint, not_started};
 use supervisor::{
-    Command, End, Event, Exit, Host, Life, Machine as _, OUTPUT_GRACE, Plan, Policy, Progress, Role, SpawnError, State,
-    Status, Task,
+    Command, End, Event, Exit, FIND, Host, Life, Machine as _, OUTPUT_GRACE, Plan, Policy, Progress, Role, Source,
+    SpawnError, State, Status, Task,
 };
 
 use crate::control::Control;
 use crate::logs::Logs;
+use crate::monit::{Depends, Managed};
 use crate::pod::Others;
 use crate::records::Records;
 use crate::siblings::Siblings;
@@ -39,6 +41,38 @@ pub(crate) struct Program {
     pub(crate) post_start: Option<Script>,
     /// How long the process' output is still read when it has exited.
     pub(crate) output_grace: Duration,
+    /// What has to run before it is started: jobs and processes.
+    pub(crate) depends: BTreeSet<(String, String)>,
+    /// The programs that start and stop the process, instead of `main`.
+    pub(crate) managed: Option<Managed>,
+}
+
+impl Program {
+    /// No process, but the scripts of the job, with the log modes of BOSH's agent: root's, which vcap may read.
+    pub(crate) fn of_scripts(context: &Context, post_start: Option<Script>) -> Program {
+        const LOG_MODE: u32 = 0o640;
+        Program {
+            main: None,
+            hook: None,
+            policy: context.policy.clone(),
+            log_mode: LOG_MODE,
+            described: None,
+            scripts: true,
+            post_start,
+            output_grace: Duration::ZERO,
+            depends: BTreeSet::new(),
+            managed: None,
+        }
+    }
+
+    fn has_process(&self) -> bool {
+        self.main.is_some() || self.managed.is_some()
+    }
+
+    /// How long the stop program has.
+    fn stop_program(&self) -> Option<Duration> {
+        self.managed.as_ref().filter(|managed| managed.has_stop()).map(|managed| managed.stop_timeout)
+    }
 }
 
 /// Runs what was prepared, if there is something to be run, and records what kept it from running; gives its status.
@@ -55,13 +89,17 @@ pub(crate) fn run(context: &Context, prepared: Result<Option<(Program, Records)>
 /// Runs the program until it has ended and nothing that descends from it is left; gives its status.
 fn supervise(context: &Context, program: Program, records: &mut Records) -> Result<u8> {
     let scripts = program.scripts;
-    let limits =
-        context.grace.map(|grace| grace::limits(grace, &program.policy, scripts && scripts::exist(&context.vcap)));
+    let wanted = program.policy.stop_timeout + program.stop_program().unwrap_or_default();
+    let wanted = Policy { stop_timeout: wanted, ..program.policy.clone() };
+    let limits = context.grace.map(|grace| grace::limits(grace, &wanted, scripts && scripts::exist(&context.vcap)));
     let longest_window = limits.map_or(context.stop_window, |limits| limits.total / 10);
     let mut machine = Life::new(Plan {
         policy: program.policy.clone(),
-        process: program.main.is_some(),
-        hook: program.hook.is_some(),
+        process: program.has_process(),
+        hook: program.hook.is_some() || program.managed.is_some(),
+        follows: program.managed.is_some(),
+        start_waits: !program.depends.is_empty(),
+        stop_program: program.stop_program(),
         post_start_waits: true,
         scripts,
         window: context.stop_window.min(longest_window),
@@ -69,22 +107,24 @@ fn supervise(context: &Context, program: Program, records: &mut Records) -> Resu
     });
     let logs = Logs::open(context, &context.process, program.log_mode, context.owner)?;
     let mut others = Others::new(context);
-    let mut siblings = Siblings::new(context, program.main.is_some(), program.post_start.is_some());
-    let mut control = Control::open(context, program.main.is_some());
+    let mut siblings = Siblings::new(context, program.has_process(), program.post_start.is_some());
+    let mut control = Control::open(context, program.has_process());
+    let mut depends = Depends::new(context, program.depends.clone());
+    let mut follow = program.managed.as_ref().map(|managed| managed.follow(context.cycle));
     let mut running =
         Running { context, program, logs, records, state: State::Starting, exit: None, failure: None, draining: false };
-    if running.program.main.is_none() {
+    if depends.waits() {
+        running.records.waits(&running.program.depends);
+    }
+    if !running.program.has_process() {
         // Nothing is started, so that nothing can fail.
         (running.state, running.exit) = (State::Running, Some(Exit::Code(0)));
         running.records.runs_nothing();
     }
-    supervisor::supervise(
-        &context.signals,
-        &mut machine,
-        &mut running,
-        &mut [&mut others, &mut siblings, &mut control],
-    )
-    .map_err(|e| Problem::internal("supervising failed").because(e))?;
+    let mut sources: Vec<&mut dyn Source> = vec![&mut others, &mut siblings, &mut control, &mut depends];
+    sources.extend(follow.as_mut().map(|follow| follow as &mut dyn Source));
+    supervisor::supervise(&context.signals, &mut machine, &mut running, &mut sources)
+        .map_err(|e| Problem::internal("supervising failed").because(e))?;
     control.close(running.exit);
     running.finish(machine.stop_requested())
 }
@@ -110,6 +150,13 @@ struct Running<'a> {
 
 impl Host for Running<'_> {
     fn task(&mut self, role: Role) -> std::result::Result<Option<Task>, SpawnError> {
+        if let (Role::Hook | Role::Stop, Some(managed)) = (role, &self.program.managed) {
+            let command = if role == Role::Hook { managed.start() } else { managed.stop(self.records.pid()) };
+            if let (Role::Hook, Some(start)) = (role, &command) {
+                self.records.starting(Path::new(&start.program));
+            }
+            return command.map(|command| self.logs.task(command)).transpose();
+        }
         let command = match role {
             Role::Main => self.program.main.as_ref(),
             Role::Hook => self.program.hook.as_ref(),
@@ -138,6 +185,9 @@ impl Host for Running<'_> {
     }
 
     fn ended(&mut self, end: End) -> Event {
+        if let Some(event) = self.managed_ended(&end) {
+            return event;
+        }
         match (end.role, &end.result) {
             (Role::Main, Ok(exit)) => {
                 self.exit = Some(*exit);
@@ -191,6 +241,46 @@ impl Host for Running<'_> {
 }
 
 impl Running<'_> {
+    /// What the end of a program of monit means; nothing if it is no such program, or means the same as that of others.
+    fn managed_ended(&mut self, end: &End) -> Option<Event> {
+        let managed = self.program.managed.as_ref()?;
+        let subject = self.context.subject();
+        match (end.role, &end.result) {
+            // Its daemon may have handed over to another one.
+            (Role::Main, Ok(_)) if self.state == State::Running => managed.pid_file.live().map(Event::Found),
+            (Role::Main, Err(error)) if error.doing == FIND => {
+                let problem = Problem { place: self.program.described.clone(), ..managed.not_found() };
+                self.failure = Some(Failure { problem, status: Class::Internal.exit_code() });
+                Some(end.event())
+            }
+            (Role::Hook, Ok(exit)) => {
+                // monit takes no notice of it; the pid file alone counts.
+                if !exit.is_success() {
+                    tracing::warn!("{subject}: the start program failed: {exit}");
+                }
+                self.records.note("start-program-ended", json!({"status": exit.status()}));
+                Some(end.event())
+            }
+            (Role::Hook, Err(error)) => {
+                let problem = not_started(managed.start_program(), None, error);
+                let problem = Problem { place: self.program.described.clone(), ..problem };
+                self.failure = Some(Failure { problem, status: error.status() });
+                Some(Event::Exited(Role::Main, Exit::Code(error.status())))
+            }
+            (Role::Stop, Ok(exit)) => {
+                if !exit.is_success() {
+                    tracing::warn!("{subject}: the stop program failed: {exit}");
+                }
+                Some(end.event())
+            }
+            (Role::Stop, Err(error)) => {
+                tracing::warn!("{subject}: cannot {} the stop program: {}", error.doing, error.error);
+                Some(Event::Absent(Role::Stop))
+            }
+            _ => None,
+        }
+    }
+
     /// BOSH: the script runs once all is started, not whenever a process is started again.
     fn post_start(&self) -> Option<Task> {
         let script = self.program.post_start.as_ref().filter(|script| !script.has_succeeded())?;

@@ -1,5 +1,6 @@
 //! What a run leaves for others to read: pid file, lock, state file and BPM's own log.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -141,6 +142,19 @@ impl Records {
     pub(crate) fn starting(&mut self, hook: &Path) {
         self.note("pre-start", json!({"hook": hook.display().to_string()}));
         self.write_state(State::Starting, None);
+    }
+
+    /// The start waits until these processes run.
+    pub(crate) fn waits(&mut self, wanted: &BTreeSet<(String, String)>) {
+        let names: Vec<String> = wanted.iter().map(|(job, process)| format!("{job}/{process}")).collect();
+        tracing::info!("job \"{}\", process \"{}\": waits for {}", self.about.0, self.about.1, names.join(", "));
+        self.note("waiting", json!({"for": names}));
+        self.write_state(State::Starting, None);
+    }
+
+    /// The id of the process that runs, or ran last.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        self.pid.map(Pid::as_raw)
     }
 
     /// The process runs.

@@ -30,7 +30,7 @@ pub(crate) fn name(role: Role) -> Option<&'static str> {
         Role::PreStop => Some("pre-stop"),
         Role::Drain => Some("drain"),
         Role::PostStop => Some("post-stop"),
-        Role::Task(_) | Role::Hook | Role::Main | Role::PostStart => None,
+        Role::Task(_) | Role::Hook | Role::Main | Role::Stop | Role::PostStart => None,
     }
 }
 

@@ -3,8 +3,7 @@
 //! On a VM BOSH's agent runs the scripts of all jobs. Here a job's scripts need a container of the job's release, because
 //! only that has its packages.
 
-use std::time::Duration;
-
+use hooks::services;
 use problem::{Place, Problem, Result, code};
 
 use crate::bpm_process::{missing_hint, post_start};
@@ -20,17 +19,7 @@ pub(crate) fn run(context: &Context) -> Result<u8> {
 fn prepare(context: &Context) -> Result<(Program, Records)> {
     check(context)?;
     let records = errand::open_records(context)?;
-    let program = Program {
-        main: None,
-        hook: None,
-        policy: context.policy.clone(),
-        log_mode: errand::LOG_MODE,
-        described: None,
-        scripts: true,
-        post_start: post_start(context),
-        output_grace: Duration::ZERO,
-    };
-    Ok((program, records))
+    Ok((Program::of_scripts(context, post_start(context)), records))
 }
 
 /// Checks that the job is rendered, and that no process runs its scripts.
@@ -40,13 +29,12 @@ fn check(context: &Context) -> Result<()> {
         let problem = Problem::input(format!("there is no {}", job.display())).code(code::JOB_NOT_RENDERED);
         return Err(problem.hint(missing_hint(context)).into());
     }
-    let path = job.join("config/bpm.yml");
-    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
-    let config = bpm::parse_for_job(&text, &path.to_string_lossy(), &context.job)?;
-    let Some(first) = config.processes.first() else { return Ok(()) };
-    Err(Problem::input(format!("the job has the process \"{}\", beside which its scripts run", first.name))
+    let services = services::of_job(&context.vcap, &context.job)?;
+    let Some(first) = services.first() else { return Ok(()) };
+    let path = if first.monit.is_some() { "monit" } else { "config/bpm.yml" };
+    Err(Problem::input(format!("the job has the process \"{}\", beside which its scripts run", first.process))
         .code(code::USAGE)
-        .at(Place::file(path.to_string_lossy()))
+        .at(Place::file(job.join(path).to_string_lossy()))
         .hint("--scripts is for jobs without processes")
         .into())
 }

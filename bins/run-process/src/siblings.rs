@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use handoff::process_state::State;
+use hooks::services;
 use nix::poll::PollFd;
 use supervisor::{Event, Source, Status};
 use vcap::Vcap;
@@ -93,16 +94,7 @@ impl Source for Siblings {
     }
 }
 
-/// Every process that runs in an instance, as its jobs' `bpm.yml` say. One that cannot be read runs nothing.
+/// Every process that runs in the instance.
 fn processes(vcap: &Vcap) -> BTreeSet<(String, String)> {
-    let mut all = BTreeSet::new();
-    for job in vcap.rendered_jobs().unwrap_or_default() {
-        let path = vcap.job(&job).join("config/bpm.yml");
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
-            Ok(config) => all.extend(config.processes.into_iter().map(|process| (job.clone(), process.name))),
-            Err(problems) => tracing::debug!(%problems, "another job's processes are not waited for"),
-        }
-    }
-    all
+    services::of_instance(vcap).into_iter().map(|service| (service.job, service.process)).collect()
 }

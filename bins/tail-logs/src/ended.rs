@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use handoff::process_state::{ERRAND, ProcessState, State};
+use hooks::services;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -37,20 +38,18 @@ impl Processes {
         all.peek().is_some() && all.all(|(job, process)| has_ended(&self.state(&job, &process)))
     }
 
-    /// A job runs its `bpm.yml`; an errand without one runs `bin/run`; any other has hooks only.
+    /// A job runs what its `monit` starts, or its `bpm.yml`; one that runs nothing is an errand if it has `bin/run`.
     fn expected(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
         for job in self.vcap.rendered_jobs().unwrap_or_default() {
-            let dir = self.vcap.job(&job);
-            let path = dir.join("config/bpm.yml");
-            match read(&path) {
-                Ok(text) => match bpm::parse_for_job(&text, &path.to_string_lossy(), &job) {
-                    Ok(config) => all.extend(config.processes.iter().map(|p| (job.clone(), p.name.clone()))),
-                    // Its run-process fails and reports it, whatever its process is called.
-                    Err(_) => all.extend(self.known(&job).into_iter().map(|process| (job.clone(), process))),
-                },
-                Err(_) if dir.join("bin/run").exists() => all.push((job, ERRAND.to_owned())),
-                Err(_) => {}
+            match services::of_job(&self.vcap, &job) {
+                Ok(services) if !services.is_empty() => {
+                    all.extend(services.into_iter().map(|service| (service.job, service.process)));
+                }
+                Ok(_) if self.vcap.job(&job).join("bin/run").exists() => all.push((job, ERRAND.to_owned())),
+                Ok(_) => {}
+                // Its run-process fails and reports it, whatever its process is called.
+                Err(_) => all.extend(self.known(&job).into_iter().map(|process| (job.clone(), process))),
             }
         }
         all

@@ -3,6 +3,7 @@
 
 pub mod agent;
 mod script;
+pub mod services;
 
 use std::path::Path;
 use std::time::Duration;

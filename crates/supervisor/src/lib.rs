@@ -19,6 +19,6 @@ pub use exit::Exit;
 pub use machine::{Drained, Event, Life, Machine, Plan, Pod, Policy, Progress, Request, Role, State, StopLimits};
 pub use output::{Echo, Tee};
 pub use privileges::{Capability, Privileges};
-pub use run::{End, Host, Task, supervise};
+pub use run::{End, FIND, Host, Task, supervise};
 pub use source::{Source, Status};
 pub use sys::{Command, Identity, Outlet, ResourceLimits, Signals, SpawnError};

@@ -71,6 +71,8 @@ pub enum Role {
     Hook,
     /// The process itself.
     Main,
+    /// The program that stops the process: `stop program` of monit.
+    Stop,
     /// BOSH's `post-start` script, beside the running process.
     PostStart,
     /// BOSH's `pre-stop` script.
@@ -92,6 +94,8 @@ pub enum Request {
     Restart,
     /// Send the process this signal.
     Signal(i32),
+    /// Run the [`Role::Task`] with this number beside the process.
+    Run(usize),
 }
 
 /// How a run of the drain script ended, by BOSH's rules.
@@ -143,6 +147,12 @@ pub enum Event {
     PodRuns,
     /// Whether this process is the one that runs its job's scripts.
     Claimed(bool),
+    /// Everything that has to run before this process runs.
+    MayStart,
+    /// The process that is to be followed runs with this id. The loop turns it into [`Event::Started`].
+    Found(i32),
+    /// The process that is to be followed has not appeared in time. The loop turns it into [`Event::Exited`].
+    NotFound,
 }
 
 /// What a time is measured for.

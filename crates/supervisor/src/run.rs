@@ -14,7 +14,10 @@ use crate::exit::Exit;
 use crate::machine::{Action, Event, Machine, Role, Target, Timer};
 use crate::output::{Pump, Tee};
 use crate::source::{Source, Status};
-use crate::sys::{self, Command, Reaped, Signals, SpawnError};
+use crate::sys::{self, Command, PidFd, Reaped, Signals, SpawnError};
+
+/// What [`SpawnError::doing`] is for a process that was to be followed and has not appeared.
+pub const FIND: &str = "find";
 
 /// A program to be run.
 #[derive(Debug)]
@@ -106,6 +109,7 @@ pub fn supervise(
         if !running.ask(sources) {
             running.wait(signals, sources)?;
             running.take_signals(signals)?;
+            running.take_followed()?;
             running.take_deadlines();
             running.take_lingering();
             running.apply_all();
@@ -123,6 +127,8 @@ fn status_of(machine: &dyn Machine) -> Status {
 struct Child {
     role: Role,
     pid: Pid,
+    /// Of a process that was not started here but found: it may be nobody's child that this process can reap.
+    followed: Option<PidFd>,
 }
 
 /// A child that has exited, whose output may still be written by others.
@@ -150,6 +156,22 @@ impl Running<'_> {
     /// Gives the machine all events.
     fn apply_all(&mut self) {
         while let Some(event) = self.events.pop_front() {
+            let event = match event {
+                Event::Found(pid) => match self.follow(pid) {
+                    Ok(()) => Event::Started(Role::Main),
+                    // It ended meanwhile, and is looked for again.
+                    Err(error) => {
+                        tracing::debug!(pid, %error, "a process cannot be followed");
+                        continue;
+                    }
+                },
+                Event::NotFound => {
+                    let error = io::ErrorKind::TimedOut.into();
+                    self.ended(Role::Main, Err(SpawnError { doing: FIND, error }));
+                    continue;
+                }
+                event => event,
+            };
             let actions = self.machine.on(event);
             self.perform(actions);
         }
@@ -183,7 +205,7 @@ impl Running<'_> {
         match spawned {
             Ok(pid) => {
                 self.childless = false;
-                self.children.push(Child { role, pid });
+                self.children.push(Child { role, pid, followed: None });
                 if role == Role::Main {
                     self.status = Status { pid: Some(pid), starts: self.status.starts + 1, exit: None, ..self.status };
                 }
@@ -192,6 +214,39 @@ impl Running<'_> {
             }
             Err(error) => self.ended(role, Err(error)),
         }
+    }
+
+    /// From now on the process with this id is the main one, in place of an earlier one. It may be a child already: a start
+    /// program that has become the process itself.
+    fn follow(&mut self, pid: i32) -> io::Result<()> {
+        let pid = Pid::from_raw(pid);
+        let followed = Some(PidFd::open(pid)?);
+        self.children.retain(|child| child.role != Role::Main || child.pid == pid);
+        match self.children.iter_mut().find(|child| child.pid == pid) {
+            Some(child) => (child.role, child.followed) = (Role::Main, followed),
+            None => self.children.push(Child { role: Role::Main, pid, followed }),
+        }
+        self.status = Status { pid: Some(pid), starts: self.status.starts + 1, exit: None, ..self.status };
+        self.host.started(Role::Main, pid);
+        Ok(())
+    }
+
+    /// A followed process that has ended and cannot be reaped here has a status that only its parent knows.
+    fn take_followed(&mut self) -> io::Result<()> {
+        let has_ended = |child: &Child| child.followed.as_ref().is_some_and(PidFd::has_ended);
+        if !self.children.iter().any(has_ended) {
+            return Ok(());
+        }
+        self.reap()?;
+        while let Some(at) = self.children.iter().position(has_ended) {
+            let child = self.children.swap_remove(at);
+            tracing::warn!(
+                pid = child.pid.as_raw(),
+                "the process has ended; its exit status is unknown, because it was no child"
+            );
+            self.exited(child.role, Exit::Code(1));
+        }
+        Ok(())
     }
 
     fn spawn(&mut self, role: Role, task: Task) -> Result<Pid, SpawnError> {
@@ -249,6 +304,8 @@ impl Running<'_> {
         for source in sources {
             source.interests(&mut fds);
         }
+        let followed = self.children.iter().filter_map(|child| child.followed.as_ref());
+        fds.extend(followed.map(|pidfd| PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)));
         let stalls = self.pumps.iter().filter_map(|(_, pump)| pump.deadline());
         let of_sources = sources.iter().filter_map(|source| source.deadline());
         let lingering = self.lingering.iter().map(|child| child.until);
@@ -334,7 +391,16 @@ impl Running<'_> {
     }
 
     fn send(&self, target: Target, signal: i32) {
-        let pid = |role| self.children.iter().find(|c| c.role == role).map(|c| c.pid);
+        if let Some(pidfd) = self.followed(target) {
+            // By its descriptor: unlike a child's, its id may be another process' by now. Those below it are sent to as well.
+            if let Err(error) = pidfd.send(signal) {
+                tracing::warn!(signal, %error, "cannot signal the process");
+            }
+            if target == Target::Child(Role::Main) {
+                return;
+            }
+        }
+        let pid = |role| self.children.iter().find(|c| c.role == role && c.followed.is_none()).map(|c| c.pid);
         let result = match target {
             Target::Everything if self.childless => Ok(()),
             Target::Everything => sys::send_everything(self.children.iter().map(|c| c.pid), signal),
@@ -345,6 +411,14 @@ impl Running<'_> {
         if let Err(error) = result {
             tracing::warn!(signal, %error, "cannot signal a process");
         }
+    }
+
+    fn followed(&self, target: Target) -> Option<&PidFd> {
+        let is_meant = match target {
+            Target::Child(role) | Target::Group(role) => role == Role::Main,
+            Target::Everything => true,
+        };
+        self.children.iter().filter(|_| is_meant).find_map(|child| child.followed.as_ref())
     }
 
     /// Forwards the last output. A process that still holds a pipe open is not a descendant, and is not waited for.

@@ -4,6 +4,7 @@
 
 mod errands;
 mod files;
+mod monit;
 mod namespaces;
 mod outputs;
 mod pods;

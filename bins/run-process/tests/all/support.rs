@@ -110,6 +110,12 @@ impl Job {
         ready(Running::of(command.args(["--process", process]).args(args)))
     }
 
+    /// Starts a service of another job's `monit`, and waits for its process to print `ready`.
+    pub(crate) fn start_monit(&self, job: &str, service: &str, args: &[&str]) -> Running {
+        let mut command = self.command_for(&[&RUN_PROCESS], job);
+        ready(Running::of(command.args(["--monit", service]).args(args)))
+    }
+
     /// Starts what runs the scripts of a job without processes.
     pub(crate) fn start_scripts(&self, job: &str, args: &[&str]) -> Running {
         Running::of(self.command_for(&[&RUN_PROCESS], job).arg("--scripts").args(args))
@@ -151,7 +157,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn of(command: &mut Command) -> Running {
+    pub(crate) fn of(command: &mut Command) -> Running {
         let mut child = command.spawn().unwrap();
         Running { stdout: child.stdout.take(), child, read: Vec::new() }
     }

@@ -35,6 +35,13 @@ pub struct Plan {
     pub process: bool,
     /// Whether a hook runs before each start.
     pub hook: bool,
+    /// Whether the hook is a program that starts the process in the background: its own end does not matter, and the process
+    /// runs as soon as it is [found](Event::Found).
+    pub follows: bool,
+    /// Whether the first start waits for [`Event::MayStart`].
+    pub start_waits: bool,
+    /// How long the program has that stops the process, before its first signal; absent if there is no such program.
+    pub stop_program: Option<Duration>,
     /// Whether post-start waits until [`Event::PodRuns`].
     pub post_start_waits: bool,
     /// Whether the job's scripts run when the pod stops, agreed with the other processes of the pod.
@@ -67,6 +74,10 @@ enum Main {
     None,
     /// It runs, or its hook does.
     Running,
+    /// The program that stops it runs, or its effect is waited for.
+    StopProgram,
+    /// It has ended; the program that stopped it still runs.
+    Outlived,
     Asked,
     Quit,
     Killed(u32),
@@ -107,8 +118,14 @@ pub struct Life {
     plan: Plan,
     stage: Stage,
     main: Main,
-    /// Whether what runs is the hook.
+    /// Whether what runs is the hook, or what has to run before is waited for.
     in_hook: bool,
+    /// Whether the hook was started and has not ended.
+    hook_runs: bool,
+    /// Whether the stop program was started and has not ended.
+    stop_runs: bool,
+    /// Whether the first start waits for others.
+    waits: bool,
     /// How far the others see this one.
     progress: Progress,
     stop_requested: bool,
@@ -126,7 +143,9 @@ pub struct Life {
 
 impl Machine for Life {
     fn begin(&mut self) -> Vec<Action> {
-        if self.plan.process {
+        if self.waits {
+            self.in_hook = true;
+        } else if self.plan.process {
             self.start()
         } else {
             self.post_start()
@@ -173,10 +192,12 @@ impl Life {
     pub fn new(plan: Plan) -> Self {
         Life {
             pod_runs: !plan.post_start_waits,
-            plan,
             stage: Stage::Up,
             main: Main::None,
             in_hook: false,
+            hook_runs: false,
+            stop_runs: false,
+            waits: plan.start_waits,
             post_start_failures: 0,
             post_start_again: false,
             progress: Progress::None,
@@ -184,6 +205,7 @@ impl Life {
             speaker: false,
             pod: Pod::default(),
             out: Vec::new(),
+            plan,
         }
     }
 
@@ -192,7 +214,9 @@ impl Life {
             Event::Signal(signal::TERM | signal::INT) => self.asked(),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
             Event::Request(request) if self.plan.process => self.requested(request),
+            Event::MayStart if self.waits => self.start(),
             Event::Started(Role::Main) => {
+                self.in_hook = false;
                 self.post_start_failures = 0;
                 self.post_start();
             }
@@ -200,6 +224,8 @@ impl Life {
                 self.pod_runs = true;
                 self.post_start();
             }
+            Event::Exited(Role::Hook, _) | Event::Absent(Role::Hook) if self.plan.follows => self.start_program_ended(),
+            Event::Exited(Role::Stop, _) | Event::Absent(Role::Stop) => self.stop_program_ended(event),
             Event::Exited(Role::Hook, exit) if exit.is_success() && self.stage == Stage::Up => self.start_main(),
             Event::Exited(Role::Hook | Role::Main, _) => self.main_ended(),
             Event::Exited(Role::PostStart, exit) if !exit.is_success() => self.post_start_failed(),
@@ -216,7 +242,12 @@ impl Life {
                     self.arm(Timer::Window, self.plan.window);
                 }
             }
-            Event::PodRuns | Event::Started(_) | Event::Request(_) => {}
+            Event::PodRuns
+            | Event::Started(_)
+            | Event::Request(_)
+            | Event::MayStart
+            | Event::Found(_)
+            | Event::NotFound => {}
         }
     }
 
@@ -243,9 +274,11 @@ impl Life {
 
     fn start(&mut self) {
         self.stage = Stage::Up;
+        self.waits = false;
         if self.plan.hook {
             self.main = Main::Running;
             self.in_hook = true;
+            self.hook_runs = true;
             self.out.push(Action::Start(Role::Hook));
         } else {
             self.start_main();
@@ -259,6 +292,12 @@ impl Life {
     }
 
     fn requested(&mut self, request: Request) {
+        if let Request::Run(number) = request {
+            return self.out.push(Action::Start(Role::Task(number)));
+        }
+        if self.waits && self.stage == Stage::Up {
+            return self.requested_while_waiting(request);
+        }
         match (request, &mut self.stage) {
             (Request::Start | Request::Restart, Stage::Halted) => self.start(),
             (Request::Start | Request::Restart, Stage::Halting { restart }) => *restart = true,
@@ -273,6 +312,36 @@ impl Life {
         }
     }
 
+    /// A request for the start does not wait for others.
+    fn requested_while_waiting(&mut self, request: Request) {
+        match request {
+            Request::Start | Request::Restart => self.start(),
+            Request::Stop => {
+                (self.waits, self.in_hook) = (false, false);
+                self.stage = Stage::Halted;
+            }
+            Request::Signal(_) | Request::Run(_) => {}
+        }
+    }
+
+    /// The process may still appear, unless it is to be stopped.
+    fn start_program_ended(&mut self) {
+        self.hook_runs = false;
+        if self.in_hook && self.stage != Stage::Up {
+            self.main_ended();
+        }
+    }
+
+    fn stop_program_ended(&mut self, event: Event) {
+        self.stop_runs = false;
+        match self.main {
+            Main::Outlived => self.main_ended(),
+            // It could not be run, so nothing will come of it.
+            Main::StopProgram if matches!(event, Event::Absent(_)) => self.signal_to_stop(),
+            _ => {}
+        }
+    }
+
     fn halt(&mut self, restart: bool) {
         self.stage = Stage::Halting { restart };
         self.ask_main();
@@ -280,15 +349,37 @@ impl Life {
 
     /// The first step of the process' own stop.
     fn ask_main(&mut self) {
-        if self.main == Main::Running {
-            self.signal_main(self.plan.policy.stop_signal);
-            self.main = Main::Asked;
-            self.arm(Timer::Main, self.plan.policy.stop_timeout);
+        if self.main != Main::Running {
+            return;
         }
+        if self.plan.follows && self.in_hook && !self.hook_runs {
+            // It has not appeared yet; what the start program left behind is terminated.
+            return self.main_ended();
+        }
+        match self.plan.stop_program.filter(|_| !self.in_hook) {
+            Some(timeout) => {
+                self.main = Main::StopProgram;
+                self.stop_runs = true;
+                self.out.push(Action::Start(Role::Stop));
+                self.arm(Timer::Main, timeout);
+            }
+            None => self.signal_to_stop(),
+        }
+    }
+
+    fn signal_to_stop(&mut self) {
+        self.signal_main(self.plan.policy.stop_signal);
+        self.main = Main::Asked;
+        self.arm(Timer::Main, self.plan.policy.stop_timeout);
     }
 
     fn escalate_main(&mut self) {
         match self.main {
+            Main::StopProgram => self.signal_to_stop(),
+            Main::Outlived => {
+                self.stop_runs = false;
+                self.main_ended();
+            }
             Main::Asked => {
                 self.signal_main(signal::QUIT);
                 self.main = Main::Quit;
@@ -313,6 +404,11 @@ impl Life {
     }
 
     fn main_ended(&mut self) {
+        if self.main == Main::StopProgram && self.stop_runs {
+            // It may have to clear up. Its time is limited by the same timer.
+            self.main = Main::Outlived;
+            return;
+        }
         self.main = Main::None;
         self.in_hook = false;
         self.out.push(Action::Disarm(Timer::Main));

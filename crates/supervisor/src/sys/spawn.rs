@@ -40,7 +40,7 @@ pub struct Command {
     pub limits: ResourceLimits,
 }
 
-/// A user that a process runs as, without supplementary groups.
+/// A user that a process runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// User.
@@ -49,6 +49,8 @@ pub struct Identity {
     pub gid: Gid,
     /// What it may do nevertheless, as far as the supervisor may; everything else is dropped from the bounding set.
     pub capabilities: Vec<Capability>,
+    /// Whether it keeps the supervisor's supplementary groups and bounding set. monit changes the ids alone.
+    pub inherits: bool,
 }
 
 /// Limits, soft and hard alike; what is absent stays as inherited, and what is above a hard limit that cannot be raised
@@ -164,6 +166,7 @@ impl Preparation {
         let privileges = Privileges::current();
         let limit = |resource, wanted: Option<u64>| wanted.map(|w| (resource, attainable(resource, w)));
         let dir = command.dir.as_ref().map(|d| CString::new(d.as_os_str().as_bytes())).transpose()?;
+        let inherits = command.identity.as_ref().is_some_and(|identity| identity.inherits);
         let mut capabilities = 0;
         for capability in command.identity.iter().flat_map(|i| &i.capabilities) {
             if privileges.can_pass(*capability) {
@@ -178,8 +181,8 @@ impl Preparation {
             ],
             dir,
             identity: command.identity.as_ref().map(|i| (i.uid, i.gid)),
-            clear_groups: privileges.can_clear_groups(),
-            drop_bounding: command.identity.is_some() && privileges.can(Capability::SETPCAP),
+            clear_groups: privileges.can_clear_groups() && !inherits,
+            drop_bounding: command.identity.is_some() && !inherits && privileges.can(Capability::SETPCAP),
             capabilities,
             no_new_privileges: command.no_new_privileges,
         })

@@ -15,6 +15,11 @@ impl Life {
             self.arm(Timer::Total, limits.total);
             let policy = &mut self.plan.policy;
             (policy.stop_timeout, policy.quit_timeout) = (limits.stop_timeout, limits.quit_timeout);
+            // The stop program has the process' own time; the signals after it share what is left.
+            if let Some(stop_program) = &mut self.plan.stop_program {
+                *stop_program = (*stop_program).min(limits.stop_timeout);
+                (policy.stop_timeout, policy.quit_timeout) = (limits.quit_timeout / 2, limits.quit_timeout / 2);
+            }
         }
         match &mut self.stage {
             // What has not been started needs no draining.

@@ -1,0 +1,57 @@
+//! What the job's `monit` says about a service, carried out as monit does.
+
+mod depends;
+mod follow;
+mod pid_file;
+mod program;
+
+use std::collections::BTreeSet;
+
+use ::monit::Service;
+use hooks::services;
+use problem::{Problem, Problems, Result};
+
+pub(crate) use self::depends::Depends;
+pub(crate) use self::follow::Follow;
+pub(crate) use self::pid_file::PidFile;
+pub(crate) use self::program::Managed;
+use crate::Context;
+
+/// Whether this is the process that `service` is.
+pub(crate) fn is(context: &Context, service: &services::Service) -> bool {
+    (&service.job, &service.process) == (&context.job, &context.process)
+}
+
+/// What a process of `bpm.yml` has to wait for, if the job's `monit` starts it.
+pub(crate) fn of_bpm_process(context: &Context) -> Result<BTreeSet<(String, String)>> {
+    let config = services::monit_config(&context.vcap, &context.job)?;
+    let starts = |service: &&Service| {
+        let bpm = service.start.as_ref().and_then(::monit::Program::bpm_start);
+        bpm.is_some_and(|bpm| (bpm.job, bpm.process) == (context.job.clone(), context.process.clone()))
+    };
+    let service = config.as_ref().and_then(|config| config.services.iter().find(starts));
+    Ok(service.map_or_else(BTreeSet::new, |service| depends(context, service)))
+}
+
+/// The processes that the service depends on, directly. A service that has none, such as a file, always runs.
+pub(crate) fn depends(context: &Context, service: &Service) -> BTreeSet<(String, String)> {
+    if service.depends_on.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_wanted = |other: &services::Service| {
+        other.monit.as_ref().is_some_and(|name| service.depends_on.contains(name)) && !is(context, other)
+    };
+    let all = services::of_instance(&context.vcap);
+    all.into_iter().filter(is_wanted).map(|other| (other.job, other.process)).collect()
+}
+
+/// Several problems of a program at once.
+fn all_of<A, B>(a: Result<A>, b: Result<B>) -> Result<(A, B)> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok((a, b)),
+        (a, b) => {
+            let problems = [a.err(), b.err()].into_iter().flatten().flat_map(Problems::into_vec).collect();
+            Err(Problems::check(problems).err().unwrap_or_else(|| Problem::internal("no problem").into()))
+        }
+    }
+}
