@@ -3,6 +3,9 @@
 //! Each case starts from the nats deployment, which is fine, and spoils something. What was said is compared with
 //! `e2e/bad-input/<case>.txt`, which shows what an operator gets to see.
 
+#[path = "bad_input/interpolate.rs"]
+mod interpolate;
+
 use std::fs;
 use std::path::Path;
 
@@ -315,7 +318,10 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
 
 fn main() {
     let _ = testkit::executable("plan");
-    let trials = CASES.iter().map(|case| Trial::test(case.name, move || try_case(case).map_err(Failed::from)));
+    let trials = CASES
+        .iter()
+        .chain(interpolate::CASES)
+        .map(|case| Trial::test(case.name, move || try_case(case).map_err(Failed::from)));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 

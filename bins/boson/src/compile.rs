@@ -18,6 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::state;
+use crate::stemcells::{StemcellOption, Stemcells};
 pub(crate) use count::Count;
 use in_place::InPlace;
 pub(crate) use sandboxed::Sandboxed;
@@ -46,6 +47,10 @@ pub(crate) struct Options {
     /// Directory for jobs-src/ and packages/; existing content is replaced
     #[arg(long, short, env = "BOSON_OUTPUT", value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// Root file system on which packages are compiled, instead of this machine's programs: a directory, an archive, an OCI
+    /// image layout or a BOSH stemcell for Warden
+    #[arg(long, env = "BOSON_STEMCELL", value_name = "PATH", conflicts_with = "in_place")]
+    pub(crate) stemcell: Option<StemcellOption>,
     /// Compile in this machine's /var/vcap, without a sandbox: as root, in the build of an image
     #[arg(long, env = "BOSON_IN_PLACE")]
     pub(crate) in_place: bool,
@@ -74,6 +79,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
 fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let cache = state::cache()?;
     let release = Release::open_any(&options.release, &cache, &|| interrupt.is_asked())?;
+    let stemcells = Stemcells::open(options.stemcell.as_slice(), &cache, &|| interrupt.is_asked())?;
+    let alias = options.stemcell.as_ref().and_then(|option| option.alias.as_deref());
+    let base = stemcells.of(alias);
     let wanted: BTreeSet<&str> = release.jobs.iter().flat_map(|job| &job.packages).map(String::as_str).collect();
     let output = options.output.as_deref().map(output::check).transpose()?;
     let progress = Progress::new();
@@ -83,10 +91,11 @@ fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let runner: Box<dyn Runner> = if options.in_place {
         Box::new(InPlace::new(&release, interrupt)?)
     } else {
-        Box::new(Sandboxed::new(interrupt))
+        Box::new(Sandboxed::new(interrupt, base))
     };
-    let all =
-        Compiler::new(&cache, runner.as_ref(), &report).compile(&release, &Vec::from_iter(wanted.iter().copied()))?;
+    let all = Compiler::new(&cache, runner.as_ref(), &report)
+        .on(base.map(|base| base.id.as_str()))
+        .compile(&release, &Vec::from_iter(wanted.iter().copied()))?;
     step.done(&count.to_string());
     let (Some(output), Some(given)) = (output, &options.output) else { return Ok(()) };
     let step = progress.step("writing jobs and packages");

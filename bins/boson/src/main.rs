@@ -18,6 +18,7 @@ mod progress;
 mod signals;
 mod state;
 mod status;
+mod stemcells;
 mod time_limits;
 mod up;
 mod verbs;

@@ -26,7 +26,7 @@ impl Progress {
     pub(crate) fn new() -> Progress {
         let bar = std::io::stdout().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]") {
                 bar.set_style(style);
             }
             bar
@@ -38,6 +38,8 @@ impl Progress {
     pub(crate) fn step(&self, doing: impl Into<String>) -> Step<'_> {
         let doing = doing.into();
         if let Some(bar) = self.bar() {
+            // The step before has finished it; a finished bar is not drawn.
+            bar.reset();
             bar.set_message(doing);
             bar.enable_steady_tick(Duration::from_millis(100));
         }
@@ -56,6 +58,13 @@ impl Progress {
     /// From now on another process gets the lines, too; with `None` none does any more.
     pub(crate) fn follow(&self, follower: Option<Arc<Channel>>) {
         *self.follower.lock().unwrap_or_else(PoisonError::into_inner) = follower;
+    }
+
+    /// A line that stays, where no bar shows what is being done.
+    pub(crate) fn plain_line(&self, text: &str) {
+        if self.bar().is_none() {
+            self.line(text);
+        }
     }
 
     /// A line that stays.

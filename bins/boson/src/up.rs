@@ -10,6 +10,7 @@ use startup::Common;
 
 use crate::engine::{Config, Publish};
 use crate::signals::Signals;
+use crate::stemcells::StemcellOption;
 
 /// The arguments of `up`.
 #[derive(Debug, Args)]
@@ -49,6 +50,10 @@ pub(crate) struct Options {
     /// Publish a port of an instance on 127.0.0.1
     #[arg(long, short, env = "BOSON_PUBLISH", value_name = "HOSTPORT:GROUP/INDEX:PORT", value_delimiter = ',')]
     pub(crate) publish: Vec<Publish>,
+    /// Root file system on which packages are compiled and instances run, instead of this machine's programs: a directory, an
+    /// archive, an OCI image layout or a BOSH stemcell for Warden; with ALIAS for the manifest's stemcell of that alias
+    #[arg(long = "stemcell", env = "BOSON_STEMCELL", value_name = "[ALIAS=]PATH", value_delimiter = ',')]
+    pub(crate) stemcells: Vec<StemcellOption>,
     /// Return when all processes run
     #[arg(long, short, env = "BOSON_DETACH")]
     pub(crate) detach: bool,
@@ -69,6 +74,7 @@ impl From<Options> for Config {
             manifest: options.manifest,
             manifest_text: None,
             releases: options.releases,
+            stemcells: options.stemcells,
             name: options.name,
             state_dir: options.state_dir,
             publish: options.publish,

@@ -28,6 +28,7 @@ fn executable() -> Executable {
             "disks" => disks,
             "down" => down,
             "compile" => compile,
+            "interpolate" => interpolate,
             "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,
             "plan" => plan,

@@ -53,6 +53,12 @@ codes! {
     YAML_INVALID = "yaml-invalid";
     /// The manifest has `((variables))` that were not interpolated.
     VARIABLE_UNRESOLVED = "variable-unresolved";
+    /// A file that a flag names could not be read.
+    INPUT_FILE = "input-file";
+    /// A document is not a list of operations.
+    OPS_INVALID = "ops-invalid";
+    /// A path of an ops file leads nowhere in the manifest, or a test of one does not hold.
+    OPS_FAILED = "ops-failed";
     /// Two names become the same name in Kubernetes or DNS.
     NAME_CONFLICT = "name-conflict";
     /// An instance group of this name does not exist.
@@ -70,6 +76,8 @@ codes! {
     RELEASE_INVALID = "release-invalid";
     /// A file of a release is not the one that the release lists.
     RELEASE_DAMAGED = "release-damaged";
+    /// A stemcell is not a root file system, or is damaged.
+    STEMCELL_INVALID = "stemcell-invalid";
     /// A package could not be compiled.
     COMPILE_FAILED = "compile-failed";
     /// Two releases have a package of the same name that one instance group would need.

@@ -25,7 +25,7 @@ use crate::package::{Content, PACKAGING, Package};
 use crate::release::{Release, is_name};
 use crate::spec::{self, Manifest, Part};
 use crate::tree::{flush, remove_tree};
-use file::ArchiveFile;
+pub(crate) use file::ArchiveFile;
 
 const MANIFEST: &str = "release.MF";
 /// The directories of an archive, which are those of the unpacked release too.
@@ -173,7 +173,7 @@ fn unpack_part(name: &str, part: &Part, from: &Path, to: &Path, stop: Stop) -> R
     Ok(())
 }
 
-fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
+pub(crate) fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
     // The archive may be as it should.
     let is_ours = matches!(
         e.kind(),

@@ -6,7 +6,8 @@
 //! locks/<name>-<fingerprint>
 //! logs/<name>-<fingerprint>.log    what its script printed
 //! digests/<digest of a path>       what the files of the release at that path contain
-//! releases/<digest of an archive>/ a release that came as an archive, unpacked
+//! releases/<digest of an archive>/  a release that came as an archive, unpacked
+//! stemcells/<digest of an archive>/ a stemcell that came as an archive or an image, unpacked
 //! ```
 
 use std::fs::{self, File, Permissions};
@@ -77,7 +78,7 @@ impl Cache {
     }
 
     /// Waits until no other process compiles `key` (and calls `waiting` if it must), then makes its work directories.
-    pub(crate) fn begin<'a>(&self, key: &str, runner: &'a dyn Runner, waiting: &dyn Fn()) -> Result<Work<'a>> {
+    pub(crate) fn begin_work<'a>(&self, key: &str, runner: &'a dyn Runner, waiting: &dyn Fn()) -> Result<Work<'a>> {
         for part in ["packages", "work", "locks", "logs"] {
             let dir = self.at(part)?;
             fs::create_dir_all(&dir).io("create", &dir)?;
@@ -123,17 +124,30 @@ impl Cache {
         Ok(())
     }
 
-    /// Where an archive with this digest is unpacked, and a lock on it; directories above it are made.
+    /// Where a release's archive with this digest is unpacked, and a lock on it; directories above it are made.
     pub(crate) fn begin_unpacking(&self, digest: &str, stop: Stop) -> Result<(PathBuf, Flock<OwnedFd>)> {
-        for part in ["releases", "locks"] {
+        self.begin("releases", digest, stop)
+    }
+
+    /// Where a stemcell with this digest is unpacked, likewise. Other users have no access: a stemcell holds programs that
+    /// run as their owner.
+    pub(crate) fn begin_stemcell(&self, digest: &str, stop: Stop) -> Result<(PathBuf, Flock<OwnedFd>)> {
+        let begun = self.begin("stemcells", digest, stop)?;
+        let stemcells = self.at("stemcells")?;
+        fs::set_permissions(&stemcells, Permissions::from_mode(0o700)).io("change the mode of", &stemcells)?;
+        Ok(begun)
+    }
+
+    fn begin(&self, kind: &str, digest: &str, stop: Stop) -> Result<(PathBuf, Flock<OwnedFd>)> {
+        for part in [kind, "locks"] {
             let dir = self.at(part)?;
             fs::create_dir_all(&dir).io("create", &dir)?;
         }
         let lock = self.wait_for_lock(digest, stop, &|| {})?;
         // Without links: what is unpacked must not lead out of it.
-        let releases = self.at("releases")?;
-        let releases = fs::canonicalize(&releases).io("find", &releases)?;
-        Ok((releases.join(digest), lock))
+        let dir = self.at(kind)?;
+        let dir = fs::canonicalize(&dir).io("find", &dir)?;
+        Ok((dir.join(digest), lock))
     }
 
     /// Waits for the lock until the user interrupts.

@@ -1,12 +1,13 @@
 //! Compiling packages as BOSH's agent does, cached by their content.
 
+mod schedule;
 mod step;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use problem::{Problems, Result};
+use problem::{Problem, Problems, Result};
 
 use crate::cache::Cache;
 use crate::digests::digests;
@@ -21,12 +22,18 @@ use crate::runner::Runner;
 pub struct Compiler<'a> {
     cache: Cache,
     runner: &'a dyn Runner,
-    progress: &'a dyn Fn(Progress),
+    progress: &'a (dyn Fn(Progress) + Sync),
+    base: Option<&'a str>,
 }
 
 /// What a [`Compiler`] reports while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
+    /// So many packages are neither in the cache nor compiled in the release; reported once, before the first starts.
+    Planned {
+        /// Their number.
+        packages: usize,
+    },
     /// Another process is compiling a package.
     Waiting {
         /// Its name.
@@ -85,44 +92,53 @@ impl Plan<'_> {
 
 impl<'a> Compiler<'a> {
     /// Compiles into `cache_dir` (made when needed) by `runner`, and reports to `progress`.
-    pub fn new(cache_dir: &Path, runner: &'a dyn Runner, progress: &'a dyn Fn(Progress)) -> Self {
-        Compiler { cache: Cache::new(cache_dir), runner, progress }
+    pub fn new(cache_dir: &Path, runner: &'a dyn Runner, progress: &'a (dyn Fn(Progress) + Sync)) -> Self {
+        Compiler { cache: Cache::new(cache_dir), runner, progress, base: None }
     }
 
-    /// Compiles `wanted` and everything they depend on, as far as it is not in the cache; dependencies come first.
+    /// Compiles on a base other than the host's programs: see [`crate::Stemcell::id`].
+    pub fn on(mut self, base: Option<&'a str>) -> Self {
+        self.base = base;
+        self
+    }
+
+    /// Compiles `wanted` and everything they depend on, as far as it is not in the cache; dependencies come first, and
+    /// packages that do not depend on each other are compiled at the same time.
     ///
     /// All packages' files are checked, and all problems reported, before anything is compiled.
     pub fn compile(&self, release: &Release, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
-        let plans = plan(release, wanted, &self.cache.digests(&release.dir)?)?;
-        self.check_blobs(release, &plans)?;
+        let plans = plan(release, wanted, &self.cache.digests(&release.dir)?, self.base)?;
+        let missing = self.missing(&plans)?;
+        Problems::check(missing.iter().flat_map(|plan| release.blobs.damaged(&plan.files)).collect())?;
         self.cache.clear_dead_work(self.runner)?;
-        let mut compiled: Vec<CompiledPackage> = Vec::new();
-        for plan in &plans {
-            let dependencies = compiled
-                .iter()
-                .filter(|done| plan.package.dependencies.contains(&done.name))
-                .map(|done| (done.name.clone(), done.dir.clone()))
-                .collect();
-            let dir = self.ensure(release, plan, dependencies)?;
-            compiled.push(CompiledPackage {
-                name: plan.package.name.clone(),
-                dir,
-                fingerprint: plan.fingerprint.clone(),
-                dependencies: plan.package.dependencies.clone(),
-            });
+        if !missing.is_empty() {
+            (self.progress)(Progress::Planned { packages: missing.len() });
         }
-        Ok(compiled)
+        let threads = if self.runner.is_parallel() { schedule::processors() } else { 1 };
+        let needs: Vec<Vec<usize>> = plans.iter().map(|plan| needs(plan, &plans)).collect();
+        let dirs = schedule::in_order(&needs, threads, |number, done: &BTreeMap<usize, PathBuf>| {
+            let name = |at: &usize| plans[*at].package.name.clone();
+            let dependencies = needs[number].iter().filter_map(|at| Some((name(at), done.get(at)?.clone())));
+            self.ensure(release, &plans[number], dependencies.collect())
+        })?;
+        let compiled = plans.iter().zip(dirs).map(|(plan, dir)| CompiledPackage {
+            name: plan.package.name.clone(),
+            dir,
+            fingerprint: plan.fingerprint.clone(),
+            dependencies: plan.package.dependencies.clone(),
+        });
+        Ok(compiled.collect())
     }
 
-    /// Only of packages that will be compiled: those in the cache were checked when they were compiled.
-    fn check_blobs(&self, release: &Release, plans: &[Plan]) -> Result<()> {
-        let mut problems = Vec::new();
+    /// What has to be compiled.
+    fn missing<'p>(&self, plans: &'p [Plan<'p>]) -> Result<Vec<&'p Plan<'p>>> {
+        let mut missing = Vec::new();
         for plan in plans {
-            if self.cache.get(&plan.key())?.is_none() {
-                problems.extend(release.blobs.damaged(&plan.files));
+            if !matches!(plan.package.content, Content::Compiled(_)) && self.cache.get(&plan.key())?.is_none() {
+                missing.push(plan);
             }
         }
-        Problems::check(problems)
+        Ok(missing)
     }
 
     fn ensure(&self, release: &Release, plan: &Plan, dependencies: Vec<(String, PathBuf)>) -> Result<PathBuf> {
@@ -136,7 +152,10 @@ impl<'a> Compiler<'a> {
             (self.progress)(Progress::Cached { package });
             return Ok(dir);
         }
-        let work = self.cache.begin(&key, self.runner, &|| (self.progress)(Progress::Waiting { package }))?;
+        if self.runner.is_interrupted() {
+            return Err(Problem::internal("interrupted").code(problem::code::INTERRUPTED).into());
+        }
+        let work = self.cache.begin_work(&key, self.runner, &|| (self.progress)(Progress::Waiting { package }))?;
         // The process that held the lock may have compiled the same package.
         if let Some(dir) = self.cache.get(&key)? {
             (self.progress)(Progress::Cached { package });
@@ -151,14 +170,23 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn plan<'a>(release: &'a Release, wanted: &[&'a str], memory: &Path) -> Result<Vec<Plan<'a>>> {
+/// The packages that have to be compiled before this one, by their place in the list.
+fn needs(plan: &Plan, plans: &[Plan]) -> Vec<usize> {
+    let is_needed = |other: &Plan| plan.package.dependencies.contains(&other.package.name);
+    plans.iter().enumerate().filter(|(_, other)| is_needed(other)).map(|(at, _)| at).collect()
+}
+
+fn plan<'a>(release: &'a Release, wanted: &[&'a str], memory: &Path, base: Option<&str>) -> Result<Vec<Plan<'a>>> {
     let ordered = order::by_dependencies(&release.packages, wanted.iter().copied())?;
     let mut problems = Vec::new();
     let mut collected = Vec::new();
     for package in ordered {
         match package.collect(release) {
             Ok(files) => collected.push((package, files)),
-            Err(found) => problems.extend(found.into_vec()),
+            // A problem of the whole release is found with several packages.
+            Err(found) => {
+                problems.extend(found.into_vec().into_iter().filter(|new| !problems.contains(new)).collect::<Vec<_>>())
+            }
         }
     }
     Problems::check(problems)?;
@@ -170,7 +198,7 @@ fn plan<'a>(release: &'a Release, wanted: &[&'a str], memory: &Path) -> Result<V
     for (package, files) in collected {
         let of_dependency = |name: &'a String| fingerprints.get_key_value(name.as_str());
         let dependencies = package.dependencies.iter().filter_map(of_dependency).map(|(n, f)| (*n, f.as_str()));
-        let fingerprint = fingerprint(package, &files, &digests, &dependencies.collect())?;
+        let fingerprint = fingerprint(package, &files, &digests, &dependencies.collect(), base)?;
         fingerprints.insert(&package.name, fingerprint.clone());
         plans.push(Plan { package, files, fingerprint });
     }

@@ -15,7 +15,8 @@ use crate::package_file::{FileKind, PackageFile};
 /// Changes with the way packages are compiled, so that packages of older versions are not used.
 const FORMAT: &[u8] = b"boson package 1";
 
-/// The fingerprint of a package with these files, whose contents have these digests, and these fingerprints of its dependencies.
+/// The fingerprint of a package with these files, whose contents have these digests, these fingerprints of its
+/// dependencies, compiled on this base.
 ///
 /// Of a file's mode only the executable bit counts: the rest depends on the umask of the checkout.
 pub(crate) fn fingerprint(
@@ -23,10 +24,15 @@ pub(crate) fn fingerprint(
     files: &BTreeMap<PathBuf, PackageFile>,
     digests: &HashMap<PathBuf, FileDigest>,
     dependencies: &BTreeMap<&str, &str>,
+    base: Option<&str>,
 ) -> Result<String> {
     let mut all = Sha256::new();
     add(&mut all, FORMAT);
     add(&mut all, package.name.as_bytes());
+    if let Some(base) = base {
+        add(&mut all, b"base");
+        add(&mut all, base.as_bytes());
+    }
     if let Content::Compiled(archive) = &package.content {
         add(&mut all, b"compiled");
         add(&mut all, archive.as_bytes());

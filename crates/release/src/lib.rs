@@ -22,6 +22,7 @@ mod release;
 mod runner;
 mod spec;
 mod stage;
+mod stemcell;
 mod tree;
 
 pub use cache::Stop;
@@ -30,3 +31,4 @@ pub use job::Job;
 pub use package::{Content, Package};
 pub use release::Release;
 pub use runner::{CompileStep, Runner, compile_targets};
+pub use stemcell::Stemcell;

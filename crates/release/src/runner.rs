@@ -87,13 +87,18 @@ fn vcap() -> Vcap {
 }
 
 /// Runs a script where it sees the directories of its [`CompileStep`] as BOSH has them.
-pub trait Runner {
+pub trait Runner: Sync {
     /// Runs it to its end; gives its exit status as a shell shows it.
     fn run(&self, step: &CompileStep) -> Result<u8>;
 
     /// Whether the user has interrupted.
     fn is_interrupted(&self) -> bool {
         false
+    }
+
+    /// Whether it can run several steps at the same time.
+    fn is_parallel(&self) -> bool {
+        true
     }
 
     /// Whether the user can read the logs in the cache.
@@ -107,7 +112,7 @@ pub trait Runner {
     }
 }
 
-impl<F: Fn(&CompileStep) -> Result<u8>> Runner for F {
+impl<F: Fn(&CompileStep) -> Result<u8> + Sync> Runner for F {
     fn run(&self, step: &CompileStep) -> Result<u8> {
         self(step)
     }

@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -120,14 +121,18 @@ impl Fixture {
 
     /// The content of `out` of package `app`, and the progress reported.
     fn compile(&self) -> (String, Vec<String>) {
-        let events = RefCell::new(Vec::new());
-        let progress = |progress: Progress| events.borrow_mut().push(format!("{progress:?}"));
+        let events = Mutex::new(Vec::new());
+        let progress = |progress: Progress| {
+            if !matches!(progress, Progress::Planned { .. }) {
+                events.lock().unwrap().push(format!("{progress:?}"));
+            }
+        };
         let compiler = Compiler::new(&self.cache(), &on_host, &progress);
         let compiled = compiler.compile(&self.open().unwrap(), &["app"]).unwrap();
         let app = compiled.iter().find(|package| package.name == "app").unwrap();
         let out = fs::read_to_string(app.dir.join("out")).unwrap();
         drop(compiler);
-        (out, events.into_inner())
+        (out, events.into_inner().unwrap())
     }
 }
 

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -72,9 +71,10 @@ impl Fixture {
     }
 
     fn compile(&self, wanted: &[&str]) -> (Result<Vec<CompiledPackage>>, Vec<String>) {
-        let events = RefCell::new(Vec::new());
+        let events = Mutex::new(Vec::new());
         let progress = |progress: Progress| {
-            events.borrow_mut().push(match progress {
+            events.lock().unwrap().push(match progress {
+                Progress::Planned { .. } => return,
                 Progress::Waiting { package } => format!("waiting for {package}"),
                 Progress::Started { package } => format!("started {package}"),
                 Progress::Finished { package, .. } => format!("finished {package}"),
@@ -84,7 +84,7 @@ impl Fixture {
         };
         let compiled = Release::open(&self.path(""))
             .and_then(|release| Compiler::new(&self.cache(), &on_host, &progress).compile(&release, wanted));
-        (compiled, events.into_inner())
+        (compiled, events.into_inner().unwrap())
     }
 
     #[track_caller]
@@ -356,4 +356,49 @@ fn two_runs_at_once_compile_a_package_once() {
     });
     assert_eq!(fs::read_to_string(runs).unwrap(), "run\n");
     assert_eq!(events.into_inner().unwrap().iter().filter(|events| events.starts_with("Cached")).count(), 7);
+}
+
+#[test]
+fn packages_that_do_not_depend_on_each_other_are_compiled_at_the_same_time() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return;
+    }
+    let fixture = Fixture::new();
+    let meeting = fixture.dir.path().join("meeting");
+    fs::create_dir(&meeting).unwrap();
+    // Each waits until the other has started.
+    for (name, other) in [("left", "right"), ("right", "left")] {
+        let script = format!(
+            "touch {0}/{name}; until test -e {0}/{other}; do sleep 0.01; done; touch $BOSH_INSTALL_TARGET/out",
+            meeting.display()
+        );
+        fixture.package(name, "files: []", &script);
+    }
+    fixture.package("top", "files: []\ndependencies: [left, right]", "ls $DEPENDENCY_left > $BOSH_INSTALL_TARGET/out");
+    assert_eq!(fixture.out("top"), "out\n");
+}
+
+#[test]
+fn all_packages_that_fail_are_reported() {
+    let fixture = Fixture::new();
+    fixture.package("bad", "files: []", "exit 1");
+    fixture.package("worse", "files: []", "exit 2");
+    fixture.package("good", "files: []", "true");
+    let (compiled, events) = fixture.compile(&["bad", "worse", "good"]);
+    let text = compiled.unwrap_err().to_string();
+    assert!(text.contains("'bad' of release") && text.contains("'worse' of release"), "{text}");
+    assert!(events.contains(&"finished good".to_owned()), "{events:?}");
+}
+
+#[test]
+fn packages_of_one_base_are_not_used_on_another() {
+    let fixture = Fixture::new();
+    let release = Release::open(&fixture.path("")).unwrap();
+    let compile = |base| {
+        let compiler = Compiler::new(&fixture.cache(), &on_host, &|_| {});
+        compiler.on(base).compile(&release, &["lib"]).unwrap().remove(0).fingerprint
+    };
+    let all = [compile(None), compile(Some("jammy")), compile(Some("noble"))];
+    assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
+    assert_eq!(compile(Some("jammy")), all[1]);
 }

@@ -40,6 +40,13 @@ pub fn check() -> Result<Report, String> {
     Ok(Report { packages: lock.package.len(), errors: Vec::from_iter(errors), warnings: Vec::from_iter(warnings) })
 }
 
+/// The licence that `deny.toml` has for a package that names none.
+pub(crate) fn clarified(package: &str) -> Result<Option<String>, String> {
+    let config: Config = toml::from_str(&crate::read("deny.toml")?).map_err(|e| format!("deny.toml: {e}"))?;
+    let found = config.licenses.clarify.into_iter().find(|clarified| clarified.name == package);
+    Ok(found.map(|clarified| clarified.expression))
+}
+
 fn duplicates(graph: &Graph) -> Vec<String> {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     graph.packages().for_each(|p| {

@@ -70,6 +70,11 @@ impl Runner for InPlace {
         self.interrupt.is_asked()
     }
 
+    /// There is only one `/var/vcap`.
+    fn is_parallel(&self) -> bool {
+        false
+    }
+
     /// The cache is a mount of the container that an image is built in.
     fn keeps_logs(&self) -> bool {
         false

@@ -20,6 +20,8 @@ use super::stages::SourceNames;
 pub(crate) struct Deployment {
     pub(crate) name: String,
     pub(crate) groups: Vec<Group>,
+    /// The aliases of the manifest's stemcells.
+    pub(crate) stemcells: Vec<String>,
     /// The compiled packages of its jobs.
     pub(crate) packages: Packages,
     pub(crate) source_names: SourceNames,
@@ -37,6 +39,8 @@ pub(crate) struct Group {
     /// The resolved properties, which hold the deployment's secrets.
     pub(crate) properties: Secret<String>,
     pub(crate) members: Vec<Member>,
+    /// The alias of its stemcell.
+    pub(crate) stemcell: Option<String>,
 }
 
 /// One instance and its place in the network.
@@ -123,7 +127,8 @@ impl Deployment {
                 instance: instance.clone(),
                 digest: digest(instance.index).unwrap_or_default(),
             });
-            groups.push(Group { members: members.collect(), pod, update: group.update, properties });
+            let (update, stemcell) = (group.update, group.stemcell.clone());
+            groups.push(Group { members: members.collect(), pod, update, properties, stemcell });
         }
         if groups.is_empty() {
             return Err(Problem::input("the deployment has no instance groups").into());
@@ -131,6 +136,7 @@ impl Deployment {
         Ok(Deployment {
             name: document.name,
             groups,
+            stemcells: document.stemcells.into_iter().map(|stemcell| stemcell.alias).collect(),
             packages: Packages::default(),
             source_names: SourceNames::default(),
             generation: Generation::default(),
@@ -176,7 +182,7 @@ impl Deployment {
         let pod = Pod { replicas: 0, instances: Vec::new(), ..group.pod.clone() };
         let pod = serde_json::to_string(&pod).unwrap_or_default();
         let Member { name: _, group: _, ip, instance, digest } = member;
-        format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(&group.pod.jobs))
+        format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(group.name()))
     }
 
     /// The text of the hosts file of all instances: each one's address and host name, and the group's address for all of them.

@@ -7,6 +7,7 @@ use startup::Secret;
 
 use super::publish::Publish;
 use crate::state::StateDir;
+use crate::stemcells::StemcellOption;
 
 /// The deployment that is to be brought up.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct Config {
     pub(crate) manifest_text: Option<Secret<Vec<u8>>>,
     /// Source directories and archives of the releases.
     pub(crate) releases: Vec<PathBuf>,
+    /// Root file systems of compiling and running.
+    pub(crate) stemcells: Vec<StemcellOption>,
     /// The deployment's name; the manifest's where absent.
     pub(crate) name: Option<String>,
     /// Directory of the deployment's state; a default that depends on the name where absent.
@@ -35,6 +38,7 @@ pub(crate) struct Input {
     /// What is in it; read once, for it may be a pipe.
     pub(crate) text: Secret<Vec<u8>>,
     pub(crate) releases: Vec<PathBuf>,
+    pub(crate) stemcells: Vec<StemcellOption>,
     /// The name given, which overrides the manifest's.
     pub(crate) given_name: Option<String>,
     /// The state directory given.
@@ -66,6 +70,7 @@ impl Input {
             manifest: config.manifest,
             text,
             releases: config.releases,
+            stemcells: config.stemcells,
             given_name: config.name.filter(|name| !name.is_empty()),
             given_dir: config.state_dir.filter(|path| !path.as_os_str().is_empty()),
             publish: config.publish,

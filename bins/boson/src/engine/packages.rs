@@ -1,24 +1,31 @@
-//! The compiled packages of a deployment's jobs.
+//! What the instances of a deployment use of this machine: compiled packages, and root file systems.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use workload::Job;
 
-/// The compiled packages of every job: name and directory, by release and then by job.
+/// The packages and the root file system of every group.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Packages(BTreeMap<String, BTreeMap<String, Vec<(String, PathBuf)>>>);
+pub(crate) struct Packages(BTreeMap<String, Programs>);
+
+/// What the instances of a group use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Programs {
+    /// The root file system; the host's own programs where absent.
+    pub(crate) base: Option<PathBuf>,
+    /// Name and directory of each compiled package.
+    pub(crate) packages: BTreeSet<(String, PathBuf)>,
+}
 
 impl Packages {
-    /// Enters the packages of a job.
-    pub(crate) fn add(&mut self, release: &str, job: &str, packages: Vec<(String, PathBuf)>) {
-        self.0.entry(release.to_owned()).or_default().insert(job.to_owned(), packages);
+    /// Enters what a group uses.
+    pub(crate) fn add(&mut self, group: &str, programs: Programs) {
+        self.0.insert(group.to_owned(), programs);
     }
 
-    /// The packages of these jobs.
-    pub(crate) fn of(&self, jobs: &[Job]) -> Vec<(String, PathBuf)> {
-        let packages = jobs.iter().filter_map(|job| self.0.get(&job.release)?.get(&job.name)).flatten();
-        packages.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    /// What a group uses.
+    pub(crate) fn of(&self, group: &str) -> Programs {
+        self.0.get(group).cloned().unwrap_or_default()
     }
 }

@@ -14,6 +14,8 @@ use super::stages::{self, SourceNames};
 use super::workspace::{self, Workspace};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::state;
+use crate::stemcells::Stemcells;
 
 /// Plans the deployment in the workspace, and compiles its packages.
 pub(crate) fn prepare(
@@ -24,6 +26,7 @@ pub(crate) fn prepare(
 ) -> Result<Deployment, Failure> {
     let releases = stages::open_releases(input, interrupt)?;
     let given = input.releases.iter().map(PathBuf::as_path);
+    let stemcells = Stemcells::open(&input.stemcells, &state::cache()?, &|| interrupt.is_asked())?;
     let source_names = SourceNames::new(releases.iter().zip(given));
     stages::copy_jobs(workspace.path(), &releases, progress, interrupt)?;
     // Before the packages: what is wrong with the manifest or a template is known at once, and only what jobs need is
@@ -35,7 +38,12 @@ pub(crate) fn prepare(
         deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
     step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
     check_publish(&input.publish, &deployment)?;
-    deployment.packages = stages::compile(&releases, &deployment, progress, interrupt)?;
+    stemcells.check_aliases(&deployment.stemcells)?;
+    let jobs_src = workspace::all_releases(workspace.path()).join("jobs-src");
+    if let Some(warning) = stages::lacking_tools(&deployment, &jobs_src, &stemcells) {
+        progress.line(&warning);
+    }
+    deployment.packages = stages::compile(&releases, &deployment, &stemcells, progress, interrupt)?;
     deployment.source_names = source_names;
     Ok(deployment)
 }

@@ -20,6 +20,7 @@ pub(crate) fn specification(
     dir: &InstanceDir,
     disk: Option<PathBuf>,
 ) -> InstanceSpec {
+    let programs = deployment.packages.of(group.name());
     let (mut memory, mut binds) = (Vec::new(), Vec::new());
     for volume in &group.pod.volumes {
         let path = Path::new(&volume.path);
@@ -29,7 +30,7 @@ pub(crate) fn specification(
                 binds.push(Bind { source, target: path.to_path_buf(), access: Access::ReadOnly });
             }
             Source::Image => {
-                binds.extend(deployment.packages.of(&group.pod.jobs).into_iter().map(|(name, source)| Bind {
+                binds.extend(programs.packages.iter().cloned().map(|(name, source)| Bind {
                     source,
                     target: path.join(name),
                     // Scripts give programs capabilities (`setcap`).
@@ -49,7 +50,7 @@ pub(crate) fn specification(
         name: member.name.clone(),
         hostname: member.hostname(),
         address: Some(member.ip),
-        base: None,
+        base: programs.base,
         name_server: None,
         mount_point: dir.root(),
         vcap: dir.vcap(),

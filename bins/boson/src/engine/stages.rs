@@ -3,6 +3,7 @@
 mod compile;
 mod plan;
 mod sources;
+mod tools;
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,6 +19,7 @@ use sandbox::ProcessId;
 pub(crate) use compile::compile;
 pub(crate) use plan::plan;
 pub(crate) use sources::SourceNames;
+pub(crate) use tools::lacking as lacking_tools;
 
 use super::failure::{FailedStage, Failure};
 use super::input::Input;

@@ -294,3 +294,57 @@ fn whoever_waits_for_another_need_not() {
         assert_eq!(boson.wait().unwrap().code(), Some(130));
     }
 }
+
+/// A root file system of this machine's programs, as links in an archive: it has all of them, and `marker`.
+fn stemcell(machine: &Machine) {
+    let script = r#"
+        set -eu
+        mkdir -p base/etc base/usr && echo of-the-stemcell > base/etc/marker
+        # Enough to run a shell and the programs that the test calls.
+        for program in /bin/bash /bin/sh /bin/cp /bin/cat /bin/mkdir /bin/sleep /usr/bin/perl; do
+            for file in $program $(ldd $program $BOSON | grep -o '/[^ )]*[.]so[^ )]*'); do
+                file=$(realpath -s $file) && mkdir -p base$(dirname $file) && cp -L $file base$file
+            done
+        done
+        cp -r --parents /usr/lib/*/perl* base
+        # What an executable of development needs beside its libraries.
+        cp -r --parents /usr/lib/ruby /usr/lib/*/ruby base 2>/dev/null || true
+        tar -C base -cf base.tar .
+    "#;
+    let boson = testkit::executable("boson");
+    let made = Command::new("bash").args(["-c", script]).env("BOSON", boson).current_dir(machine.path(".")).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn packages_are_compiled_and_instances_run_on_a_stemcell() {
+    let machine = machine();
+    stemcell(&machine);
+    machine.edit(
+        "release/packages/tool/packaging",
+        "set -eu\n",
+        "set -eu\ncat /etc/marker > $BOSH_INSTALL_TARGET/base\n",
+    );
+    let output = |further: &[&str]| {
+        compile(&machine, &[&["--output", "out"], further].concat()).ends_with(0);
+        fs::read_to_string(machine.path("out/packages/tool/base")).unwrap()
+    };
+    let on_host = compile(&machine, &[]).ends_with(65);
+    assert!(on_host.stderr.contains("/etc/marker"), "{}", on_host.stderr);
+    assert_eq!(output(&["--stemcell", "base.tar"]), "of-the-stemcell\n");
+    assert_eq!(output(&["--stemcell", "base"]), "of-the-stemcell\n");
+    let refused = compile(&machine, &["--stemcell", "release"]).ends_with(65);
+    assert!(refused.stderr.contains("release is not a root file system"), "{}", refused.stderr);
+
+    machine.edit(
+        "manifest.yml",
+        "instance_groups:\n",
+        "stemcells: [{alias: default, os: o, version: 1}]\ninstance_groups:\n",
+    );
+    machine.edit("manifest.yml", "- name: web\n  azs", "- name: web\n  stemcell: default\n  azs");
+    let refused = machine.up(&["--stemcell", "other=base.tar", "--stemcell", "base"]).ends_with(2);
+    assert!(refused.stderr.contains("--stemcell: unknown alias 'other'"), "{}", refused.stderr);
+    machine.up(&["--stemcell", "default=base.tar", "--stemcell", "base"]).ends_with(0);
+    let seen = machine.boson(&["exec", "web/0", "cat", "/etc/marker", "/var/vcap/packages/tool/base"]).ends_with(0);
+    assert_eq!(seen.stdout, "of-the-stemcell\nof-the-stemcell\n");
+}

@@ -15,9 +15,9 @@ const OTHERS: [(&[u8], &str); 3] =
     [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")];
 
 /// What can take its time: a large file, or little that becomes much when it is decompressed.
-pub(super) struct Stoppable<'a, R> {
-    pub(super) read: R,
-    pub(super) stop: Stop<'a>,
+pub(crate) struct Stoppable<'a, R> {
+    pub(crate) read: R,
+    pub(crate) stop: Stop<'a>,
 }
 
 impl<R: Read> Read for Stoppable<'_, R> {
@@ -30,14 +30,14 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
-pub(super) type ArchiveFile<'a> = Stoppable<'a, File>;
+pub(crate) type ArchiveFile<'a> = Stoppable<'a, File>;
 
 /// What an archive holds, one after the other.
-type Content<'a> = Stoppable<'a, Box<dyn Read>>;
+pub(crate) type Content<'a> = Stoppable<'a, Box<dyn Read>>;
 
 impl<'a> ArchiveFile<'a> {
     /// What is in it, without its compression. BOSH: packages that compress badly are not compressed.
-    pub(super) fn content(self) -> io::Result<tar::Archive<Content<'a>>> {
+    pub(crate) fn content(self) -> io::Result<tar::Archive<Content<'a>>> {
         let (mut file, mut start) = (self.read, Vec::new());
         file.rewind()?;
         file.by_ref().take(512).read_to_end(&mut start)?;

@@ -1,0 +1,54 @@
+//! Prints a manifest with ops files and variables applied, as `bosh interpolate` does.
+
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use manifest_inputs::Inputs;
+use problem::{Problem, Result, code};
+use startup::Common;
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Prints a manifest with ops files and variables applied";
+
+/// The arguments of `interpolate`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Prints a manifest with ops files and variables applied, as `bosh interpolate` prints it: the keys in its \
+        order, values with its types. Prints nothing if anything fails.\n\n\
+        Variables without a value stay in the output; --var-errs makes them an error. Of several values of a variable, \
+        --var has precedence over --var-file, --vars-file and --vars-env, in this order; of one kind the last counts. \
+        Values are merged by path: -v tls.ca=X sets one key of the map tls.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson interpolate nats.yml -o scale.yml -l vars.yml -v instances=3\n\
+        \x20\x20boson interpolate nats.yml --path /instance_groups/name=nats/instances\n\n\
+        Exit codes: 0 done; 2 usage; 65 the manifest, an ops file or a variable is wrong; 70 the environment failed."
+)]
+pub struct Options {
+    /// The manifest; `-` is standard input
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// Print only the value at this path: a string as it is, other values as YAML
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    #[command(flatten)]
+    inputs: Inputs,
+}
+
+/// Runs the verb; gives the exit code.
+///
+/// # Errors
+/// As [`Inputs::apply`], and if standard output cannot be written.
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
+    let manifest = options.inputs.apply(&options.manifest)?;
+    let text = match &options.path {
+        Some(path) => manifest.at(path)?,
+        None => manifest.text(),
+    };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())
+        }
+        _ => Ok(0),
+    }
+}

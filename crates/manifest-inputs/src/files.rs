@@ -1,0 +1,165 @@
+//! Reading all that the flags name.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use go_yaml::{Node, Origin, Source, Value, read, read_names};
+use interpolation::{Kind, parse_assignment, parse_value};
+use ops_file::Operation;
+use problem::{Place, Problem, Problems, Result, code};
+
+use crate::Inputs;
+use crate::places::Sources;
+
+/// What the flags name, read and checked.
+pub(crate) struct Files {
+    pub(crate) document: Node,
+    /// Each operation with its number in its file, from 0, and the file's name.
+    pub(crate) operations: Vec<(usize, String, Operation)>,
+    pub(crate) values: interpolation::Sources,
+    pub(crate) sources: Sources,
+}
+
+/// Collects problems while files are read.
+#[derive(Default)]
+struct Reader {
+    sources: Sources,
+    problems: Vec<Problem>,
+    values: interpolation::Sources,
+}
+
+impl Files {
+    /// Reads the manifest and everything that the flags name.
+    pub(crate) fn read(inputs: &Inputs, manifest: &Path) -> Result<Files> {
+        let mut reader = Reader::default();
+        let document = reader.document(manifest, "the manifest", read);
+        let mut operations = Vec::new();
+        for path in &inputs.ops_files {
+            operations.extend(reader.operations(path));
+        }
+        for path in &inputs.vars_files {
+            reader.vars_file(path);
+        }
+        for prefix in &inputs.vars_env {
+            reader.environment(prefix);
+        }
+        for text in &inputs.var_files {
+            reader.var_file(text);
+        }
+        for text in &inputs.vars {
+            reader.var(text);
+        }
+        let Reader { sources, mut problems, values } = reader;
+        let merged = values.merge().map_err(|failures| sources.problems(failures));
+        match (document, merged) {
+            (Some(document), Ok(values)) if problems.is_empty() => Ok(Files { document, operations, values, sources }),
+            (_, merged) => {
+                problems.extend(merged.err().map(Problems::into_vec).unwrap_or_default());
+                Err(Problems::check(problems).err().unwrap_or_else(|| Problem::internal("no manifest was read").into()))
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// A document; `None` after a problem.
+    fn document<T>(
+        &mut self,
+        path: &Path,
+        what: &str,
+        parse: impl Fn(&[u8], Source) -> std::result::Result<T, go_yaml::Error>,
+    ) -> Option<T> {
+        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
+        let text = self.bytes(path, &format!("cannot read {what} {name}"))?;
+        let source = self.sources.add(name);
+        parse(&text, source).map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()
+    }
+
+    fn bytes(&mut self, path: &Path, message: &str) -> Option<Vec<u8>> {
+        let read = if path == Path::new("-") {
+            let mut text = Vec::new();
+            std::io::stdin().read_to_end(&mut text).map(|_| text)
+        } else {
+            vcap::input::read(path)
+        };
+        read.map_err(|e| self.problems.push(Problem::input(message).because(e).code(code::INPUT_FILE))).ok()
+    }
+
+    fn invalid(&mut self, message: &str, error: &go_yaml::Error) {
+        let mut problem = Problem::input(message).because(error).code(code::YAML_INVALID);
+        problem.place = self.sources.place(error.origin);
+        self.problems.push(problem);
+    }
+
+    fn operations(&mut self, path: &Path) -> Vec<(usize, String, Operation)> {
+        let name = path.display().to_string();
+        let Some(document) = self.document(path, "the ops file", read) else {
+            return Vec::new();
+        };
+        match ops_file::parse(&document) {
+            Ok(operations) => operations
+                .into_iter()
+                .enumerate()
+                .map(|(number, operation)| (number, name.clone(), operation))
+                .collect(),
+            Err(e) => {
+                let mut problem = Problem::input(format!("Building ops: {e}")).code(code::OPS_INVALID);
+                problem.place = self.sources.place(e.origin).or_else(|| Some(Place::file(name)));
+                self.problems.push(problem);
+                Vec::new()
+            }
+        }
+    }
+
+    fn vars_file(&mut self, path: &Path) {
+        let Some(values) = self.document(path, "the variables file", read_names) else { return };
+        for (key, value) in values {
+            self.values.add(Kind::File, key.as_str().unwrap_or_default(), value);
+        }
+    }
+
+    fn environment(&mut self, prefix: &str) {
+        if prefix.is_empty() {
+            self.problems.push(Problem::usage("Expected environment variable prefix to be non-empty"));
+            return;
+        }
+        let start = format!("{prefix}_");
+        for (name, value) in std::env::vars_os() {
+            let Some(variable) = name.to_str().and_then(|name| name.strip_prefix(&start)) else { continue };
+            let shown = format!("Deserializing YAML from environment variable '{start}{variable}'");
+            match read(value.as_encoded_bytes(), Source::default()) {
+                Ok(node) => self.values.add(Kind::Environment, variable, Node::new(node.value)),
+                Err(e) => self.problems.push(Problem::input(shown).because(e).code(code::YAML_INVALID)),
+            }
+        }
+    }
+
+    fn var_file(&mut self, text: &str) {
+        let Some((name, path)) = self.assignment(text, "path") else { return };
+        let path = expanded(path);
+        let message = format!("Reading variable from file '{}'", path.display());
+        let Some(content) = self.bytes(&path, &message) else { return };
+        let value = String::from_utf8(content).map_or_else(|e| Value::Binary(e.into_bytes()), Value::String);
+        self.values.add(Kind::FileContent, name, Node { value, origin: Origin::default() });
+    }
+
+    fn var(&mut self, text: &str) {
+        let Some((name, value)) = self.assignment(text, "value") else { return };
+        match parse_value(value) {
+            Ok(node) => self.values.add(Kind::Flag, name, node),
+            Err(e) => self.problems.push(Problem::usage(format!("Deserializing variable '{name}'")).because(e)),
+        }
+    }
+
+    fn assignment<'a>(&mut self, text: &'a str, second: &str) -> Option<(&'a str, &'a str)> {
+        parse_assignment(text, second).map_err(|message| self.problems.push(Problem::usage(message))).ok()
+    }
+}
+
+/// A path behind `=`, where a shell does not replace `~`.
+fn expanded(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}

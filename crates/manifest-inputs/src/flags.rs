@@ -1,0 +1,32 @@
+//! The flags.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Ops files and variables, with the names and short forms of the bosh CLI.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Ops files and variables")]
+pub struct Inputs {
+    /// Apply the operations of a file to the manifest; repeatable, in order
+    #[arg(short = 'o', long = "ops-file", value_name = "FILE")]
+    pub ops_files: Vec<PathBuf>,
+    /// Set a variable; the value is YAML; repeatable
+    #[arg(short = 'v', long = "var", value_name = "NAME=VALUE")]
+    pub vars: Vec<String>,
+    /// Set a variable to the content of a file; repeatable
+    #[arg(long = "var-file", value_name = "NAME=FILE")]
+    pub var_files: Vec<String>,
+    /// Load variables from a YAML file; repeatable, later files take precedence
+    #[arg(short = 'l', long = "vars-file", value_name = "FILE")]
+    pub vars_files: Vec<PathBuf>,
+    /// Load variables from environment variables that begin with PREFIX_; repeatable
+    #[arg(long, value_name = "PREFIX")]
+    pub vars_env: Vec<String>,
+    /// Fail if a variable has no value
+    #[arg(long)]
+    pub var_errs: bool,
+    /// Fail if a given variable is not used
+    #[arg(long)]
+    pub var_errs_unused: bool,
+}

@@ -1,0 +1,57 @@
+//! Which file a node comes from.
+
+use go_yaml::{Origin, Source};
+use interpolation::{Failure, Missing};
+use problem::{Note, Place, Problem, Problems, code};
+
+/// How many references to one variable are shown.
+const SHOWN: usize = 3;
+
+/// The names of documents, by their numbers.
+#[derive(Default)]
+pub(crate) struct Sources(Vec<String>);
+
+impl Sources {
+    /// The number of a new document.
+    pub(crate) fn add(&mut self, name: String) -> Source {
+        self.0.push(name);
+        Source(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The place of a node; `None` if no document contains it.
+    pub(crate) fn place(&self, origin: Origin) -> Option<Place> {
+        let file = self.0.get(origin.source.0 as usize).filter(|_| origin.line != 0)?;
+        Some(Place { column: Some(origin.column), ..Place::line(file, origin.line) })
+    }
+
+    /// Problems of references and definitions.
+    pub(crate) fn problems(&self, failures: Vec<Failure>) -> Problems {
+        let problems = failures.into_iter().map(|failure| {
+            let mut problem = Problem::input(failure.message).code(code::VARIABLE_UNRESOLVED);
+            problem.place = self.place(failure.origin);
+            problem.causes.extend(failure.cause);
+            problem.hint = failure.hint;
+            problem
+        });
+        match Problems::check(problems.collect()) {
+            Err(problems) => problems,
+            Ok(()) => Problem::internal("interpolation failed without a reason").into(),
+        }
+    }
+
+    /// Where a variable without a value is referred to.
+    pub(crate) fn note(&self, missing: &Missing) -> Note {
+        let places: Vec<Place> = missing.origins.iter().filter_map(|origin| self.place(*origin)).collect();
+        let more: Vec<String> = places.iter().skip(1).take(SHOWN - 1).map(ToString::to_string).collect();
+        let rest = places.len().saturating_sub(SHOWN);
+        let mut what = missing.name.clone();
+        if !more.is_empty() {
+            what += &format!(", also at {}", more.join(", "));
+        }
+        if rest > 0 {
+            what += &format!(" and {rest} more");
+        }
+        let hint = missing.similar.as_ref().map(|name| format!("did you mean '{name}'?"));
+        Note { place: places.into_iter().next().unwrap_or_default(), what: Some(what), hint }
+    }
+}
