@@ -9,6 +9,7 @@
 mod failure;
 mod hosts;
 mod query;
+pub mod server;
 
 use std::fs;
 use std::io;

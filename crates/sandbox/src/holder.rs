@@ -1,7 +1,7 @@
 //! PID 1 of a network: makes instances and forwarders in it on request.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -37,7 +37,9 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     program.send(&Step::Done, &[])?;
     while let Some((request, fds)) = program.receive::<ToHolder>()? {
         reap();
+        let mut sockets = Vec::new();
         let answer = match request {
+            ToHolder::NameServer { address } => name_server(address).map(|made| sockets = made),
             ToHolder::Create { port, interface } => create(port, interface, fds),
             ToHolder::Forward { to, port } => forward(to, port, &fds),
         };
@@ -45,7 +47,8 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
             Ok(()) => Step::Done,
             Err(e) => Step::Failed { message: e.to_string() },
         };
-        program.send(&answer, &[])?;
+        let sockets: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
+        program.send(&answer, &sockets)?;
     }
     Ok(())
 }
@@ -65,6 +68,15 @@ fn create(port: u32, interface: Option<Interface>, fds: Vec<OwnedFd>) -> io::Res
     }
     channel.send(&Step::Done, &[])?;
     step(&channel)
+}
+
+/// The sockets of a name server in this network.
+fn name_server(address: Ipv4Addr) -> io::Result<Vec<OwnedFd>> {
+    const PORT: u16 = 53;
+    let doing = |e| context(&format!("listen on {address}:{PORT}"), e);
+    let datagrams = UdpSocket::bind((address, PORT)).map_err(doing)?;
+    let connections = TcpListener::bind((address, PORT)).map_err(doing)?;
+    Ok(vec![datagrams.into(), connections.into()])
 }
 
 fn forward(to: Ipv4Addr, port: u16, fds: &[OwnedFd]) -> io::Result<()> {

@@ -66,6 +66,8 @@ pub(crate) enum ToHolder {
     Create { port: u32, interface: Option<Interface> },
     /// A forwarder; the listener comes along.
     Forward { to: Ipv4Addr, port: u16 },
+    /// Sockets of a name server on this address: a datagram socket and a listener come back.
+    NameServer { address: Ipv4Addr },
 }
 
 /// What the program asks an instance's init for.

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{SocketAddrV4, TcpListener};
-use std::os::fd::AsFd;
+use std::net::{SocketAddrV4, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -67,6 +67,18 @@ impl Network {
         self.ask(&ToHolder::Create { port, interface }, end.as_fd())?;
         drop(end);
         Instance::start(channel, spec, self.ids)
+    }
+
+    /// Sockets in the network for a name server on the address [`Subnet::bridge`], port 53. The program answers on them.
+    pub fn name_server(&self) -> io::Result<(UdpSocket, TcpListener)> {
+        let holder = self.holder.lock().map_err(|_| io::Error::other("the network's lock is poisoned"))?;
+        let holder = holder.as_ref().ok_or_else(|| io::Error::other("the network has ended"))?;
+        holder.send(&ToHolder::NameServer { address: self.subnet.bridge() }, &[])?;
+        let (step, sockets) = holder.expect::<Step>()?;
+        step.done()?;
+        let [datagrams, connections] = <[OwnedFd; 2]>::try_from(sockets)
+            .map_err(|_| io::Error::other("the network's answer came without its sockets"))?;
+        Ok((datagrams.into(), connections.into()))
     }
 
     /// Makes `to` reachable through a listener of the host's.

@@ -18,6 +18,7 @@ pub(crate) fn run() -> Option<ExitCode> {
         ("capability", Some(file)) => capability(&file),
         ("capabilities", None) => capabilities(),
         ("route", None) => route(),
+        ("query", None) => query(),
         ("syslog", None) => syslog(),
         ("read", Some(paths)) => read(&paths),
         ("inherited", None) => inherited(),
@@ -131,6 +132,19 @@ fn route() -> u8 {
     socket.connect("192.0.2.1:53").unwrap();
     println!("address {}", socket.local_addr().unwrap().ip());
     println!("forwarding {}", fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap().trim() == "1");
+    0
+}
+
+/// Sends a datagram to the name server of `/etc/resolv.conf`, and prints the answer.
+fn query() -> u8 {
+    let text = fs::read_to_string("/etc/resolv.conf").unwrap();
+    let line = text.lines().next().unwrap();
+    println!("{line}");
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.send_to(b"hello", (line.split(' ').next_back().unwrap(), 53)).unwrap();
+    let mut answer = [0; 64];
+    let length = socket.recv(&mut answer).unwrap();
+    println!("{}", String::from_utf8_lossy(&answer[..length]));
     0
 }
 

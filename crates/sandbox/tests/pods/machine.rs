@@ -15,6 +15,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("files_that_users_of_the_host_cannot_read_are_not_visible", no_secrets),
     ("parameters_of_the_ipc_namespace_can_be_set", kernel),
     ("a_default_route_shows_a_program_its_address", route),
+    ("a_name_server_of_the_program_answers_in_the_network", name_server),
     ("dev_log_leads_to_the_reader_of_the_sandbox", syslog),
     ("su_runs_commands_as_vcap", su),
     ("another_root_file_system_is_the_base", base),
@@ -120,6 +121,23 @@ fn route() -> Outcome {
     let pods = Pods::start()?;
     let text = output(&pods.instance(0)?, &["route"])?.1;
     assert!(text.starts_with("address 10.244.0.2\n"), "{text}");
+    Ok(())
+}
+
+fn name_server() -> Outcome {
+    let pods = Pods::start()?;
+    let (datagrams, _connections) = pods.network.name_server()?;
+    let server = std::thread::spawn(move || -> std::io::Result<()> {
+        let mut query = [0; 64];
+        let (length, client) = datagrams.recv_from(&mut query)?;
+        query[..length].reverse();
+        datagrams.send_to(&query[..length], client).map(drop)
+    });
+    let mut spec = spec(pods.directory.path(), 0)?;
+    spec.name_server = Some(sandbox::Subnet::default().bridge());
+    let (exit, text) = output(&pods.network.create(spec)?, &["query"])?;
+    assert_eq!((exit, text.as_str()), (Exit::Code(0), "nameserver 10.244.0.1\nolleh\n"));
+    server.join().map_err(|_| "the server panicked")??;
     Ok(())
 }
 
