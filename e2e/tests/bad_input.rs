@@ -175,6 +175,11 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "      smoke_tests:\n        messages: 250",
         "      smoke_tests: 250",
     )]),
+    Case::plan("property-misspelt", 66).edit(&[(
+        "manifest.yml",
+        "        password: only-for-this-demo/4 nodes",
+        "        pasword: only-for-this-demo/4 nodes",
+    )]),
     Case::plan("variables-unresolved", 65).edit(&[
         ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
         ("manifest.yml", "messages: 250", "messages: ((smoke_messages))"),
@@ -280,6 +285,14 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
     Case::render("render-property-missing", 66).edit(&[
         (CONF, "p('nats.password')", "p('nats.pass_word')"),
         (PRE_START, "set -eu", "<%= p(['nats.one', 'nats.two']) %>\nset -eu"),
+    ]),
+    Case::render("render-property-misspelt", 66).edit(&[
+        ("properties.yaml", "        password: only-for-this-demo/4 nodes\n", "        password:\n"),
+        (
+            "properties.yaml",
+            "      quarks:\n",
+            "      quarks:\n        misspelt:\n          nats.password: nats.pasword\n",
+        ),
     ]),
     Case::render("render-template-raises", 66).edit(&[(
         CONF,

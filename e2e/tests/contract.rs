@@ -140,6 +140,7 @@ fn every_field_of_properties_yaml_is_documented() {
         closed: &[
             "instance_groups[].jobs[].properties.<property>",
             "instance_groups[].jobs[].properties.quarks.consumes.<link>",
+            "instance_groups[].jobs[].properties.quarks.misspelt",
             "instance_groups[].jobs[].properties.quarks.bpm",
         ],
     };

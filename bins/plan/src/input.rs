@@ -49,7 +49,8 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
         vm.locate(&mut problems, &document);
         problems
     };
-    let (mut manifest, mut problems) = Manifest::read(&value, &document.file).map_err(located)?;
+    let (mut manifest, mut problems) =
+        Manifest::read(&value, &document.file, request.deployment_name.as_deref()).map_err(located)?;
     problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
     let (settings, found) = if request.is_whole() { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
@@ -85,13 +86,25 @@ fn read_manifest(path: &Path) -> Result<Document> {
 
 /// The specs of all jobs that the manifest names rightly.
 fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeMap<(String, String), JobSpec>> {
-    let mut places = BTreeMap::new();
+    // Where a job is named first, and whether only addons name it.
+    let mut named: BTreeMap<JobRef, (Place, bool)> = BTreeMap::new();
     let known = |job: &&Job| !job.name.is_empty() && manifest.releases.iter().any(|r| r.name == job.release);
     for job in manifest.instance_groups.iter().flat_map(|g| &g.jobs).filter(known) {
         let key = JobRef { release: job.release.clone(), job: job.name.clone() };
-        places.entry(key).or_insert_with(|| Place::node(&manifest.file, job.path.clone()));
+        let place = || Place::node(&manifest.file, job.path.clone());
+        named.entry(key).and_modify(|(_, of_addon)| *of_addon &= job.addon).or_insert_with(|| (place(), job.addon));
     }
-    let jobs: Vec<JobRef> = places.keys().cloned().collect();
-    let specs = jobs_src.specs(vm, &jobs, |job| places.get(job).cloned())?;
+    let jobs: Vec<JobRef> = named.keys().cloned().collect();
+    let specs = jobs_src.specs(vm, &jobs, |job| named.get(job).map(|(place, _)| place.clone()));
+    let specs = specs.map_err(|mut problems| {
+        for problem in problems.iter_mut().filter(|problem| problem.code == code::JOB_UNKNOWN) {
+            let of_addon =
+                |(_, (place, of_addon)): &(&JobRef, &(Place, bool))| *of_addon && problem.place.as_ref() == Some(place);
+            if let Some((job, _)) = named.iter().find(of_addon) {
+                problem.message = format!("Can't find job '{}'", job.job);
+            }
+        }
+        problems
+    })?;
     Ok(jobs.into_iter().map(|j| (j.release, j.job)).zip(specs).collect())
 }

@@ -13,6 +13,7 @@ mod pod_settings;
 mod rendering;
 mod schema;
 mod templates;
+mod unused_settings;
 mod write;
 
 use deployment::identity::Domain;
@@ -20,7 +21,7 @@ use dialect_erb::Renderer;
 use instance_group::{Deployment, Resolved};
 use options::Request;
 pub use options::{Kind, Options};
-use problem::{Place, Problem, Result, code};
+use problem::{Place, Problem, Problems, Result, code};
 use ruby::Vm;
 use startup::{Common, Steps};
 use templates::Scope;
@@ -54,6 +55,7 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
     for warning in &outcome.warnings {
         tracing::warn!("{warning}");
     }
+    warn_of_unused_settings(vm, &input, request);
     schema::check(vm, &input, &outcome.groups)?;
     let mut groups = match &request.group {
         Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
@@ -84,6 +86,25 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
     write::write(vm, request, &groups, &infos, whole.as_ref())?;
     steps.done("wrote the documents");
     Ok(())
+}
+
+/// Reports settings without effect; those of one group with its first document only.
+fn warn_of_unused_settings(vm: &Vm, input: &input::Input, request: &Request) {
+    if matches!(request.output, options::Output::File(Kind::Bpm, _)) {
+        return;
+    }
+    let is_planned = |group: &str| request.group.as_deref().is_none_or(|planned| planned == group);
+    if let Some(found) = unused_settings::find(&input.manifest, is_planned) {
+        let mut problems = Problems::from(found);
+        vm.locate(&mut problems, &input.document);
+        for problem in problems.iter() {
+            let lines = problem
+                .notes
+                .iter()
+                .map(|note| format!("\n  --> {}: {}", note.place, note.what.as_deref().unwrap_or_default()));
+            tracing::warn!("{}{}", problem.message, lines.collect::<String>());
+        }
+    }
 }
 
 fn choose(groups: Vec<Resolved>, name: &str, manifest: &str) -> Result<Resolved> {

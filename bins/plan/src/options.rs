@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use dialect_erb::Settings;
+use job_templates::RenderingOptions;
 use problem::{Problem, Problems, Result};
-use startup::{Common, time_limit};
+use startup::Common;
 
-/// What `plan` is told.
+/// The command line of `plan`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Reads the deployment manifest and the job specs in BASE_DIR/jobs-src/RELEASE/JOB/, resolves \
@@ -45,12 +46,9 @@ pub struct Options {
     /// The instance group (needed with KIND; else only this one)
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
     pub instance_group_name: Option<String>,
-    /// How long one template may take: 45s, 1m30s, 500ms [default: 60s]
-    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "TIME", allow_hyphen_values = true)]
-    pub template_timeout: Option<String>,
-    /// Which templates get a process of their own: `process` (all), `auto` (those not proven harmless) [default: auto]
-    #[arg(long = "isolation", env = "TEMPLATE_ISOLATION", value_name = "MODE")]
-    pub template_isolation: Option<String>,
+    /// How templates are rendered
+    #[command(flatten)]
+    pub rendering: RenderingOptions,
     /// The file to write, with KIND [default: /mnt/quarks/output.json]
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "output_dir")]
     pub output: Option<PathBuf>,
@@ -116,15 +114,7 @@ impl Options {
                     .hint("`plan ig-resolved -g GROUP` writes one document, `plan --output-dir DIR` all of them"),
             );
         }
-        let mut limit = None;
-        match time_limit("TEMPLATE_TIMEOUT", self.template_timeout.as_deref()) {
-            Ok(given) => limit = given,
-            Err(found) => problems.extend(found.into_vec()),
-        }
-        let rendering = Settings::from_options(limit, self.template_isolation.as_deref()).unwrap_or_else(|found| {
-            problems.extend(found.into_vec());
-            Settings::default()
-        });
+        let rendering = self.rendering.check(&mut problems);
         Problems::check(problems)?;
         let output = match (self.kind, output_dir) {
             (Some(kind), _) => Output::File(kind, common.path(path(self.output).as_deref(), "/mnt/quarks/output.json")),

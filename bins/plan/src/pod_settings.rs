@@ -21,7 +21,7 @@ const SWITCHES: [&str; 7] = [
 ];
 
 /// What pods have, in `env`.
-const AGENT_SETTINGS: &str = "bosh.agent.settings";
+pub(crate) const AGENT_SETTINGS: &str = "bosh.agent.settings";
 
 /// The keys of `env.bosh.agent.settings` that become a part of pods.
 const SETTINGS: [&str; 16] = [
@@ -277,15 +277,15 @@ impl Reader<'_> {
 }
 
 /// A value in a Hash of Hashes.
-struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// The keys that lead to it, with dots between them.
-    name: String,
-    path: Vec<Step>,
+    pub(crate) name: String,
+    pub(crate) path: Vec<Step>,
     value: &'a Value,
 }
 
 /// Everything in a Hash of Hashes, at any depth, that is not a Hash or has one of the names `whole`.
-fn entries<'a>(value: &'a Value, path: &[Step], whole: &[&str]) -> Vec<Entry<'a>> {
+pub(crate) fn entries<'a>(value: &'a Value, path: &[Step], whole: &[&str]) -> Vec<Entry<'a>> {
     fn collect<'a>(value: &'a Value, path: &[Step], name: &str, whole: &[&str], found: &mut Vec<Entry<'a>>) {
         for (key, inner) in value.as_map().into_iter().flat_map(value::Map::iter) {
             let key = key.scalar_to_s().unwrap_or_default();
@@ -302,7 +302,7 @@ fn entries<'a>(value: &'a Value, path: &[Step], whole: &[&str]) -> Vec<Entry<'a>
     found
 }
 
-fn below(path: &[Step], key: &str) -> Vec<Step> {
+pub(crate) fn below(path: &[Step], key: &str) -> Vec<Step> {
     [path, &[key.into()]].concat()
 }
 

@@ -151,7 +151,7 @@ fn reports(input: &Input, groups: &[Resolved], failures: &[(JobTemplate, Failure
                 failed_monit = Some(template.job);
             }
             let job = &group.jobs[template.job];
-            entries.push(failed(&job.name, &template.template, failure, input.spec(job)));
+            entries.push(failed(job, &template.template, failure, input.spec(job)));
         }
         if !entries.is_empty() {
             reports.push(report(&group.name, entries));

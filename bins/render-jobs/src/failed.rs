@@ -1,4 +1,4 @@
-//! What is said about templates that failed. Only now are job specs read: they know what was meant.
+//! The report about templates that failed. Job specs are read only here, for the hints.
 
 use deployment::JobSpec;
 use dialect_erb::Failure;
@@ -37,7 +37,7 @@ pub(crate) fn report_of(
             spec = Some((*job, read.ok().and_then(|mut specs| specs.pop())));
         }
         let spec = spec.as_ref().and_then(|(_, spec)| spec.as_ref());
-        entries.push(failed(&group.jobs[*job].name, template, failure, spec));
+        entries.push(failed(&group.jobs[*job], template, failure, spec));
     }
     report(&group.name, entries).into()
 }

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dialect_erb::Settings;
+use job_templates::RenderingOptions;
 use problem::{Problem, Problems, Result};
-use startup::{Common, time_limit};
+use startup::Common;
 
-/// What `render-jobs` is told.
+/// The command line of `render-jobs`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Renders the templates of every job of an instance group into /var/vcap/jobs, for the pod that it \
-        runs in. In a pod everything that it is told comes from the environment.\n\n\
+        runs in. In a pod the environment has all of its options.\n\n\
         Nothing is written unless every template was rendered; then the new tree takes the old one's place \
-        at once. With it comes /var/vcap/jobs/bpm/bin/bpm, a link to boson's own `bpm`.",
+        at once. The tree includes /var/vcap/jobs/bpm/bin/bpm, a link to boson's own `bpm`.",
     after_long_help = "Example: instance (2-1)*2+0 = 2 of the group\n\
         \x20\x20render-jobs -g nats -m properties.yaml -j all-releases -d jobs \\\n\
         \x20\x20    --az-index 2 --replicas 2 --pod-ordinal 0 --pod-ip 10.0.0.7\n\n\
@@ -45,12 +46,9 @@ pub struct Options {
     /// Address of the pod; without it spec.ip is nil
     #[arg(long, env = "POD_IP", value_name = "IP")]
     pub pod_ip: Option<String>,
-    /// How long one template may take: 45s, 1m30s, 500ms [default: 60s]
-    #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "TIME", allow_hyphen_values = true)]
-    pub template_timeout: Option<String>,
-    /// Which templates get a process of their own: `process` (all), `auto` (those not proven harmless) [default: auto]
-    #[arg(long = "isolation", env = "TEMPLATE_ISOLATION", value_name = "MODE")]
-    pub template_isolation: Option<String>,
+    /// How templates are rendered
+    #[command(flatten)]
+    pub rendering: RenderingOptions,
 }
 
 /// The options, checked and completed.
@@ -93,15 +91,7 @@ impl Options {
                     .hint("give --instance-group-name or INSTANCE_GROUP_NAME"),
             );
         }
-        let mut limit = None;
-        match time_limit("TEMPLATE_TIMEOUT", self.template_timeout.as_deref()) {
-            Ok(given) => limit = given,
-            Err(found) => problems.extend(found.into_vec()),
-        }
-        let rendering = Settings::from_options(limit, self.template_isolation.as_deref()).unwrap_or_else(|found| {
-            problems.extend(found.into_vec());
-            Settings::default()
-        });
+        let rendering = self.rendering.check(&mut problems);
         Problems::check(problems)?;
         let group = group.unwrap_or_default();
         let path = |path: Option<PathBuf>| path.filter(|p| !p.as_os_str().is_empty());

@@ -223,14 +223,19 @@ fn azs(reader: &mut Reader, object: &Object, group: &str) -> Vec<String> {
             Some(az) => azs.push(az.to_owned()),
             None => reader.problem(
                 object.at("azs"),
-                format!(
-                    "Instance group '{group}' has invalid availability zone (a {}), string expected",
-                    item.class_name()
-                ),
+                format!("Instance group '{group}' has invalid availability zone {}, string expected", shown(item)),
             ),
         }
     }
     azs
+}
+
+/// A value in a message: what Ruby's `to_s` makes of a scalar, and the class of a collection.
+fn shown(value: &Value) -> String {
+    match value.scalar_to_s() {
+        Some(text) => format!("'{text}'"),
+        None => format!("(a {})", value.class_name()),
+    }
 }
 
 fn jobs(reader: &mut Reader, object: &Object, group: &str) -> Vec<Job> {

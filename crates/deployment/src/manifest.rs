@@ -16,7 +16,7 @@ pub use crate::network::Network;
 pub struct Manifest {
     /// What problems call the document.
     pub file: String,
-    /// The deployment's name as the manifest gives it.
+    /// The deployment's name as the manifest gives it; the name given to [`Manifest::read`] where it has none.
     pub name: String,
     /// Releases by name, with their versions.
     pub releases: Vec<Release>,
@@ -62,17 +62,18 @@ impl Manifest {
     /// # Errors
     /// All that is wrong with it, unresolved `((variables))` included.
     pub fn parse(value: &Value, file: &str) -> problem::Result<Manifest> {
-        let (manifest, problems) = Manifest::read(value, file)?;
+        let (manifest, problems) = Manifest::read(value, file, None)?;
         Problems::check(problems)?;
         Ok(manifest)
     }
 
-    /// As [`Manifest::parse`], for those who go on to find what else is wrong: what can be read, and all that is wrong
-    /// with it. What is missing or no String is then empty.
+    /// As [`Manifest::parse`], for callers that search for further problems: everything that can be read, and every problem
+    /// so far. A String that is missing or of another type is then empty. `name` is the deployment's name where the
+    /// manifest has none.
     ///
     /// # Errors
-    /// A document that is no manifest at all.
-    pub fn read(value: &Value, file: &str) -> problem::Result<(Manifest, Vec<Problem>)> {
+    /// A document that is not a Hash.
+    pub fn read(value: &Value, file: &str, name: Option<&str>) -> problem::Result<(Manifest, Vec<Problem>)> {
         let mut reader = Reader::new(file, code::MANIFEST_INVALID);
         let Value::Map(map) = value else {
             let what = if value.is_nil() { "is empty".to_owned() } else { format!("is a {}", value.class_name()) };
@@ -91,7 +92,10 @@ impl Manifest {
         let update = Update::parse(&mut reader, &root, Update::default());
         let manifest = Manifest {
             file: file.to_owned(),
-            name: reader.required_string(&root, "name", "the manifest"),
+            name: match name {
+                Some(given) => reader.string(&root, "name").unwrap_or_else(|| given.to_owned()),
+                None => reader.required_string(&root, "name", "the manifest"),
+            },
             releases: releases(&mut reader, &root),
             stemcells: stemcells(&mut reader, &root),
             instance_groups: instance_group::parse(&mut reader, &root, instances_per_az, update),
@@ -106,10 +110,6 @@ impl Manifest {
     }
 
     fn check_references(&self, reader: &mut Reader) {
-        // Whoever references a release without a name references no other one.
-        if self.releases.iter().any(|release| release.name.is_empty()) {
-            return;
-        }
         for group in &self.instance_groups {
             if let Some(message) = self.unknown_stemcell(group) {
                 let mut path = group.path.clone();
@@ -117,7 +117,7 @@ impl Manifest {
                 reader.problem(path, message);
             }
             for job in &group.jobs {
-                if !self.releases.iter().any(|r| r.name == job.release) && !job.release.is_empty() {
+                if !self.may_have_release(&job.release) {
                     reader.problem_of(
                         code::RELEASE_UNKNOWN,
                         job.path.clone(),
@@ -131,7 +131,12 @@ impl Manifest {
         }
     }
 
-    /// A list of stemcells may be left out: nothing but addons looks at it.
+    /// Whether the release of this name is listed, or may be one whose name is wrong or missing, which is reported itself.
+    pub(crate) fn may_have_release(&self, name: &str) -> bool {
+        name.is_empty() || self.releases.iter().any(|release| release.name == name || release.name.is_empty())
+    }
+
+    /// The list of stemcells is optional: only addons use it.
     fn unknown_stemcell(&self, group: &InstanceGroup) -> Option<String> {
         let known = self.stemcells.is_empty() || self.stemcells.iter().any(|s| s.alias == group.stemcell);
         let message = || format!("Instance group '{}' references an unknown stemcell '{}'", group.name, group.stemcell);
@@ -146,7 +151,22 @@ impl Manifest {
 
 fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
     let mut releases: Vec<Release> = Vec::new();
-    for object in reader.hashes(root, "releases") {
+    let list = match (root.map.get("release"), root.map.get("releases")) {
+        (None, None) => {
+            reader.missing(root, "releases", "the manifest");
+            // Stands for all releases that the jobs are from.
+            return vec![Release { name: String::new(), version: String::new(), url: None, sha1: None }];
+        }
+        (Some(_), Some(_)) => {
+            let message =
+                "Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.";
+            reader.problem(root.at("release"), message);
+            reader.hashes(root, "releases")
+        }
+        (Some(_), None) => reader.hash(root, "release").into_iter().collect(),
+        (None, Some(_)) => reader.hashes(root, "releases"),
+    };
+    for object in list {
         let name = reader.required_name(&object, "an entry of 'releases'", "a release");
         let version = reader.string(&object, "version").unwrap_or_default();
         if !name.is_empty() && releases.iter().any(|r| r.name == name) {

@@ -15,7 +15,7 @@ impl Manifest {
         let at = |job: &Job| Place::node(&self.file, job.path.clone());
         for addon in &self.addons {
             for job in &addon.jobs {
-                if !job.release.is_empty() && !self.releases.iter().any(|r| r.name == job.release) {
+                if !self.may_have_release(&job.release) {
                     let message = format!(
                         "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the deployment releases section.",
                         job.name, job.release, job.release

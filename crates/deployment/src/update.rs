@@ -43,6 +43,16 @@ impl Default for Update {
 }
 
 impl Update {
+    /// How many of `size` instances are canaries, at most all of them.
+    pub fn canaries_of(&self, size: u32) -> u32 {
+        self.canaries.of(size).min(size)
+    }
+
+    /// How many of `size` instances are updated at a time, at least one.
+    pub fn max_in_flight_of(&self, size: u32) -> u32 {
+        self.max_in_flight.of(size).max(1)
+    }
+
     /// What the object's `update` says, over `defaults`.
     pub(crate) fn parse(reader: &mut Reader, object: &Object, defaults: Update) -> Update {
         let Some(section) = reader.hash(object, "update") else { return defaults };
@@ -237,6 +247,14 @@ mod tests {
         for text in ["x", "-1", "5.5", "%", "true"] {
             assert!(serde_yaml::from_str::<Count>(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn at_least_one_instance_is_updated_at_a_time() {
+        let update = Update { canaries: Count::Number(5), max_in_flight: Count::Percent(10), ..Update::default() };
+        assert_eq!((update.canaries_of(3), update.max_in_flight_of(3), update.max_in_flight_of(30)), (3, 1, 3));
+        let none = Update { canaries: Count::Number(0), max_in_flight: Count::Number(0), ..update };
+        assert_eq!((none.canaries_of(3), none.max_in_flight_of(3)), (0, 1));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Unresolved `((variables))`: boson renders manifests whose variables were interpolated before.
 
+use std::collections::HashSet;
+
 use problem::{Note, Place, Problem, Step, code};
 use value::Value;
 
-/// How many of the places are shown.
-const SHOWN: usize = 50;
+/// How many of the variables are shown.
+const SHOWN: usize = 20;
 
-/// One problem that lists every placeholder of the document, or none. The section `variables`, which defines them, is
-/// left out.
+/// One problem that lists the placeholders of the document, or none. The section `variables`, which defines them, is left
+/// out. Few variables are listed with all their places; of many, the first ones in the document with their first places.
 pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
     let mut found = Vec::new();
     for (key, value) in manifest.as_map()?.iter() {
@@ -18,23 +20,27 @@ pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
         }
     }
     found.dedup();
-    let mut names: Vec<String> = found.iter().map(|(name, _)| format!("(({name}))")).collect();
-    names.sort_unstable();
-    names.dedup();
-    if names.is_empty() {
-        return None;
-    }
-    let some =
-        if found.len() > SHOWN { format!(" (the first {SHOWN} of {} places)", found.len()) } else { String::new() };
-    let mut problem = Problem::input(format!("unresolved variables{some}: {}", names.join(", ")))
+    let mut seen = HashSet::new();
+    let first: Vec<_> = found.iter().filter(|(name, _)| seen.insert(name.clone())).cloned().collect();
+    let (message, places) = match first.len() {
+        0 => return None,
+        count if count > SHOWN => {
+            let message = format!("{count} unresolved variables in {} places; the first {SHOWN} are:", found.len());
+            (message, first.into_iter().take(SHOWN).collect())
+        }
+        _ => {
+            let mut names: Vec<String> = first.iter().map(|(name, _)| format!("(({name}))")).collect();
+            names.sort_unstable();
+            let more = if found.len() > SHOWN { format!(" (in {} places)", found.len()) } else { String::new() };
+            let places = if found.len() > SHOWN { first } else { found };
+            (format!("unresolved variables{more}: {}", names.join(", ")), places)
+        }
+    };
+    let mut problem = Problem::input(message)
         .code(code::VARIABLE_UNRESOLVED)
         .hint("interpolate the manifest first, for example with `bosh interpolate --vars-store`");
-    let notes = found.into_iter().take(SHOWN).map(|(name, path)| Note {
-        place: Place::node(file, path),
-        what: Some(format!("(({name}))")),
-        hint: None,
-    });
-    problem.notes = notes.collect();
+    let note = |(name, path)| Note { place: Place::node(file, path), what: Some(format!("(({name}))")), hint: None };
+    problem.notes = places.into_iter().map(note).collect();
     Some(problem)
 }
 
@@ -85,6 +91,19 @@ mod tests {
     fn only_placeholders_are_found() {
         assert_eq!(placeholders("a((x))b ((!/d/y.z)) ((a b)) (((w))) ((open"), ["x", "/d/y.z", "w"]);
         assert!(placeholders("^((25[0-5])|(x))$").is_empty());
+    }
+
+    #[test]
+    fn of_many_the_first_are_listed_and_all_are_counted() {
+        let item = |i: usize| Value::str(format!("((v{}))((all))", i % 30));
+        let problem = unresolved(&Value::map([("properties", Value::array((0..60).map(item)))]), "m.yml").unwrap();
+        assert_eq!(problem.message, "31 unresolved variables in 120 places; the first 20 are:");
+        let notes: Vec<_> = problem.notes.iter().map(|n| n.what.as_deref().unwrap()).collect();
+        assert_eq!((notes.len(), notes[..3].to_vec()), (20, vec!["((v0))", "((all))", "((v1))"]));
+        let many = Value::array((0..60).map(|_| Value::str("((a))")));
+        let problem = unresolved(&Value::map([("properties", many)]), "m.yml").unwrap();
+        assert_eq!(problem.message, "unresolved variables (in 60 places): ((a))");
+        assert_eq!(problem.notes.len(), 1);
     }
 
     #[test]

@@ -9,8 +9,7 @@ module Boson
     # load before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
     def work(request, output)
       Signal.trap(COLLECT) { GC.enable }
-      # With the offset, so that no file is needed to know what it means.
-      ENV['TZ'] = 'UTC0'
+      utc
       Process.setpgid(0, 0)
       [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
       # Before any template runs: what templates in processes of their own use is loaded once.
@@ -23,6 +22,15 @@ module Boson
         else send_result(output, in_own_process(contexts.shared(context), unit))
         end
       end
+    end
+
+    # Makes UTC the local time, whatever the machine's is, and leaves no variable behind: Ruby and the C library remember
+    # the zone until Ruby changes the variable.
+    def utc
+      # With the offset, so that the C library needs no file.
+      ENV['TZ'] = 'UTC0'
+      Time.now.utc_offset
+      Boson.unset_variable('TZ')
     end
 
     # What the parent sends to those that take long. Programs that templates start ignore it.

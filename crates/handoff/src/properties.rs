@@ -21,8 +21,8 @@ const FORMAT: Format = Format { name: "properties.yaml", version: 1, class: Clas
 pub const QUARKS: &str = "quarks";
 
 /// What is below a job's `quarks`.
-const JOB_QUARKS: [&str; 8] =
-    ["release", "consumes", "consumes_types", "provides", "instances", "spec_digest", "templates", "bpm"];
+const JOB_QUARKS: [&str; 9] =
+    ["release", "misspelt", "consumes", "consumes_types", "provides", "instances", "spec_digest", "templates", "bpm"];
 
 /// The document of a resolved group.
 pub fn encode(group: &Resolved) -> Value {
@@ -65,6 +65,10 @@ fn encode_job(job: &ResolvedJob) -> Value {
     });
     let mut quarks = Map::default();
     quarks.set("release", Value::map([("version", Value::str(job.release.version.clone()))]));
+    if !job.misspelt.is_empty() {
+        let misspelt = job.misspelt.iter().map(|(name, given)| (name.as_str(), Value::str(given.clone())));
+        quarks.set("misspelt", Value::map(misspelt));
+    }
     quarks.set("consumes", Value::Map(Rc::new(consumes)));
     quarks.set("consumes_types", Value::Map(Rc::new(types)));
     quarks.set("provides", Value::array(provides));
@@ -145,6 +149,10 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
         name: job.text("name")?,
         release: JobRelease { name: job.text("release")?, version: release.text("version")? },
         properties: Value::Map(Rc::new(Map::from_unique(own.collect()))),
+        misspelt: match quarks.value.get("misspelt") {
+            None => Vec::new(),
+            Some(_) => quarks.child("misspelt")?.text_pairs()?,
+        },
         links,
         provides: quarks
             .items("provides")?
@@ -285,6 +293,7 @@ mod tests {
             name: "j".into(),
             release: JobRelease { name: "r".into(), version: "1".into() },
             properties: Value::map([("a", Value::Symbol("b".into()))]),
+            misspelt: vec![("port".into(), "prot".into())],
             links: vec![Link {
                 name: "l".into(),
                 link_type: "t".into(),

@@ -4,6 +4,7 @@ mod addresses;
 mod bind;
 mod consumers;
 mod matching;
+mod misspelt;
 mod providers;
 pub mod report;
 mod resolved;
@@ -87,7 +88,9 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
             match bind::bind(deployment.manifest, group, job, spec) {
                 Ok(properties) => {
                     let links = (links.of(g, j), provided.remove(&(g, j)).unwrap_or_default());
-                    jobs.push(resolved::job(deployment, (group, job), spec, properties, links));
+                    let misspelt = misspelt::misspelt(&bind::given(deployment.manifest, group, job), spec);
+                    let resolved = resolved::job(deployment, (group, job), spec, properties, links);
+                    jobs.push(ResolvedJob { misspelt, ..resolved });
                 }
                 Err(found) => problems.extend(found),
             }

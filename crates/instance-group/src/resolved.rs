@@ -43,6 +43,8 @@ pub struct ResolvedJob {
     pub release: JobRelease,
     /// Its bound properties: a Hash.
     pub properties: Value,
+    /// Declared properties without a value, each with the name of a similar one that the manifest sets in vain.
+    pub misspelt: Vec<(String, String)>,
     /// The links it consumes, by the names of its spec.
     pub links: Vec<Link>,
     /// Name and type of the links it provides, custom ones too, by the names by which `from` finds them.
@@ -165,6 +167,7 @@ pub(crate) fn job(
             version: release.map(|release| release.version.clone()).unwrap_or_default(),
         },
         properties,
+        misspelt: Vec::new(),
         links,
         provides,
         instances: instances(&deployment.domain, group, &job.name),

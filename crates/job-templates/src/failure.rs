@@ -2,25 +2,26 @@
 
 use deployment::JobSpec;
 use dialect_erb::{Asked, Failure};
+use instance_group::ResolvedJob;
 use instance_group::report::Entry;
 use problem::{Note, did_you_mean};
 
 use crate::Template;
 
-/// The entry in BOSH's report about a template that failed; `spec` is its job's, where it could be read, and says what was
-/// meant.
-pub fn failed(job: &str, template: &Template, failure: &Failure, spec: Option<&JobSpec>) -> Entry {
+/// The entry in BOSH's report about a template of `job` that failed; `spec` is the job's, where it could be read, and says
+/// what was meant.
+pub fn failed(job: &ResolvedJob, template: &Template, failure: &Failure, spec: Option<&JobSpec>) -> Entry {
     let place = failure.error.place(&template.source);
     Entry {
-        job: job.to_owned(),
+        job: job.name.clone(),
         text: failure.text(&template.source.name),
         is_monit: template.is_monit(),
         code: failure.error.code,
-        note: Note { place, what: None, hint: spec.and_then(|spec| hint(spec, failure)) },
+        note: Note { place, what: None, hint: spec.and_then(|spec| hint(job, spec, failure)) },
     }
 }
 
-fn hint(spec: &JobSpec, failure: &Failure) -> Option<String> {
+fn hint(resolved: &ResolvedJob, spec: &JobSpec, failure: &Failure) -> Option<String> {
     let job = &spec.name;
     if let Some(link) = &failure.link {
         if spec.consumes.iter().any(|c| c.name == *link) {
@@ -44,10 +45,14 @@ fn hint(spec: &JobSpec, failure: &Failure) -> Option<String> {
         Asked::Job => {}
     }
     if spec.property(name).is_some() {
-        return Some(format!("'{name}' has no default: set it in the manifest"));
+        let similar = resolved.misspelt.iter().find(|(declared, _)| declared == name);
+        return Some(match similar {
+            Some((_, given)) => format!("'{name}' has no default, and the manifest sets '{given}': is that a typo?"),
+            None => format!("'{name}' has no default: set it in the manifest"),
+        });
     }
     Some(match did_you_mean(name, spec.properties.iter().map(|p| p.name.as_str())) {
         Some(meant) => format!("did you mean '{meant}'?"),
-        None => format!("the spec of job '{job}' does not declare '{name}': what is not declared is not there"),
+        None => format!("the spec of job '{job}' does not declare '{name}': templates see only declared properties"),
     })
 }

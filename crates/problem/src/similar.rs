@@ -9,8 +9,13 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
         .filter_map(|candidate| {
             // A long common prefix says nothing about how similar the rest is.
             let (a, b) = different_parts(name, candidate);
+            let lengths = [a.chars().count(), b.chars().count()];
+            let limit = (lengths[0].max(lengths[1]) / 4).min(3);
+            // The lengths alone may say that too much differs.
+            if lengths[0].abs_diff(lengths[1]) > limit {
+                return None;
+            }
             let distance = distance(a, b);
-            let limit = (a.chars().count().max(b.chars().count()) / 4).min(3);
             (distance > 0 && distance <= limit).then_some((distance, candidate))
         })
         .min_by_key(|(d, _)| *d)

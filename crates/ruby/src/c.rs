@@ -31,12 +31,14 @@ pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
 /// * `provide(path)`, which makes a file count as loaded. Adding to `$LOADED_FEATURES` does that too, but at the next
 ///   `require` Ruby then asks the disk about every file that is loaded;
 /// * `end_with(pid)`, after which this process is killed when its parent ends; it is that parent's id;
+/// * `unset_variable(name)`, which removes a variable from the environment without Ruby noticing;
 /// * `archived_source(name)` and `archived_file(path)`, the instruction sequences that archives have, and
 ///   `archived_feature(name)`, the files of a library, separated by NUL; `nil` where they have none.
 pub(crate) fn define_methods(module: &Module) {
     let methods = [
         (c"provide", provide as Method),
         (c"end_with", end_with),
+        (c"unset_variable", unset_variable),
         (c"archived_source", archived_source),
         (c"archived_file", archived_file),
         (c"archived_feature", archived_feature),
@@ -54,6 +56,13 @@ unsafe extern "C" fn end_with(_module: Value, parent: Value) -> Value {
         let _ = kill(Pid::this(), Signal::SIGKILL);
     }
     parent
+}
+
+unsafe extern "C" fn unset_variable(_module: Value, name: Value) -> Value {
+    // SAFETY: Ruby calls this with a live value, in a process that has forked and has one thread, so nothing else uses the
+    // environment.
+    unsafe { nix::libc::unsetenv(c_string(&name).as_ptr()) };
+    name
 }
 
 unsafe extern "C" fn archived_source(_module: Value, name: Value) -> Value {

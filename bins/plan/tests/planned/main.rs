@@ -7,6 +7,7 @@ mod deployment;
 mod dns;
 mod links;
 mod manifests;
+mod messages;
 mod monit;
 
 use std::process::Command;
@@ -62,18 +63,29 @@ fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str)
 /// Runs `plan` in a directory with the job sources.
 fn plan_in(work: TempDir, manifest: &str) -> Planned {
     write(&work.path().join("manifest.yml"), manifest);
+    let planned = execute(&work, &["--output-dir", "out"]);
+    let shown = |line: &&str| !line.starts_with("  -->") && !line.starts_with("  code: ");
+    let said = planned.1.lines().filter(shown).map(|line| format!("{line}\n")).collect();
+    Planned { code: planned.0, said, work }
+}
+
+/// Runs `plan` on the manifest of a directory; returns the exit code and everything that it printed.
+fn execute(work: &TempDir, arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(testkit::executable("plan"))
-        .args(["--bosh-manifest-path", "manifest.yml", "--base-dir", ".", "--output-dir", "out"])
+        .args(["--bosh-manifest-path", "manifest.yml", "--base-dir", "."])
+        .args(arguments)
         .current_dir(work.path())
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    let shown = |line: &&str| !line.starts_with("  -->") && !line.starts_with("  code: ");
-    let said = said.lines().filter(shown).map(|line| format!("{line}\n")).collect();
-    Planned { code: output.status.code(), said, work }
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 impl Planned {
+    /// Plans again with these arguments instead of `--output-dir`; returns the exit code and everything that it printed.
+    pub(crate) fn with(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        execute(&self.work, arguments)
+    }
+
     /// Plans another manifest into the same directory.
     pub(crate) fn again(self, manifest: &str) -> Planned {
         plan_in(self.work, manifest)
