@@ -125,7 +125,7 @@ struct Reader<'a> {
 type Parsed<T> = std::result::Result<T, Malformed>;
 
 fn refused<T>(message: &str, mark: Mark) -> Parsed<T> {
-    Err(Malformed { message: message.to_owned(), mark: Some(mark), is_lexical: false })
+    Err(Malformed::new(message, mark))
 }
 
 impl Reader<'_> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use base64::Engine as _;
-use libyaml_safer::{Emitter, Event, MappingStyle, ScalarStyle, SequenceStyle};
+use libyaml::{Emitter, NotWritten, Style};
 
 use crate::node::{Key, Map, Node, Value};
 use crate::number;
@@ -18,17 +18,15 @@ const BASE64_LINE: usize = 70;
 
 /// The document of a node: block style, keys sorted, a line feed at its end.
 pub fn write(node: &Node) -> String {
-    let mut bytes = Vec::new();
-    let mut emitter = Emitter::new();
-    emitter.set_output_string(&mut bytes);
-    emitter.set_unicode(true);
     let backslash = unused_character(node);
-    let mut writer = Writer { emitter, backslash };
-    // Nothing fails: the output is in memory, and the events are in order.
-    let written = writer.document(node);
+    // Nothing fails but memory: the events are in order, and tags are valid.
+    let written = Emitter::new().and_then(|emitter| {
+        let mut writer = Writer { emitter, backslash };
+        writer.value(&node.value)?;
+        writer.emitter.finish()
+    });
     debug_assert!(written.is_ok());
-    drop(writer);
-    String::from_utf8(bytes).unwrap_or_default().replace(backslash, "\\")
+    written.unwrap_or_default().replace(backslash, "\\")
 }
 
 /// A character for private use that no string of the document has.
@@ -50,24 +48,15 @@ fn unused_character(node: &Node) -> char {
     PRIVATE_USE.into_iter().find(|c| !used.contains(c)).unwrap_or(*PRIVATE_USE.end())
 }
 
-type Result = std::result::Result<(), libyaml_safer::Error>;
+type Result = std::result::Result<(), NotWritten>;
 
-struct Writer<'w> {
-    emitter: Emitter<'w>,
+struct Writer {
+    emitter: Emitter,
     /// Stands for the backslash of an escape that the emitter does not write itself.
     backslash: char,
 }
 
-impl Writer<'_> {
-    fn document(&mut self, node: &Node) -> Result {
-        self.emitter.emit(Event::stream_start(libyaml_safer::Encoding::Utf8))?;
-        self.emitter.emit(Event::document_start(None, &[], true))?;
-        self.value(&node.value)?;
-        self.emitter.emit(Event::document_end(true))?;
-        // Without the end of the stream, before which libyaml would write `...` behind an open literal.
-        self.emitter.flush()
-    }
-
+impl Writer {
     fn value(&mut self, value: &Value) -> Result {
         match value {
             Value::Null => self.plain("null"),
@@ -78,29 +67,29 @@ impl Writer<'_> {
             Value::String(text) => self.string(text),
             Value::Binary(bytes) => self.binary(bytes),
             Value::List(items) => {
-                self.emitter.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
+                self.emitter.start_sequence()?;
                 for item in items {
                     self.value(&item.value)?;
                 }
-                self.emitter.emit(Event::sequence_end())
+                self.emitter.end_sequence()
             }
             Value::Map(map) => self.map(map),
         }
     }
 
     fn map(&mut self, map: &Map) -> Result {
-        self.emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
+        self.emitter.start_mapping()?;
         let mut entries: Vec<(&Key, &Node)> = map.iter().collect();
         sort::sort(&mut entries);
         for (key, node) in entries {
             self.value(&key.value())?;
             self.value(&node.value)?;
         }
-        self.emitter.emit(Event::mapping_end())
+        self.emitter.end_mapping()
     }
 
     fn plain(&mut self, text: &str) -> Result {
-        self.emitter.emit(Event::scalar(None, None, text, true, true, ScalarStyle::Plain))
+        self.emitter.scalar(text, None, Style::Plain)
     }
 
     fn string(&mut self, text: &str) -> Result {
@@ -111,34 +100,33 @@ impl Writer<'_> {
                 _ => c.to_string(),
             };
             let text: String = text.chars().map(escaped).collect();
-            return self.emitter.emit(Event::scalar(None, None, &text, true, true, ScalarStyle::DoubleQuoted));
+            return self.emitter.scalar(&text, None, Style::DoubleQuoted);
         }
         let style = if text.contains('\n') {
-            ScalarStyle::Literal
+            Style::Literal
         } else if plain(text, true) == Scalar::String && !is_base_60(text) {
-            ScalarStyle::Plain
+            Style::Plain
         } else {
-            ScalarStyle::DoubleQuoted
+            Style::DoubleQuoted
         };
-        self.emitter.emit(Event::scalar(None, None, text, true, true, style))
+        self.emitter.scalar(text, None, style)
     }
 
     fn binary(&mut self, bytes: &[u8]) -> Result {
         let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
         let mut text = encoded.clone();
-        let mut style = ScalarStyle::DoubleQuoted;
+        let mut style = Style::DoubleQuoted;
         if encoded.len() >= BASE64_LINE {
             let lines: Vec<&str> = (0..encoded.len())
                 .step_by(BASE64_LINE)
                 .map(|from| &encoded[from..encoded.len().min(from + BASE64_LINE)])
                 .collect();
             text = lines.join("\n") + "\n";
-            style = ScalarStyle::Literal;
+            style = Style::Literal;
         } else if !text.is_empty() {
-            style = ScalarStyle::Plain;
+            style = Style::Plain;
         }
-        let tag = "tag:yaml.org,2002:binary";
-        self.emitter.emit(Event::scalar(None, Some(tag), &text, false, false, style))
+        self.emitter.scalar(&text, Some(c"tag:yaml.org,2002:binary"), style)
     }
 }
 

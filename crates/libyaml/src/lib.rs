@@ -4,10 +4,13 @@
 //! nothing: what a plain scalar means is up to the caller.
 #![allow(unsafe_code)]
 
+mod emitter;
+
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+pub use emitter::{Emitter, NotWritten, Style};
 use unsafe_libyaml as unsafe_sys;
 
 /// A position in the text.
@@ -31,12 +34,24 @@ impl From<unsafe_sys::yaml_mark_t> for Mark {
 /// The text is not YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// libyaml's message.
+    /// libyaml's message: the problem, and behind it what was being read.
     pub message: String,
+    /// The problem alone.
+    pub problem: String,
+    /// Where what was being read begins.
+    pub context_mark: Option<Mark>,
     /// Where the text is wrong; absent where bytes are invalid.
     pub mark: Option<Mark>,
     /// Whether characters are wrong, and not only their order: no parser can read beyond them.
     pub is_lexical: bool,
+}
+
+impl Malformed {
+    /// A message of the caller's own, about the order of characters.
+    pub fn new(message: &str, mark: Mark) -> Malformed {
+        let message = message.to_owned();
+        Malformed { problem: message.clone(), message, context_mark: None, mark: Some(mark), is_lexical: false }
+    }
 }
 
 /// The events of a text.
@@ -85,10 +100,13 @@ impl<'t> Parser<'t> {
         unsafe {
             let parser = self.parser.assume_init_ref();
             let of_libyaml = [c_string(parser.problem.cast()), c_string(parser.context.cast())];
+            let problem = of_libyaml[0].map(String::from_utf8_lossy).unwrap_or_default().into_owned();
             let parts: Vec<_> = of_libyaml.into_iter().flatten().map(String::from_utf8_lossy).collect();
             let is_of_reader = parser.error == unsafe_sys::YAML_READER_ERROR;
             Malformed {
                 message: parts.join(" "),
+                problem,
+                context_mark: (!parser.context.is_null()).then(|| parser.context_mark.into()),
                 mark: (!is_of_reader).then(|| parser.problem_mark.into()),
                 is_lexical: is_of_reader || parser.error == unsafe_sys::YAML_SCANNER_ERROR,
             }
@@ -183,6 +201,16 @@ impl Event {
                 unsafe_sys::YAML_MAPPING_END_EVENT => Kind::MappingEnd,
                 _ => Kind::StreamStart,
             }
+        }
+    }
+
+    /// The version that a `%YAML` line before this start of a document names.
+    pub fn version(&self) -> Option<(i32, i32)> {
+        // SAFETY: libyaml fills the part of the union that the type names; the directive is null or lives as long as the event.
+        unsafe {
+            let directive = self.0.data.document_start.version_directive;
+            let has_one = self.0.type_ == unsafe_sys::YAML_DOCUMENT_START_EVENT && !directive.is_null();
+            has_one.then(|| ((*directive).major, (*directive).minor))
         }
     }
 

@@ -40,13 +40,6 @@ pub fn check() -> Result<Report, String> {
     Ok(Report { packages: lock.package.len(), errors: Vec::from_iter(errors), warnings: Vec::from_iter(warnings) })
 }
 
-/// The licence that `deny.toml` has for a package that names none.
-pub(crate) fn clarified(package: &str) -> Result<Option<String>, String> {
-    let config: Config = toml::from_str(&crate::read("deny.toml")?).map_err(|e| format!("deny.toml: {e}"))?;
-    let found = config.licenses.clarify.into_iter().find(|clarified| clarified.name == package);
-    Ok(found.map(|clarified| clarified.expression))
-}
-
 fn duplicates(graph: &Graph) -> Vec<String> {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     graph.packages().for_each(|p| {
@@ -92,43 +85,13 @@ struct Targets {
 #[serde(deny_unknown_fields)]
 struct Licenses {
     allow: BTreeSet<String>,
-    #[serde(default)]
-    clarify: Vec<Clarification>,
-}
-
-/// The licence of a package that names none. `Cargo.lock` has the sum of what was clarified; the sum here is cargo-deny's.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Clarification {
-    #[serde(rename = "crate")]
-    name: String,
-    expression: String,
-    license_files: Vec<LicenseFile>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LicenseFile {
-    path: String,
-    #[serde(rename = "hash")]
-    _hash: u32,
 }
 
 impl Licenses {
     fn breach(&self, package: &Package) -> Option<String> {
         let who = format!("{} {}", package.name, package.version);
-        let clarification = self.clarify.iter().find(|clarified| clarified.name == package.name);
-        let text = match (&package.license, clarification) {
-            (Some(text), None) => text,
-            (Some(_), Some(_)) => return Some(format!("{who}: names a licence, which deny.toml clarifies")),
-            (None, None) => return Some(format!("{who}: names no licence")),
-            (None, Some(clarified)) => {
-                let missing = clarified.license_files.iter().find(|file| !package.directory.join(&file.path).is_file());
-                if let Some(file) = missing {
-                    return Some(format!("{who}: has no {}", file.path));
-                }
-                &clarified.expression
-            }
+        let Some(text) = &package.license else {
+            return Some(format!("{who}: names no licence"));
         };
         match Expression::parse_mode(text, ParseMode::LAX) {
             Err(_) => Some(format!("{who}: licence `{text}` is not an SPDX expression")),
@@ -235,15 +198,7 @@ mod tests {
     }
 
     fn licenses() -> Licenses {
-        let allow = ["MIT", "Apache-2.0 WITH LLVM-exception"].map(String::from).into();
-        let clarify =
-            [("clarified", "MIT", vec![]), ("fileless", "MIT", vec!["LICENSE"]), ("forbidden", "GPL-3.0", vec![])];
-        let clarify = clarify.map(|(name, expression, files)| Clarification {
-            name: name.to_owned(),
-            expression: expression.to_owned(),
-            license_files: files.into_iter().map(|path| LicenseFile { path: path.to_owned(), _hash: 0 }).collect(),
-        });
-        Licenses { allow, clarify: clarify.into() }
+        Licenses { allow: ["MIT", "Apache-2.0 WITH LLVM-exception"].map(String::from).into() }
     }
 
     #[test]
@@ -256,18 +211,6 @@ mod tests {
         for bad in [Some("GPL-3.0"), Some("MIT AND GPL-3.0"), Some("Apache-2.0"), Some("mine"), None] {
             assert!(licenses().breach(&package(bad)).is_some(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn a_clarification_counts_where_no_licence_is_named() {
-        let breach = |name: &str, license| licenses().breach(&Package::for_test(name, license));
-        assert_eq!(breach("clarified", None), None);
-        assert_eq!(
-            breach("clarified", Some("MIT")).unwrap(),
-            "clarified 1.0.0: names a licence, which deny.toml clarifies"
-        );
-        assert_eq!(breach("fileless", None).unwrap(), "fileless 1.0.0: has no LICENSE");
-        assert_eq!(breach("forbidden", None).unwrap(), "forbidden 1.0.0: licence `GPL-3.0` is not allowed");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use libyaml_safer::{Encoding, ErrorKind, Event, EventData, Mark, Parser};
+use libyaml::{Event, Mark, Parser};
 
 use super::Error;
 use crate::node::{Origin, Source};
@@ -32,21 +32,17 @@ enum Anchor {
 
 /// The root of the first document.
 pub(super) fn read(text: &str, source: Source) -> Result<Option<Rc<Raw>>, Error> {
-    let mut text = text.as_bytes();
-    let mut parser = Parser::new();
-    parser.set_encoding(Encoding::Utf8);
-    parser.set_input_string(&mut text);
-    let mut reader = Reader { parser, source, anchors: HashMap::new(), opened: 0 };
+    let mut reader = Reader { parser: Parser::utf8(text), source, anchors: HashMap::new(), opened: 0 };
     loop {
         let event = reader.next()?;
-        match event.data {
-            EventData::StreamEnd => return Ok(None),
-            EventData::DocumentStart { version_directive, .. } => {
-                if version_directive.is_some_and(|version| (version.major, version.minor) != (1, 1)) {
-                    return Err(reader.error("found incompatible YAML document", event.start_mark));
+        match event.kind() {
+            libyaml::Kind::StreamEnd => return Ok(None),
+            libyaml::Kind::DocumentStart => {
+                if event.version().is_some_and(|version| version != (1, 1)) {
+                    return Err(reader.error("found incompatible YAML document", event.start()));
                 }
                 let event = reader.next()?;
-                let root = reader.node(event, 0)?;
+                let root = reader.node(&event, 0)?;
                 reader.next()?;
                 return Ok(Some(root));
             }
@@ -55,25 +51,25 @@ pub(super) fn read(text: &str, source: Source) -> Result<Option<Rc<Raw>>, Error>
     }
 }
 
-struct Reader<'r, 'b> {
-    parser: Parser<&'r mut &'b [u8]>,
+struct Reader<'t> {
+    parser: Parser<'t>,
     source: Source,
     anchors: HashMap<String, Anchor>,
     opened: usize,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_> {
     fn next(&mut self) -> Result<Event, Error> {
-        self.parser.parse().map_err(|e| {
-            let none = Mark::default();
-            let (problem, context) = (e.problem_mark().unwrap_or(none), e.context_mark().unwrap_or(none));
+        self.parser.next().map_err(|e| {
             // yaml.v2 counts lines from 0, except in the scanner's errors, and does not name the first.
-            let line = match (problem.line, context.line) {
-                (0, context) => context,
-                (line, _) => line + u64::from(e.kind() == ErrorKind::Scanner),
+            let from_zero = |mark: Option<Mark>| mark.map_or(0, |mark| mark.line - 1);
+            let line = match from_zero(e.mark) {
+                0 => from_zero(e.context_mark),
+                line => line + u32::from(e.is_lexical),
             };
-            let message = if line == 0 { e.problem().to_owned() } else { format!("line {line}: {}", e.problem()) };
-            Error { message, ..self.error("", problem) }
+            let message = if line == 0 { e.problem } else { format!("line {line}: {}", e.problem) };
+            let origin = e.mark.map_or(Origin { source: self.source, line: 1, column: 1 }, |mark| self.origin(mark));
+            Error { message, origin }
         })
     }
 
@@ -82,27 +78,29 @@ impl Reader<'_, '_> {
     }
 
     fn origin(&self, mark: Mark) -> Origin {
-        let number = |n: u64| u32::try_from(n + 1).unwrap_or(u32::MAX);
-        Origin { source: self.source, line: number(mark.line), column: number(mark.column) }
+        Origin { source: self.source, line: mark.line, column: mark.column }
     }
 
-    fn node(&mut self, event: Event, depth: usize) -> Result<Rc<Raw>, Error> {
-        let mark = event.start_mark;
+    fn node(&mut self, event: &Event, depth: usize) -> Result<Rc<Raw>, Error> {
+        let mark = event.start();
         if depth > MAX_DEPTH {
             return Err(self.error(&format!("exceeded max depth of {MAX_DEPTH}"), mark));
         }
-        let (kind, anchor) = match event.data {
-            EventData::Alias { anchor } => (Kind::Alias(self.anchored(&anchor, mark)?), None),
-            EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
-                let opened = self.open(anchor);
-                (Kind::Scalar { text: value, tag, is_plain: plain_implicit }, opened)
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (kind, anchor) = match event.kind() {
+            libyaml::Kind::Alias(anchor) => (Kind::Alias(self.anchored(&text(anchor), mark)?), None),
+            libyaml::Kind::Scalar { text: value, anchor, tag, quoted, .. } => {
+                let opened = self.open(anchor.map(text));
+                let tag = tag.map(text);
+                let is_plain = tag.is_none() && !quoted;
+                (Kind::Scalar { text: text(value), tag, is_plain }, opened)
             }
-            EventData::SequenceStart { anchor, .. } => {
-                let opened = self.open(anchor);
+            libyaml::Kind::SequenceStart { anchor, .. } => {
+                let opened = self.open(anchor.map(text));
                 (Kind::Sequence(self.items(depth)?), opened)
             }
-            EventData::MappingStart { anchor, .. } => {
-                let opened = self.open(anchor);
+            libyaml::Kind::MappingStart { anchor, .. } => {
+                let opened = self.open(anchor.map(text));
                 let mut nodes = self.items(depth)?.into_iter();
                 let mut entries = Vec::with_capacity(nodes.len() / 2);
                 while let (Some(key), Some(value)) = (nodes.next(), nodes.next()) {
@@ -126,10 +124,10 @@ impl Reader<'_, '_> {
         let mut items = Vec::new();
         loop {
             let event = self.next()?;
-            if matches!(event.data, EventData::SequenceEnd | EventData::MappingEnd) {
+            if matches!(event.kind(), libyaml::Kind::SequenceEnd | libyaml::Kind::MappingEnd) {
                 return Ok(items);
             }
-            items.push(self.node(event, depth + 1)?);
+            items.push(self.node(&event, depth + 1)?);
         }
     }
 
