@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build static images e2e demo test bench lint fuzz repeat fmt
+.PHONY: help deps build static images e2e demo test bench lint fuzz repeat soak fmt
 
 export PATH := $(shell . .ci/rust && echo "$$PATH")
 rustup_toolchain := $(shell . .ci/rust && echo "$${RUSTUP_TOOLCHAIN:-}")
@@ -52,6 +52,10 @@ fuzz: ## Fuzz what reads bytes from outside (SECONDS=30 for each target); inputs
 
 repeat: ## Run the tests of the supervisor over and over on a busy machine (TIMES=100)
 	@.ci/repeat $(or $(TIMES),100)
+
+soak: deps ## Kill processes, instances and boson at random, and check that no data is lost (KILLS=200)
+	@cargo build --locked -p boson -p boson-pod
+	@SOAK_KILLS=$(or $(KILLS),200) cargo test --locked -p e2e --test up soak -- --nocapture
 
 fmt: ## Format the Rust sources
 	@cargo fmt --all

@@ -20,6 +20,7 @@ mod parallel;
 mod prepare;
 mod publish;
 mod report;
+mod resurrection;
 mod running;
 mod sandbox_spec;
 mod server;
@@ -185,6 +186,7 @@ impl Holder {
             }
         };
         if is_held {
+            resurrection::watch(&running)?;
             host.interrupt.wait();
         }
         let killed = stop::stop(&running);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Whether the end was asked for, and how to end what is under way.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +35,13 @@ impl Interrupt {
         inner.under_way.values().for_each(|end| end());
         drop(inner);
         self.0.asked.notify_all();
+    }
+
+    /// Waits for so long, or until the end is asked for; returns whether it was.
+    pub(crate) fn wait_for(&self, limit: Duration) -> bool {
+        let waited = self.0.asked.wait_timeout_while(self.inner(), limit, |inner| inner.asked == 0);
+        drop(waited);
+        self.is_asked()
     }
 
     /// Waits until the end is asked for.

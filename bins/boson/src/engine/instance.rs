@@ -36,6 +36,8 @@ pub(crate) struct Instance {
     pub(crate) member: Member,
     dir: InstanceDir,
     sandbox: sandbox::Instance,
+    /// The sandbox's first process.
+    init: Option<ProcessId>,
     environment: Vec<(String, String)>,
     state_files: StateFiles,
     inner: Mutex<Inner>,
@@ -77,6 +79,7 @@ impl Instance {
             member: member.clone(),
             state_files: StateFiles::new(dir.vcap()),
             dir,
+            init: ProcessId::of(sandbox.init()),
             sandbox,
             environment: sandbox_spec::environment(group, member),
             inner: Mutex::new(Inner { stage, since: now(), complete: false, occupied: false, supervised: Vec::new() }),
@@ -304,12 +307,16 @@ impl Instance {
         true
     }
 
+    /// Whether its sandbox exists: one whose first process was killed does not.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.init.is_some_and(ProcessId::is_alive)
+    }
+
     /// Kills everything in it, and waits until it has exited.
     pub(crate) fn kill(&self) {
         self.supervised(None).iter().for_each(|supervised| supervised.give_up());
-        let init = ProcessId::of(self.sandbox.init());
         self.sandbox.kill();
-        while init.is_some_and(ProcessId::is_alive) {
+        while self.is_alive() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -105,11 +105,11 @@ impl Supervised {
         while let Some(process) = self.next(start) {
             let started = Instant::now();
             let exit = process.wait();
+            let mut inner = self.lock();
+            inner.handle = None;
             if exit == Exit::Lost {
                 return;
             }
-            let mut inner = self.lock();
-            inner.handle = None;
             inner.exit = Some(exit.code());
             inner.since = now();
             if inner.wanted == Wanted::Running {

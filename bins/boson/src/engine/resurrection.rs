@@ -1,0 +1,64 @@
+//! Instances whose sandboxes have ended are made again, as BOSH resurrects VMs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::ProcessId;
+
+use super::instance::Instance;
+use super::running::RunningDeployment;
+use super::start;
+use crate::control::State;
+use crate::output;
+
+/// How often instances are polled: their first processes are not children of this one.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Watches the instances from now on, in a thread of its own.
+pub(crate) fn watch(running: &Arc<RunningDeployment>) -> problem::Result<()> {
+    let running = Arc::clone(running);
+    let spawned = std::thread::Builder::new().name("resurrection".to_owned()).spawn(move || {
+        while !running.host.interrupt.wait_for(INTERVAL) {
+            if !running.host.network.process().is_some_and(ProcessId::is_alive) {
+                network_lost(&running);
+            }
+            resurrect(&running);
+        }
+    });
+    Ok(spawned.map(drop).map_err(|e| problem::Problem::internal("cannot start a thread").because(e))?)
+}
+
+/// Without its network a deployment cannot go on. It ends as if this process had been killed, because there is nothing left to
+/// be stopped, and `boson up` resurrects it.
+fn network_lost(running: &RunningDeployment) {
+    if running.host.interrupt.is_asked() {
+        return;
+    }
+    output::error(
+        "error: the network of the deployment has ended, and all instances with it\n  hint: boson up starts it again",
+    );
+    std::process::exit(70);
+}
+
+fn resurrect(running: &RunningDeployment) {
+    let is_lost = |instance: &Arc<Instance>| {
+        !instance.is_alive() && !instance.group().pod.is_errand() && instance.stage().0 != State::Stopped
+    };
+    if !running.instances().iter().any(is_lost) {
+        return;
+    }
+    // While the deployment changes, instances come and go.
+    let Ok(_changing) = running.change() else { return };
+    for instance in running.instances().iter().filter(|instance| is_lost(instance)) {
+        let (name, deployment) = (instance.name(), running.deployment());
+        let Some(member) = deployment.member(name) else { continue };
+        running.host.progress.line(&format!("{name}: its sandbox has ended; starting it again"));
+        let watch = instance.group().update.update_watch_time;
+        let result = start::replace(running, &deployment, &[member], 1)
+            .and_then(|instances| start::wait_until_running(&running.host, &instances, watch));
+        match result {
+            Ok(()) => running.host.progress.line(&format!("{name}: runs again")),
+            Err(failure) => running.host.progress.line(&failure.report().0),
+        }
+    }
+}
