@@ -6,10 +6,12 @@ use std::path::Path;
 
 use deployment::JobSpec;
 use deployment::manifest::{Job, Manifest};
+use deployment::replaced::{BPM, is_bpm};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc, safe_destination};
 use problem::{IoContext, Place, Problem, Problems, Result, code};
 use ruby::{Document, Vm};
+use value::Value;
 
 use crate::options::Request;
 use crate::pod_settings::{self, GroupSettings};
@@ -54,6 +56,7 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
     problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
     let (settings, found) = if request.is_whole() { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
+    forget_links_of_bpm(&mut manifest);
     let jobs_src = JobsSrc::below(&request.base);
     let specs = read_specs(vm, &manifest, &jobs_src).unwrap_or_else(|found| {
         problems.extend(found.into_vec());
@@ -84,6 +87,29 @@ fn read_manifest(path: &Path) -> Result<Document> {
     }
 }
 
+/// boson takes the place of BPM's own job, whose spec is not read: links of it in the manifest have no meaning.
+fn forget_links_of_bpm(manifest: &mut Manifest) {
+    let jobs = manifest.instance_groups.iter_mut().flat_map(|group| &mut group.jobs);
+    for job in jobs.filter(|job| is_bpm(&job.release, &job.name)) {
+        job.consumes = Value::Nil;
+        job.provides = Value::Nil;
+        job.custom_provider_definitions = Value::Nil;
+    }
+}
+
+/// BPM's own job has nothing that boson needs.
+fn spec_of_bpm() -> JobSpec {
+    JobSpec {
+        name: BPM.to_owned(),
+        templates: Vec::new(),
+        packages: Vec::new(),
+        properties: Vec::new(),
+        provides: Vec::new(),
+        consumes: Vec::new(),
+        digest: String::new(),
+    }
+}
+
 /// The specs of all jobs that the manifest names rightly.
 fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeMap<(String, String), JobSpec>> {
     // Where a job is named first, and whether only addons name it.
@@ -94,7 +120,7 @@ fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeM
         let place = || Place::node(&manifest.file, job.path.clone());
         named.entry(key).and_modify(|(_, of_addon)| *of_addon &= job.addon).or_insert_with(|| (place(), job.addon));
     }
-    let jobs: Vec<JobRef> = named.keys().cloned().collect();
+    let (bpm, jobs): (Vec<JobRef>, Vec<JobRef>) = named.keys().cloned().partition(|job| is_bpm(&job.release, &job.job));
     let specs = jobs_src.specs(vm, &jobs, |job| named.get(job).map(|(place, _)| place.clone()));
     let specs = specs.map_err(|mut problems| {
         for problem in problems.iter_mut().filter(|problem| problem.code == code::JOB_UNKNOWN) {
@@ -106,5 +132,6 @@ fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeM
         }
         problems
     })?;
-    Ok(jobs.into_iter().map(|j| (j.release, j.job)).zip(specs).collect())
+    let keys = jobs.into_iter().chain(bpm.iter().cloned()).map(|job| (job.release, job.job));
+    Ok(keys.zip(specs.into_iter().chain(bpm.iter().map(|_| spec_of_bpm()))).collect())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use deployment::replaced::is_bpm;
 use dialect_erb::Proven;
 use instance_group::{Instance, Resolved, ResolvedJob};
 use job_templates::{Template, job_ref, templates};
@@ -75,6 +76,9 @@ pub(crate) fn find(
     for (g, group) in groups.iter().enumerate() {
         for (j, job) in group.jobs.iter().enumerate() {
             let of = job_ref(job);
+            if is_bpm(&of.release, &of.job) {
+                continue;
+            }
             let mut of_job = Vec::new();
             let here = match scope {
                 Scope::Everything => templates(&input.jobs_src, &of, &job.templates, &mut of_job),

@@ -1,7 +1,7 @@
 //! The templates of a group's jobs.
 
 use instance_group::{Resolved, ResolvedJob};
-use job_templates::{Template, job_ref, templates};
+use job_templates::{Template, is_installed, job_ref, templates};
 use jobs_src::JobsSrc;
 use problem::{Place, Problems, Result};
 use ruby::Vm;
@@ -15,6 +15,11 @@ pub(crate) fn read(vm: &Vm, group: &Resolved, jobs_src: &JobsSrc) -> Result<Vec<
     let mut problems = Vec::new();
     let mut jobs = Vec::new();
     for job in &group.jobs {
+        // Nothing of it is installed: its release need not be here.
+        if !is_installed(&job.name) {
+            jobs.push(Vec::new());
+            continue;
+        }
         match listed(vm, jobs_src, job) {
             Ok(listed) => jobs.push(templates(jobs_src, &job_ref(job), &listed, &mut problems)),
             Err(found) => problems.extend(found.into_vec()),

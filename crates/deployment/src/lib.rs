@@ -10,6 +10,7 @@ mod network;
 mod placement;
 pub mod property;
 mod reader;
+pub mod replaced;
 pub mod update;
 mod variables;
 

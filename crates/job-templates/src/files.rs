@@ -1,17 +1,12 @@
 //! The files that an instance has of its jobs.
 
-use vcap::Vcap;
-
 /// Path of the list of links below a job's directory.
 pub const LINKS_JSON: &str = ".bosh/links.json";
 
-/// The job that is BOSH DNS itself. boson answers the names that it would answer, and it would take over the machine's DNS.
-pub const BOSH_DNS: &str = "bosh-dns";
-
-/// Whether an instance has the files of this job: those of a release's own BPM set up what its runc needs, and boson's BPM
-/// takes its place, as boson's DNS takes that of [`BOSH_DNS`].
+/// Whether an instance has the files of this job. boson takes the place of the others: a release's own BPM sets up what its runc
+/// needs, and BOSH DNS takes over the machine's DNS.
 pub fn is_installed(job: &str) -> bool {
-    job != Vcap::BPM && job != BOSH_DNS
+    !deployment::replaced::is_replaced(job)
 }
 
 /// [`LINKS_JSON`]: name, type and group of the links that the job provides, by group (BOSH's job template renderer).

@@ -7,6 +7,6 @@ mod options;
 mod sources;
 
 pub use failure::failed;
-pub use files::{BOSH_DNS, LINKS_JSON, is_installed, links_json};
+pub use files::{LINKS_JSON, is_installed, links_json};
 pub use options::RenderingOptions;
 pub use sources::{Template, job_ref, templates};

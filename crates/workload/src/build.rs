@@ -1,6 +1,7 @@
 //! Computes a [`Pod`] from the documents of `plan`.
 
 use bpm::ProcessConfig;
+use deployment::replaced::is_replaced;
 use handoff::bpm_info::{self, BpmInfo, ErrandKind, Run, Service};
 use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script};
 use handoff::output::PROPERTIES_YAML;
@@ -9,9 +10,6 @@ use handoff::process_state::ERRAND;
 use crate::container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
 use crate::pod::{Errand, Job, JobScripts, Pod, Process, Scripts, Settings};
 use crate::volume::{Mount, Source, Volume, VolumeName};
-
-/// A job of this name is the BPM release's own. boson's takes its place, and its scripts do not run.
-const BPM: &str = "bpm";
 
 /// The scripts that run beside a job's processes, or without them in a container of their own.
 const BESIDE_PROCESSES: [Script; 4] = [Script::PostStart, Script::PreStop, Script::Drain, Script::PostStop];
@@ -41,18 +39,23 @@ impl Builder<'_> {
             lifecycle: self.group.lifecycle,
             replicas: group.properties.quarks.replicas,
             instances: group.properties.quarks.instances.clone(),
-            jobs: group.jobs.iter().map(|job| Job { name: job.name.clone(), release: job.release.clone() }).collect(),
+            jobs: self.jobs().map(|job| Job { name: job.name.clone(), release: job.release.clone() }).collect(),
             grace: self.settings.grace,
             volumes: self.volumes(),
             supply: self.supply(),
             prepare: vec![self.render_jobs(), self.create_dirs()],
             tail_logs: self.boson("tail-logs", Program::TailLogs, vec![Mount::writable(VolumeName::Sys)]),
             pre_start: self.scripts(Script::PreStart, Program::PreStart),
-            processes: group.jobs.iter().flat_map(|job| self.processes(job)).collect(),
-            scripts_only: group.jobs.iter().filter_map(|job| self.scripts_only(job)).collect(),
+            processes: self.jobs().flat_map(|job| self.processes(job)).collect(),
+            scripts_only: self.jobs().filter_map(|job| self.scripts_only(job)).collect(),
             post_deploy: self.scripts(Script::PostDeploy, Program::PostDeploy),
-            errands: group.jobs.iter().flat_map(|job| self.errands(job)).collect(),
+            errands: self.jobs().flat_map(|job| self.errands(job)).collect(),
         }
+    }
+
+    /// The jobs, but for those whose place boson takes: nothing of them is needed.
+    fn jobs(&self) -> impl Iterator<Item = &bpm_info::Job> {
+        self.info.group().jobs.iter().filter(|job| !is_replaced(&job.name))
     }
 
     fn volumes(&self) -> Vec<Volume> {
@@ -120,9 +123,8 @@ impl Builder<'_> {
 
     /// The scripts of all jobs that have one of this name.
     fn scripts(&self, script: Script, program: Program) -> Scripts {
-        let group = self.info.group();
         let containers = self.releases().into_iter().filter_map(|release| {
-            let jobs = group.jobs.iter().filter(|job| job.release == release && self.has(job, script));
+            let jobs = self.jobs().filter(|job| job.release == release && self.has(job, script));
             let jobs: Vec<&str> = jobs.map(|job| job.name.as_str()).collect();
             (!jobs.is_empty()).then(|| Container {
                 name: format!("{}/{release}", program.name()),
@@ -271,7 +273,7 @@ impl Builder<'_> {
     /// The releases of the group's jobs, each once, in the order of jobs.
     fn releases(&self) -> Vec<&str> {
         let mut releases = Vec::new();
-        for job in &self.info.group().jobs {
+        for job in self.jobs() {
             if !releases.contains(&job.release.as_str()) {
                 releases.push(job.release.as_str());
             }
@@ -285,7 +287,7 @@ impl Builder<'_> {
 
     fn has(&self, job: &bpm_info::Job, script: Script) -> bool {
         let mut jobs = self.group.jobs.iter();
-        job.name != BPM && jobs.any(|j| j.name == job.name && j.scripts.contains(&script))
+        jobs.any(|j| j.name == job.name && j.scripts.contains(&script))
     }
 }
 

@@ -138,3 +138,19 @@ fn an_errand_instance_can_be_kept() {
     assert!(up.stdout.contains("checks/0: removed"), "{}", up.stdout);
     assert_eq!(run(&[]), "1");
 }
+
+#[test]
+fn the_release_of_bpm_need_not_be_given() {
+    let machine = Machine::new();
+    machine.edit("manifest.yml", "releases:\n", "releases:\n- {name: bpm, version: latest}\n");
+    machine.edit(
+        "manifest.yml",
+        "  jobs:\n  - name: web\n",
+        "  jobs:\n  - {name: bpm, release: bpm, properties: {a: 1}, provides: {b: {as: c}}}\n  - name: web\n",
+    );
+    script(&machine, "post-start", &format!("{BPM} running web && echo by bpm"));
+    machine.up(&[]).ends_with(0);
+    let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
+    assert!(logs.contains("by bpm\n"), "{logs}");
+    machine.boson(&["down"]).ends_with(0);
+}

@@ -265,3 +265,26 @@ fn properties_have_further_names_that_the_manifest_gives_them() {
         assert!(said.contains(&line), "{said}");
     }
 }
+
+#[test]
+fn the_release_of_bpm_is_optional() {
+    let manifest = "name: d
+releases: [{name: r, version: 1}, {name: bpm, version: latest}]
+instance_groups:
+- name: g
+  instances: 1
+  jobs:
+  - {name: bpm, release: bpm, properties: {p: 1}, provides: {x: {as: y}}, consumes: {z: {from: nobody}}}
+  - {name: a, release: r}
+";
+    let planned = plan_whole(&[("a", "")], manifest);
+    let names = |job: &handoff::bpm_info::Job| job.name.clone();
+    assert_eq!(planned.bpm_info("g").group().jobs.iter().map(names).collect::<Vec<_>>(), ["bpm", "a"]);
+    assert_eq!(planned.said, "");
+    let quarks = &planned.job("g", "bpm")["quarks"];
+    assert!(quarks["templates"].as_mapping().unwrap().is_empty(), "{quarks:?}");
+
+    // A job of this name from another release has a spec like any other.
+    let other = manifest.replace("release: bpm", "release: r");
+    assert!(plan_whole(&[("a", "")], &other).said.contains("Job 'bpm' not found in release 'r'"));
+}

@@ -1,0 +1,17 @@
+//! Jobs whose place boson takes.
+
+/// The job of the release of the same name that is BPM itself. boson has a BPM of its own, so the release need not be given.
+pub const BPM: &str = "bpm";
+
+/// The job that is BOSH DNS itself. boson answers the names that it would answer, and it would take over the machine's DNS.
+pub const BOSH_DNS: &str = "bosh-dns";
+
+/// Whether boson takes the place of a job: nothing of it is installed or run.
+pub fn is_replaced(job: &str) -> bool {
+    job == BPM || job == BOSH_DNS
+}
+
+/// Whether a job is BPM of BPM's own release, of which boson needs nothing, not even its spec.
+pub fn is_bpm(release: &str, job: &str) -> bool {
+    release == BPM && job == BPM
+}
