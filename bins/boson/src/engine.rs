@@ -14,6 +14,7 @@ mod host;
 mod input;
 mod instance;
 mod log_excerpt;
+mod name_server;
 mod operations;
 mod packages;
 mod parallel;
@@ -162,10 +163,13 @@ impl Holder {
         // What is secret in it is in memory from now on.
         drop(workspace);
         let host = &running.host;
-        let result = server::listen(&running).map_err(Failure::from).and_then(|()| {
-            let _changing = running.change()?;
-            deploy::apply(&running)
-        });
+        let result = server::listen(&running)
+            .and_then(|()| name_server::start(&running))
+            .map_err(Failure::from)
+            .and_then(|()| {
+                let _changing = running.change()?;
+                deploy::apply(&running)
+            });
         let (text, code) = result.as_ref().err().map_or((String::new(), 0), Failure::report);
         output::error(&text);
         let is_held = match (code, input.roll_back) {

@@ -1,9 +1,10 @@
 //! The deployment as `plan` resolved it.
 
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
+use dns_aliases::Zone;
 use handoff::bpm_info::{BpmInfo, Instance};
 use handoff::deployment::Update;
 use handoff::output;
@@ -20,6 +21,8 @@ use super::stages::SourceNames;
 pub(crate) struct Deployment {
     pub(crate) name: String,
     pub(crate) groups: Vec<Group>,
+    /// Its description, from which its names follow.
+    document: handoff::deployment::Deployment,
     /// The aliases of the manifest's stemcells.
     pub(crate) stemcells: Vec<String>,
     /// The compiled packages of its jobs.
@@ -134,9 +137,10 @@ impl Deployment {
             return Err(Problem::input("the deployment has no instance groups").into());
         }
         Ok(Deployment {
-            name: document.name,
+            name: document.name.clone(),
             groups,
-            stemcells: document.stemcells.into_iter().map(|stemcell| stemcell.alias).collect(),
+            stemcells: document.stemcells.iter().map(|stemcell| stemcell.alias.clone()).collect(),
+            document,
             packages: Packages::default(),
             source_names: SourceNames::default(),
             generation: Generation::default(),
@@ -185,7 +189,17 @@ impl Deployment {
         format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(group.name()))
     }
 
-    /// The text of the hosts file of all instances: each one's address and host name, and the group's address for all of them.
+    /// BOSH's names of its instances.
+    pub(crate) fn zone(&self) -> Zone {
+        Zone::new(&self.document, |group, index| {
+            let of_group = self.groups.iter().find(|known| known.name() == group)?;
+            let member = of_group.members.iter().find(|member| member.instance.index == index)?;
+            Some(member.ip.into())
+        })
+    }
+
+    /// The text of the hosts file of all instances: each one's address and host name, the group's address for all of them,
+    /// and those of BOSH's names that a hosts file can have.
     pub(crate) fn hosts(&self) -> String {
         let mut entries = Vec::new();
         for group in &self.groups {
@@ -195,6 +209,13 @@ impl Deployment {
             if let Some(address) = group.pod.address() {
                 entries.extend(group.members.iter().map(|member| (member.ip, address.clone())));
             }
+        }
+        for (name, addresses) in self.zone().hosts() {
+            let addresses = addresses.into_iter().filter_map(|address| match address {
+                IpAddr::V4(address) => Some(address),
+                IpAddr::V6(_) => None,
+            });
+            entries.extend(addresses.map(|address| (address, name.clone())));
         }
         sandbox::hosts_file(entries.iter().map(|(ip, name)| (*ip, name.as_str())))
     }

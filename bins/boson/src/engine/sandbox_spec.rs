@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use handoff::output::PROPERTIES_YAML;
-use sandbox::{Access, Bind, InstanceSpec};
+use sandbox::{Access, Bind, InstanceSpec, Subnet};
 use workload::Source;
 
 use super::deployment::{Deployment, Group, Member};
@@ -51,7 +51,7 @@ pub(crate) fn specification(
         hostname: member.hostname(),
         address: Some(member.ip),
         base: programs.base,
-        name_server: None,
+        name_server: Some(Subnet::default().bridge()),
         mount_point: dir.root(),
         vcap: dir.vcap(),
         hosts: Some(host.dir.hosts()),
