@@ -22,8 +22,8 @@ use crate::cache::{Cache, Stop};
 use crate::checksum::{self, Fault};
 use crate::job::Job;
 use crate::package::{Content, PACKAGING, Package};
-use crate::release::{Release, is_name};
-use crate::spec::{self, Manifest, Part};
+use crate::release::Release;
+use crate::spec::{self, Manifest, Part, is_name};
 use crate::tree::{flush, remove_tree};
 pub(crate) use file::ArchiveFile;
 

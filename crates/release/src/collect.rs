@@ -10,6 +10,7 @@ use crate::package::{Content, PACKAGING, PRE_PACKAGING, Package};
 use crate::package_file::{self, PackageFile};
 use crate::pattern::Pattern;
 use crate::release::Release;
+use crate::submodules;
 
 impl Package {
     /// The files that the package is compiled from, by their path in its work directory.
@@ -76,7 +77,15 @@ impl Package {
                     blobs.insert(path);
                 }
             }
-            if !any {
+            let concerns = |module: &Path| module.strip_prefix("src").is_ok_and(|module| pattern.overlaps(module));
+            if any {
+                continue;
+            }
+            if let Some(problem) = submodules::problem(&release.dir, concerns) {
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            } else {
                 let missing = format!("Missing files for pattern '{}' of package '{}'", pattern.text, self.name);
                 problems.push(Problem::input(missing).at(at()).hint(
                     "patterns are matched below src/ and blobs/; a directory's files match only with `<directory>/**/*`; \

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use problem::{IoContext, Place, Problem, Result, code};
 
 use crate::spec::{self, JobSpec};
+use crate::submodules;
 
 /// One job of a release: `jobs/<job>/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,8 @@ impl Job {
             );
         }
         for (source, _) in &templates {
-            problems.extend(template_fault(dir, release, source, &directory).map(|problem| problem.at(at())));
+            let fault = template_fault(dir, release, source, &directory);
+            problems.extend(fault.map(|problem| if problem.place.is_some() { problem } else { problem.at(at()) }));
         }
         problem::Problems::check(problems)?;
         let dir = dir.to_path_buf();
@@ -118,7 +120,7 @@ fn template_fault(dir: &Path, release: &Path, source: &str, job: &str) -> Option
     }
     let file = dir.join("templates").join(source);
     match fs::canonicalize(&file) {
-        Err(_) => Some(missing()),
+        Err(_) => Some(submodules::problem_of_file(release, &file).unwrap_or_else(missing)),
         Ok(real) if !real.starts_with(release) => Some(outside()),
         Ok(real) if !real.is_file() => Some(missing().because("it is not a file")),
         Ok(_) => None,

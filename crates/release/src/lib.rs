@@ -23,6 +23,7 @@ mod runner;
 mod spec;
 mod stage;
 mod stemcell;
+mod submodules;
 mod tree;
 
 pub use cache::Stop;

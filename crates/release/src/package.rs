@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Place, Problem, Problems, Result, code};
 
-use crate::spec::{self, PackageSpec};
+use crate::spec::{self, PackageSpec, is_name};
 
 /// One package of a release: `packages/<package>/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,23 +62,20 @@ impl Package {
         }
         let spec: PackageSpec = spec::read(&spec_file)?;
         let mut problems = Vec::new();
-        match spec::text(&spec.name) {
-            Some(name) if name == directory => {}
-            Some(name) => problems.push(
-                Problem::input(format!("Package directory '{directory}' does not match package name '{name}' in spec"))
+        // BOSH: the directory may have another name.
+        let name = spec::text(&spec.name).filter(|name| is_name(name)).unwrap_or_else(|| {
+            let what = if spec.name.is_null() { "no name" } else { "an invalid name" };
+            problems.push(
+                Problem::input(format!("Package '{directory}' has {what} in its spec"))
                     .code(code::RELEASE_INVALID)
                     .at(at()),
-            ),
-            None => problems.push(
-                Problem::input(format!("Package '{directory}' has no name in its spec"))
-                    .code(code::RELEASE_INVALID)
-                    .at(at()),
-            ),
-        }
+            );
+            directory.clone()
+        });
         let mut list = |what: &str, value| {
             spec::texts(value).unwrap_or_else(|| {
                 problems.push(
-                    Problem::input(format!("Package '{directory}' has invalid {what} in its spec"))
+                    Problem::input(format!("Package '{name}' has invalid {what} in its spec"))
                         .code(code::RELEASE_INVALID)
                         .at(at()),
                 );
@@ -91,14 +88,14 @@ impl Package {
         if !vendored && !dir.join(PACKAGING).is_file() {
             let expected = dir.join(PACKAGING);
             problems.push(
-                Problem::input(format!("Expected to find '{}' for package '{directory}'", expected.display()))
+                Problem::input(format!("Expected to find '{}' for package '{name}'", expected.display()))
                     .code(code::RELEASE_INVALID),
             );
         }
         Problems::check(problems)?;
         let content = if vendored { Content::Vendored } else { Content::Source { files, excluded_files } };
         let dir = dir.to_path_buf();
-        Ok(Package { name: directory, dir, spec: spec_file, dependencies, content })
+        Ok(Package { name, dir, spec: spec_file, dependencies, content })
     }
 
     /// Its script of this name, if it has one.

@@ -36,6 +36,11 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), matcher, start, depth })
     }
 
+    /// Whether files below this directory (of the base) can match, or the directory is below what can.
+    pub(crate) fn overlaps(&self, directory: &Path) -> bool {
+        self.start.starts_with(directory) || directory.starts_with(&self.start)
+    }
+
     /// All files and links below `<release>/<base>` that match.
     pub(crate) fn find(&self, release: &Path, base: &str) -> Result<Vec<(PathBuf, PackageFile)>> {
         let base = release.join(base);

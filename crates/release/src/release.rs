@@ -10,7 +10,7 @@ use crate::blobs::Blobs;
 use crate::job::Job;
 use crate::order;
 use crate::package::Package;
-use crate::spec::{self, FinalConfig};
+use crate::spec::{self, FinalConfig, is_name};
 
 /// A release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,12 +54,23 @@ impl Release {
         for dir in directories(&real.join("packages"))? {
             packages.extend(Package::read(&dir).map_err(&mut keep));
         }
+        let same_names = same_names(&packages);
+        packages.sort_by(|a: &Package, b| a.name.cmp(&b.name));
         let blobs = Blobs::read(&real).map_err(&mut keep).unwrap_or_default();
+        problems.extend(same_names);
         Release { name, version: None, dir: real, jobs, packages, blobs }.checked(problems)
     }
 
     /// Returns itself, if there are no problems and its parts are consistent.
-    pub(crate) fn checked(self, mut problems: Vec<Problem>) -> Result<Self> {
+    pub(crate) fn checked(self, problems: Vec<Problem>) -> Result<Self> {
+        // What concerns the whole release is found with several of its parts.
+        let mut unique = Vec::new();
+        for problem in problems {
+            if !unique.contains(&problem) {
+                unique.push(problem);
+            }
+        }
+        let mut problems = unique;
         // A reference to a package that could not be read is not a second problem.
         if problems.is_empty() {
             problems.extend(missing_packages(&self.jobs, &self.packages));
@@ -98,11 +109,6 @@ fn name(dir: &Path) -> Result<String> {
     Ok(name)
 }
 
-/// Whether it can be a directory's name: that of a release on the shared volume, of a package or a job.
-pub(crate) fn is_name(name: &str) -> bool {
-    !(name.is_empty() || name.starts_with('.') || name.contains('/') || name.chars().any(char::is_control))
-}
-
 /// The directories in `dir`, sorted; empty where `dir` does not exist.
 fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
     if !dir.is_dir() {
@@ -118,6 +124,18 @@ fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Packages whose specs have the same name: their directories may have others.
+fn same_names(packages: &[Package]) -> Vec<Problem> {
+    let twice = packages.iter().enumerate().filter_map(|(at, package)| {
+        let first = packages[..at].iter().find(|other| other.name == package.name)?;
+        let message = format!("package '{}' exists twice", package.name);
+        let place = Place::file(package.spec.display().to_string());
+        let also = format!("{} has the same name", first.spec.display());
+        Some(Problem::input(message).code(code::RELEASE_INVALID).at(place).because(also))
+    });
+    twice.collect()
 }
 
 fn missing_packages(jobs: &[Job], packages: &[Package]) -> Vec<Problem> {

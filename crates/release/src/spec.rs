@@ -111,3 +111,8 @@ pub(crate) fn pairs(value: &Value) -> Option<Vec<(String, String)>> {
         _ => None,
     }
 }
+
+/// Whether it can be a directory's name: that of a release on the shared volume, of a package or a job.
+pub(crate) fn is_name(name: &str) -> bool {
+    !(name.is_empty() || name.starts_with('.') || name.contains('/') || name.chars().any(char::is_control))
+}

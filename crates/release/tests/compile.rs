@@ -127,7 +127,7 @@ fn a_vendored_package_is_missed_only_where_it_is_needed() {
     let problems = problems.to_string();
     assert!(problems.contains("packages/golang/spec.lock") && problems.contains("create-release"), "{problems}");
     fixture.write("packages/golang/spec.lock", "name: other\n");
-    let why = "Package directory 'golang' does not match package name 'other' in spec";
+    let why = "Expected to find package 'golang' since it's a dependency of package 'server'";
     assert_eq!(fixture.compile(&["app"]).0.unwrap_err().iter().next().unwrap().message, why);
 }
 
@@ -401,4 +401,15 @@ fn packages_of_one_base_are_not_used_on_another() {
     let all = [compile(None), compile(Some("jammy")), compile(Some("noble"))];
     assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
     assert_eq!(compile(Some("jammy")), all[1]);
+}
+
+#[test]
+fn files_of_empty_submodules_are_one_problem() {
+    let fixture = Fixture::new();
+    fixture.write(".gitmodules", "[submodule]\n path = src/go/one\n[submodule]\n path = src/go/two\n");
+    fixture.package("one", "files: ['go/one/**/*']", "true");
+    fixture.package("two", "files: [go/two/main.go, 'go/**/*']\ndependencies: [one]", "true");
+    let problems = fixture.compile(&["two"]).0.unwrap_err();
+    assert_eq!(problems.iter().count(), 1, "{problems}");
+    assert!(problems.to_string().contains("git submodule update --init --recursive"), "{problems}");
 }

@@ -145,9 +145,8 @@ fn everything_wrong_with_a_release_is_reported_in_bosh_s_words() {
             "template file 'passwd' of job 'out' leads out of the release".to_owned(),
             "Missing template file 'dir' for job 'out'".to_owned(),
             "cannot read the YAML".to_owned(),
-            "Package directory 'odd' does not match package name 'even' in spec".to_owned(),
-            "Package 'odd' has invalid files in its spec".to_owned(),
-            format!("Expected to find '{}' for package 'odd'", packaging.display()),
+            "Package 'even' has invalid files in its spec".to_owned(),
+            format!("Expected to find '{}' for package 'even'", packaging.display()),
         ]
     );
 }
@@ -183,4 +182,61 @@ fn a_package_of_another_release_is_missed_when_it_is_needed() {
     let release = Release::open(dir.path()).unwrap();
     assert_eq!(release.package("golang").unwrap().content, Content::Vendored);
     release.stage_jobs(&dir.path().join("out")).unwrap();
+}
+
+#[test]
+fn a_package_directory_may_have_another_name_than_its_package() {
+    let dir = release();
+    fs::rename(dir.path().join("packages/lib"), dir.path().join("packages/elsewhere")).unwrap();
+    let release = Release::open(dir.path()).unwrap();
+    assert!(release.package("lib").unwrap().dir.ends_with("packages/elsewhere"));
+    assert_eq!(release.packages.iter().map(|package| package.name.as_str()).collect::<Vec<_>>(), ["app", "lib"]);
+    write(&dir.path().join("packages/other/spec"), "name: lib\n");
+    write(&dir.path().join("packages/other/packaging"), "");
+    assert_eq!(problems(dir.path()), ["package 'lib' exists twice"]);
+}
+
+#[test]
+fn links_inside_a_release_are_followed() {
+    let dir = release();
+    let at = |path: &str| dir.path().join(path);
+    // A job's directory, a directory of templates, a template and a package may be links.
+    write(&at("shared/jobs/linked/spec"), "name: linked\ntemplates: {a/run.erb: bin/run, b.erb: b}\npackages: [app]\n");
+    write(&at("shared/jobs/linked/monit"), "check\n");
+    write(&at("shared_job_templates/run.erb"), "shared");
+    symlink("../shared/jobs/linked", at("jobs/linked")).unwrap();
+    fs::create_dir(at("shared/jobs/linked/templates")).unwrap();
+    symlink("../../../../shared_job_templates", at("shared/jobs/linked/templates/a")).unwrap();
+    symlink("a/run.erb", at("shared/jobs/linked/templates/b.erb")).unwrap();
+    fs::rename(at("packages/lib"), at("shared/lib")).unwrap();
+    symlink("../shared/lib", at("packages/lib")).unwrap();
+    let out = at("out");
+    let release = Release::open(dir.path()).unwrap();
+    release.stage_jobs(&out).unwrap();
+    for file in ["templates/a/run.erb", "templates/b.erb"] {
+        assert_eq!(fs::read_to_string(out.join("linked").join(file)).unwrap(), "shared");
+        assert!(!out.join("linked").join(file).is_symlink());
+    }
+    assert!(release.package("lib").is_some());
+}
+
+#[test]
+fn empty_submodules_are_one_problem_with_the_command() {
+    let dir = release();
+    let at = |path: &str| dir.path().join(path);
+    write(&at(".gitmodules"), "[submodule \"a\"]\n\tpath = src/a\n\turl = x\n[submodule \"b\"]\n\tpath=src/deep/b\n");
+    fs::create_dir_all(at("src/a")).unwrap();
+    write(&at("jobs/web/spec"), "name: web\ntemplates: {run.erb: bin/run, x.erb: x, y.erb: y}\npackages: [app]\n");
+    for name in ["x.erb", "y.erb"] {
+        symlink(format!("../../../src/a/{name}"), at("jobs/web/templates").join(name)).unwrap();
+    }
+    let found = Release::open(dir.path()).unwrap_err();
+    assert_eq!(found.iter().count(), 1, "{found}");
+    let text = found.to_string();
+    assert!(text.contains("git submodules are not checked out: src/a, src/deep/b"), "{text}");
+    assert!(text.contains("`git submodule update --init --recursive`") && text.contains(".gitmodules"), "{text}");
+    // What is not missing is not a problem.
+    write(&at("src/a/x.erb"), "");
+    write(&at("src/a/y.erb"), "");
+    Release::open(dir.path()).unwrap();
 }
