@@ -84,7 +84,10 @@ fn supervised(vcap: &Vcap, options: &Options) -> Result<Verdict> {
     let socket = vcap.control_socket(&options.job, options.process.as_deref().unwrap_or(&options.job));
     Ok(match ask(&socket, Request::Status, options.ready_timeout) {
         Ok(Reply::Done(status)) => match status.state {
-            State::Running => Verdict::Yes,
+            State::Running => match status.failing.filter(|_| !options.live) {
+                Some(why) => Verdict::No(why),
+                None => Verdict::Yes,
+            },
             State::Starting if options.live => Verdict::Yes,
             State::Starting => Verdict::No("it is being started".to_owned()),
             State::Stopping | State::Stopped => Verdict::Stopped,

@@ -4,6 +4,7 @@
 
 mod failed;
 mod identity;
+mod instance_files;
 mod options;
 mod sources;
 mod tree;
@@ -42,6 +43,7 @@ fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
         .map_err(|failed| failed::report_of(vm, &jobs_src, &group, &jobs, &failed))?;
     steps.done("rendered");
     tree::commit(request, &group, rendered)?;
+    instance_files::write(request, &group, &instance);
     steps.done("committed");
     tracing::info!(group = group.name, index = instance.index, "rendered the jobs");
     Ok(())

@@ -37,8 +37,12 @@ fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
     let records = Records::open(context)?;
     if context.once.is_none() {
         // The script is the job's: of several processes, one runs it.
-        program.post_start = is_first(context)?.then(|| post_start(context)).flatten();
-        program.depends = monit::of_bpm_process(context)?;
+        let is_first = is_first(context)?;
+        program.post_start = is_first.then(|| post_start(context)).flatten();
+        if let Some((config, service)) = monit::of_bpm_process(context)? {
+            program.depends = monit::depends(context, &service);
+            program.checks = Some(monit::checks(context, &config, &service, is_first)?);
+        }
     }
     Ok(Some((program, records)))
 }

@@ -9,6 +9,7 @@ use nix::unistd::Pid;
 use supervisor::{Event, Exit, Progress, Source, State, Status};
 
 use crate::Context;
+use crate::monit::Failing;
 use crate::records::now;
 
 /// Answers what is asked about the process.
@@ -21,6 +22,8 @@ pub(crate) struct Control {
     waiting: Vec<Waiting>,
     state: control::State,
     since: u64,
+    /// Why the process counts as failing.
+    failing: Failing,
 }
 
 /// Somebody who gets the reply later.
@@ -41,7 +44,7 @@ impl Control {
     /// Opens the socket of the process, whose lock is held: what lies there was left by a predecessor.
     ///
     /// A process runs without it as well, so that a file system that has no sockets only costs the requests.
-    pub(crate) fn open(context: &Context, has_process: bool) -> Control {
+    pub(crate) fn open(context: &Context, has_process: bool, failing: Failing) -> Control {
         let path = context.vcap.control_socket(&context.job, &context.process);
         let listen = || {
             let failed =
@@ -56,6 +59,7 @@ impl Control {
             waiting: Vec::new(),
             state: control::State::Starting,
             since: now().as_secs(),
+            failing,
         }
     }
 
@@ -73,6 +77,7 @@ impl Control {
             pid_namespace: self.pid_namespace.filter(|_| status.pid.is_some()),
             exit_code: status.exit.map(Exit::status),
             since: self.since,
+            failing: self.failing.borrow().clone().filter(|_| self.state == control::State::Running),
         }
     }
 

@@ -1,16 +1,21 @@
 //! What the job's `monit` says about a service, carried out as monit does.
 
+mod checks;
+mod connection;
 mod depends;
 mod follow;
+mod measure;
 mod pid_file;
 mod program;
+mod rule;
 
 use std::collections::BTreeSet;
 
-use ::monit::Service;
+use ::monit::{Config, Kind, Service};
 use hooks::services;
 use problem::{Problem, Problems, Result};
 
+pub(crate) use self::checks::{Checks, Failing};
 pub(crate) use self::depends::Depends;
 pub(crate) use self::follow::Follow;
 pub(crate) use self::pid_file::PidFile;
@@ -22,15 +27,22 @@ pub(crate) fn is(context: &Context, service: &services::Service) -> bool {
     (&service.job, &service.process) == (&context.job, &context.process)
 }
 
-/// What a process of `bpm.yml` has to wait for, if the job's `monit` starts it.
-pub(crate) fn of_bpm_process(context: &Context) -> Result<BTreeSet<(String, String)>> {
-    let config = services::monit_config(&context.vcap, &context.job)?;
+/// The service of the job's `monit` that starts this process of `bpm.yml`, if there is one.
+pub(crate) fn of_bpm_process(context: &Context) -> Result<Option<(Config, Service)>> {
+    let Some(config) = services::monit_config(&context.vcap, &context.job)? else { return Ok(None) };
     let starts = |service: &&Service| {
         let bpm = service.start.as_ref().and_then(::monit::Program::bpm_start);
         bpm.is_some_and(|bpm| (bpm.job, bpm.process) == (context.job.clone(), context.process.clone()))
     };
-    let service = config.as_ref().and_then(|config| config.services.iter().find(starts));
-    Ok(service.map_or_else(BTreeSet::new, |service| depends(context, service)))
+    let service = config.services.iter().find(starts).cloned();
+    Ok(service.map(|service| (config, service)))
+}
+
+/// The checks of a service; of the job's first one, also those of the files that the job's `monit` checks.
+pub(crate) fn checks(context: &Context, config: &Config, service: &Service, is_first: bool) -> Result<Checks> {
+    let files: Vec<&Service> =
+        config.services.iter().filter(|file| is_first && matches!(file.kind, Kind::File(_))).collect();
+    Checks::new(context, service, &files, Failing::default())
 }
 
 /// The processes that the service depends on, directly. A service that has none, such as a file, always runs.

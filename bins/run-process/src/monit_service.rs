@@ -4,7 +4,7 @@ use ::monit::{Config, Kind, ProcessId, Service};
 use hooks::services;
 use problem::{Place, Problem, Result, code};
 
-use crate::monit::{Managed, PidFile, depends, is};
+use crate::monit::{Managed, PidFile, checks, depends, is};
 use crate::process::Program;
 use crate::records::Records;
 use crate::{Context, bpm_process, errand, process};
@@ -20,7 +20,7 @@ pub(crate) fn run(mut context: Context, name: &str) -> Result<u8> {
         return bpm_process::run(&context);
     }
     warn_of_unsupported(&context, &config, &service);
-    process::run(&context, prepare(&context, &service).map(Some))
+    process::run(&context, prepare(&context, &config, &service).map(Some))
 }
 
 /// The service in the job's `monit`; nothing if this instance's does not have it.
@@ -41,7 +41,7 @@ fn idle(context: &Context, name: &str) -> Result<u8> {
     process::run(context, records.map(|records| Some((Program::of_scripts(context, None), records))))
 }
 
-fn prepare(context: &Context, service: &Service) -> Result<(Program, Records)> {
+fn prepare(context: &Context, config: &Config, service: &Service) -> Result<(Program, Records)> {
     let at = |line| Place::line(services::monit_path(&context.vcap, &context.job).to_string_lossy(), line);
     let Kind::Process(ProcessId::Pidfile(path)) = &service.kind else {
         let problem = Problem::input("check process ... matching is not supported: a pid file is needed");
@@ -52,9 +52,11 @@ fn prepare(context: &Context, service: &Service) -> Result<(Program, Records)> {
     };
     let pid_file = PidFile::at(crate::container::place(&context.vcap, path));
     let managed = Managed::new(context, service, start, pid_file)?;
-    let records = errand::open_records(context)?;
     let is_first = services::of_job(&context.vcap, &context.job)?.first().is_some_and(|first| is(context, first));
+    let checks = checks(context, config, service, is_first)?;
+    let records = errand::open_records(context)?;
     let mut program = Program::of_scripts(context, None);
+    program.checks = Some(checks);
     program.described = Some(at(start.at.line));
     program.post_start = is_first.then(|| bpm_process::post_start(context)).flatten();
     program.depends = depends(context, service);

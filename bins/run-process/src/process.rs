@@ -17,7 +17,7 @@ use supervisor::{
 
 use crate::control::Control;
 use crate::logs::Logs;
-use crate::monit::{Depends, Managed};
+use crate::monit::{Checks, Depends, Managed};
 use crate::pod::Others;
 use crate::records::Records;
 use crate::siblings::Siblings;
@@ -45,6 +45,8 @@ pub(crate) struct Program {
     pub(crate) depends: BTreeSet<(String, String)>,
     /// The programs that start and stop the process, instead of `main`.
     pub(crate) managed: Option<Managed>,
+    /// The rules of monit.
+    pub(crate) checks: Option<Checks>,
 }
 
 impl Program {
@@ -62,6 +64,7 @@ impl Program {
             output_grace: Duration::ZERO,
             depends: BTreeSet::new(),
             managed: None,
+            checks: None,
         }
     }
 
@@ -87,7 +90,7 @@ pub(crate) fn run(context: &Context, prepared: Result<Option<(Program, Records)>
 }
 
 /// Runs the program until it has ended and nothing that descends from it is left; gives its status.
-fn supervise(context: &Context, program: Program, records: &mut Records) -> Result<u8> {
+fn supervise(context: &Context, mut program: Program, records: &mut Records) -> Result<u8> {
     let scripts = program.scripts;
     let wanted = program.policy.stop_timeout + program.stop_program().unwrap_or_default();
     let wanted = Policy { stop_timeout: wanted, ..program.policy.clone() };
@@ -108,11 +111,23 @@ fn supervise(context: &Context, program: Program, records: &mut Records) -> Resu
     let logs = Logs::open(context, &context.process, program.log_mode, context.owner)?;
     let mut others = Others::new(context);
     let mut siblings = Siblings::new(context, program.has_process(), program.post_start.is_some());
-    let mut control = Control::open(context, program.has_process());
+    let mut checks = program.checks.take();
+    let failing = checks.as_ref().map(Checks::failing).unwrap_or_default();
+    let mut control = Control::open(context, program.has_process(), failing);
     let mut depends = Depends::new(context, program.depends.clone());
     let mut follow = program.managed.as_ref().map(|managed| managed.follow(context.cycle));
-    let mut running =
-        Running { context, program, logs, records, state: State::Starting, exit: None, failure: None, draining: false };
+    let programs = checks.as_ref().map(Checks::programs).unwrap_or_default();
+    let mut running = Running {
+        context,
+        program,
+        programs,
+        logs,
+        records,
+        state: State::Starting,
+        exit: None,
+        failure: None,
+        draining: false,
+    };
     if depends.waits() {
         running.records.waits(&running.program.depends);
     }
@@ -123,6 +138,7 @@ fn supervise(context: &Context, program: Program, records: &mut Records) -> Resu
     }
     let mut sources: Vec<&mut dyn Source> = vec![&mut others, &mut siblings, &mut control, &mut depends];
     sources.extend(follow.as_mut().map(|follow| follow as &mut dyn Source));
+    sources.extend(checks.as_mut().map(|checks| checks as &mut dyn Source));
     supervisor::supervise(&context.signals, &mut machine, &mut running, &mut sources)
         .map_err(|e| Problem::internal("supervising failed").because(e))?;
     control.close(running.exit);
@@ -138,6 +154,8 @@ struct Failure {
 struct Running<'a> {
     context: &'a Context,
     program: Program,
+    /// What `exec` of monit's rules runs.
+    programs: Vec<Option<Command>>,
     logs: Logs,
     records: &'a mut Records,
     state: State,
@@ -158,6 +176,10 @@ impl Host for Running<'_> {
             return command.map(|command| self.logs.task(command)).transpose();
         }
         let command = match role {
+            Role::Task(number) => {
+                let command = self.programs.get(number).cloned().flatten();
+                return command.map(|command| self.logs.task(command)).transpose();
+            }
             Role::Main => self.program.main.as_ref(),
             Role::Hook => self.program.hook.as_ref(),
             Role::PostStart => return Ok(self.post_start()),
@@ -210,6 +232,14 @@ impl Host for Running<'_> {
                     self.complain(Role::Drain, &complaint);
                 }
                 return Event::Drained(drained);
+            }
+            (Role::Task(_), Err(error)) => {
+                tracing::warn!(
+                    "{}: cannot {} a program of monit: {}",
+                    self.context.subject(),
+                    error.doing,
+                    error.error
+                );
             }
             (role, Ok(exit)) if !exit.is_success() => self.complain(role, &exit.to_string()),
             (role, Err(error)) => self.complain(role, &self.why_not(role, error)),

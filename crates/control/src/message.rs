@@ -132,6 +132,9 @@ pub struct Status {
     pub exit_code: Option<u8>,
     /// Since when, in seconds since 1970.
     pub since: u64,
+    /// Why the process counts as failing although it runs: a rule of monit. It is not ready then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<String>,
 }
 
 #[cfg(test)]
@@ -152,8 +155,14 @@ mod tests {
             assert_eq!(String::from_utf8(encode(&request).unwrap()).unwrap(), format!("{text}\n"));
             assert_eq!(decode::<Request>(text.as_bytes()).unwrap(), request);
         }
-        let status =
-            Status { state: State::Running, pid: Some(7), pid_namespace: Some(4026531836), exit_code: None, since: 5 };
+        let status = Status {
+            state: State::Running,
+            pid: Some(7),
+            pid_namespace: Some(4026531836),
+            exit_code: None,
+            since: 5,
+            failing: None,
+        };
         let cases = [
             (
                 Reply::Done(status),

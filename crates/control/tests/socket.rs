@@ -20,7 +20,14 @@ use nix::unistd::Uid;
 const DEADLINE: Duration = Duration::from_secs(600);
 
 fn status() -> Reply {
-    Reply::Done(Status { state: State::Running, pid: Some(7), pid_namespace: None, exit_code: None, since: 5 })
+    Reply::Done(Status {
+        state: State::Running,
+        pid: Some(7),
+        pid_namespace: None,
+        exit_code: None,
+        since: 5,
+        failing: None,
+    })
 }
 
 /// Waits for the next requests.

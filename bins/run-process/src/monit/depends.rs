@@ -8,7 +8,7 @@ use handoff::process_state::State;
 use nix::poll::PollFd;
 use supervisor::{Event, Source, Status};
 
-use crate::Context;
+use crate::context::Context;
 use crate::pod::{directories, documents};
 use crate::watch::DirWatcher;
 

@@ -12,7 +12,7 @@ use supervisor::{Command, Identity, ResourceLimits};
 use super::follow::StartTime;
 use super::pid_file::PidFile;
 use super::{Follow, all_of};
-use crate::Context;
+use crate::context::Context;
 
 /// monit purges its environment; this is the `PATH` that it sets.
 const PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";

@@ -71,7 +71,8 @@ fn a_daemon_is_started_followed_and_stopped_by_its_own_programs() {
     let running = start(&job);
     let pid = pid(&job);
     assert!(state(&job).contains(&format!("\"pid\":{pid},")), "{}", state(&job));
-    assert_eq!(job.read("var/vcap/sys/run/bpm/web/web.pid"), pid);
+    let bpm = job.path("var/vcap/sys/run/bpm/web/web.pid");
+    eventually("the pid file is where BPM's are", || fs::read_to_string(&bpm).is_ok_and(|text| text == pid));
     running.signal(Signal::SIGTERM);
     let (_, status, stderr) = running.wait_with_stderr();
     assert_eq!((status, stderr.as_str()), (0, ""), "as the process did");

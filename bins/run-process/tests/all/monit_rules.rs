@@ -1,0 +1,139 @@
+//! The rules of `monit`: connections, memory, restarts, files.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use testkit::waiting::eventually;
+
+use crate::support::{Job, Running, text};
+
+/// A job whose daemon does nothing, with these rules; `ROOT` is the root directory.
+fn start(rules: &str) -> (Job, Running) {
+    start_with(rules, "")
+}
+
+/// And with these further services.
+fn start_with(rules: &str, services: &str) -> (Job, Running) {
+    let job = Job::without_bpm_yml();
+    let root = job.path("").display().to_string();
+    let ctl = "#!/bin/bash\ncase $1 in start) echo started >> ROOT/events; setsid bash -c 'echo $$ > ROOT/pid; exec sleep 1000' & ;; \
+               stop) kill $(cat ROOT/pid);; esac\n";
+    job.write("ctl", &ctl.replace("ROOT/", &root), 0o755);
+    let monit = format!(
+        "check process web with pidfile ROOT/pid\n  start program \"ROOT/ctl start\"\n  stop program \"ROOT/ctl stop\"\n  {rules}\n{services}\n"
+    );
+    job.write("var/vcap/jobs/web/monit", &monit.replace("ROOT/", &root), 0o640);
+    let running = job.spawn(&["--monit", "web", "--monit-cycle", "20ms", "--stop-window", "50ms"]);
+    eventually("the process runs", || {
+        let state = fs::read_to_string(job.path("var/vcap/sys/run/boson/web/web.state"));
+        state.is_ok_and(|state| state.contains("\"state\":\"running\""))
+    });
+    (job, running)
+}
+
+fn starts(job: &Job) -> usize {
+    job.read("events").lines().count()
+}
+
+/// Exit code and stderr of `ready`.
+fn ready(job: &Job, more: &[&str]) -> (i32, String) {
+    let mut command = Command::new(testkit::executable("ready"));
+    let output = command.args(["--job", "web", "--root"]).arg(job.path("")).args(more).output().unwrap();
+    (output.status.code().unwrap(), text(&output.stderr))
+}
+
+#[test]
+fn a_port_that_does_not_answer_restarts_the_process_after_its_cycles() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let rule = format!(
+        "if failed host 127.0.0.1 port {port} type tcp for 3 cycles then restart\n  if 2 restarts within 1000 cycles then exec \"/bin/touch ROOT/many\""
+    );
+    let (job, _running) = start(&rule);
+    eventually("it is checked", || ready(&job, &[]).0 == 0);
+    assert_eq!(starts(&job), 1);
+    drop(listener);
+    eventually("it is restarted, again and again", || starts(&job) >= 3);
+    eventually("so many restarts have a program of their own", || job.path("many").exists());
+    // It answers again.
+    let _listener = TcpListener::bind(("127.0.0.1", port));
+}
+
+#[test]
+fn an_alert_makes_it_not_ready_until_the_check_passes() {
+    let (job, running) = start("if failed unixsocket ROOT/socket then alert");
+    eventually("it is not ready", || ready(&job, &[]).0 == 1);
+    let (_, stderr) = ready(&job, &[]);
+    assert!(stderr.contains("caused by: if failed (monit, line 4)\n"), "{stderr}");
+    assert_eq!(ready(&job, &["--live"]).0, 0, "it lives");
+    let _listener = UnixListener::bind(job.path("socket")).unwrap();
+    eventually("it is ready", || ready(&job, &[]).0 == 0);
+    assert_eq!(starts(&job), 1);
+    drop(running);
+}
+
+#[test]
+fn an_http_status_from_400_on_fails() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let fails = Arc::new(AtomicBool::new(false));
+    let status = fails.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 1024];
+            let read = stream.read(&mut request).unwrap_or(0);
+            let is_known = request[..read].starts_with(b"GET /ok HTTP/1.1\r\n");
+            let answer = if is_known && !status.load(Ordering::SeqCst) { "302 Found" } else { "500 No" };
+            let _ = stream.write_all(format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n").as_bytes());
+        }
+    });
+    let rule = format!(
+        "if failed host localhost port {port} protocol http request \"/ok\" with timeout 10 seconds for 2 cycles then alert"
+    );
+    let (job, _running) = start(&rule);
+    eventually("it is ready", || ready(&job, &[]).0 == 0);
+    fails.store(true, Ordering::SeqCst);
+    eventually("it is not ready", || ready(&job, &[]).0 == 1);
+    fails.store(false, Ordering::SeqCst);
+    eventually("it is ready again", || ready(&job, &[]).0 == 0);
+}
+
+#[test]
+fn memory_of_all_descendants_is_limited() {
+    let (job, _running) = start(
+        "if totalmem > 1 kb for 2 cycles then exec \"/bin/touch ROOT/memory\"\n  if totalmem > 90 % then restart",
+    );
+    eventually("the program runs", || job.path("memory").exists());
+    assert_eq!(starts(&job), 1);
+}
+
+#[test]
+fn a_file_that_changes_has_a_program() {
+    let file = "check file marker with path ROOT/marker\n  if changed timestamp then exec \"/bin/bash -c 'echo changed >> ROOT/changes'\"\n\
+                check file other with path ROOT/marker\n  if changed checksum then exec \"/bin/touch ROOT/content\"";
+    let (job, _running) = start_with("group vcap", file);
+    // Files that appear are no change; they are measured in the next cycle.
+    job.write("marker", "a", 0o644);
+    let mut number = 0;
+    eventually("the change is seen", || {
+        number += 1;
+        job.write("marker", &"a".repeat(number), 0o644);
+        job.path("changes").exists() && job.path("content").exists()
+    });
+}
+
+#[test]
+fn rules_hold_for_a_process_of_bpm_yml_too() {
+    let job = Job::script("echo started >> $TMPDIR/events; echo ready; exec sleep 1000", "");
+    let monit = "check process web with pidfile /x\n  start program \"/var/vcap/jobs/bpm/bin/bpm start web\"\n  group vcap\n  \
+                 if totalmem > 1 kb for 2 cycles then restart\n";
+    job.write("var/vcap/jobs/web/monit", monit, 0o640);
+    let _running = job.start(&["--monit-cycle", "20ms"]);
+    let events = || job.read("var/vcap/data/web/tmp/events").lines().count();
+    eventually("it is restarted", || events() >= 2);
+}
