@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// This is run inside the instance of this name
     #[arg(long, hide = true, value_name = "GROUP/INDEX")]
     pub(crate) inside: Option<String>,
+    /// Serve /dev/log inside an instance
+    #[arg(long, hide = true)]
+    pub(crate) serve_syslog: bool,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -49,8 +52,15 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Where the logs are in an instance's `/var/vcap`.
 const LOGS: &str = "sys/log";
 
+/// What programs send to `/dev/log`.
+const SYSLOG: &str = "syslog.log";
+
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    if options.serve_syslog {
+        return tail_logs::serve_syslog(Path::new(sandbox::SYSLOG_SOCKET), &Path::new("/var/vcap").join(LOGS))
+            .map(|()| 0);
+    }
     if let Some(name) = &options.inside {
         return print(|| Ok(vec![(name.clone(), PathBuf::from("/var/vcap"))]), &options);
     }
@@ -107,7 +117,7 @@ fn check_job(sources: &[Source], options: &Options) -> Result<()> {
     let Some(wanted) = &options.job else { return Ok(()) };
     let mut known = Vec::new();
     for source in sources {
-        known.extend(names(&source.dir.vcap(), LOGS)?);
+        known.extend(names(&source.dir.vcap(), LOGS)?.into_iter().filter(|name| name != SYSLOG));
     }
     known.sort();
     known.dedup();
@@ -126,6 +136,9 @@ fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options
         let sources = sources()?;
         for (instance, vcap) in &sources {
             let wanted = |job: &String| options.job.as_ref().is_none_or(|wanted| wanted == job);
+            if options.job.is_none() {
+                reader.print(&format!("{instance} {SYSLOG}"), vcap, &format!("{LOGS}/{SYSLOG}"))?;
+            }
             for job in names(vcap, LOGS)?.into_iter().filter(wanted) {
                 for file in names(vcap, &format!("{LOGS}/{job}"))? {
                     reader.print(&format!("{instance} {job}/{file}"), vcap, &format!("{LOGS}/{job}/{file}"))?;

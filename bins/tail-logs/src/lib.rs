@@ -13,7 +13,7 @@ mod syslog;
 mod tree;
 mod warnings;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -82,6 +82,23 @@ pub struct Options {
     /// directory of logs, and forwarded like all lines
     #[arg(long, value_name = "PATH")]
     pub syslog: Option<PathBuf>,
+}
+
+/// Serves a socket in place of `/dev/log`, and nothing else: for an instance whose logs are read in another way. Messages are
+/// appended to `syslog.log` in `logs_dir`.
+///
+/// # Errors
+/// A socket or a log file that cannot be made.
+pub fn serve_syslog(socket: &Path, logs_dir: &Path) -> Result<()> {
+    use std::os::fd::AsFd;
+
+    let mut syslog = Syslog::open(socket, logs_dir)?;
+    loop {
+        let mut ready = [nix::poll::PollFd::new(syslog.as_fd(), nix::poll::PollFlags::POLLIN)];
+        // An interruption is as good as a message: what has arrived is read.
+        let _ = nix::poll::poll(&mut ready, nix::poll::PollTimeout::NONE);
+        while syslog.receive() {}
+    }
 }
 
 /// Runs the verb; gives the exit code.

@@ -1,6 +1,7 @@
 //! `boson up` on real deployments: what comes up, what is started again, what is replaced, and that nothing is left.
 
 mod deployment;
+mod idioms;
 mod soak;
 
 use deployment::{Deployment, rows};

@@ -92,6 +92,8 @@ impl Instance {
         for container in &pod.prepare {
             self.run_stage_of_start(host, &container.command)?;
         }
+        // Serves /dev/log until the sandbox ends; in a pod, tail-logs does.
+        self.run_logged(&["boson", "logs", "--serve-syslog"], "syslog")?;
         self.pre_start(host)
     }
 
