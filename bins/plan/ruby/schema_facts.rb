@@ -81,7 +81,7 @@ module Boson
       false
     end
 
-    # The scheme, nil for a reference without one, false for what is no reference.
+    # The scheme, nil for a reference without one, false for what is not a reference.
     def scheme(text)
       scheme, _, _, _, _, _, opaque, query, = URI::RFC3986_PARSER.split(text)
       [opaque, query].any? { |part| /\s/.match?(part) } ? false : scheme

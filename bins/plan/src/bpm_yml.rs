@@ -47,7 +47,7 @@ impl BpmYml<'_> {
         Ok(Some(first.processes.clone()))
     }
 
-    /// What each instance's says, without those that say the same as the one before.
+    /// Each instance's configuration, without those that equal the one before.
     fn configs(&self) -> Result<Vec<JobConfig>> {
         let path = format!("{BPM_YML} rendered from {}", self.file());
         let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(Vec::as_slice).collect();

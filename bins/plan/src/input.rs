@@ -22,7 +22,7 @@ pub(crate) struct Input {
     pub(crate) document: Document,
     /// The manifest, addons placed.
     pub(crate) manifest: Manifest,
-    /// What the manifest says about pods, where that is written.
+    /// The manifest's settings of pods, where they are written.
     pub(crate) settings: Vec<GroupSettings>,
     /// Specs by release and job.
     pub(crate) specs: BTreeMap<(String, String), JobSpec>,
@@ -71,14 +71,14 @@ fn read_manifest(path: &Path) -> Result<Document> {
     match vcap::input::read(path) {
         Ok(text) => Ok(Document { file, text }),
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            Err(Problem::input(format!("there is no deployment manifest {file}"))
+            Err(Problem::input(format!("the deployment manifest {file} does not exist"))
                 .code(code::MANIFEST_MISSING)
                 .hint("give its path with --bosh-manifest-path or BOSH_MANIFEST_PATH")
                 .into())
         }
         // A mistaken path, not a broken machine.
         Err(e) if matches!(e.kind(), ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::FileTooLarge) => {
-            Err(Problem::input(format!("{file} is no deployment manifest"))
+            Err(Problem::input(format!("{file} is not a deployment manifest"))
                 .code(code::MANIFEST_MISSING)
                 .because(e)
                 .into())

@@ -1,4 +1,4 @@
-//! What the manifest says about pods: `env` of a group; `properties.quarks` of a job and the aliases of its links.
+//! The manifest's settings of pods: `env` of a group; `properties.quarks` of a job and the aliases of its links.
 //!
 //! `deployment.yaml` gets of it what Kubernetes shows in a pod anyway. Everything else may be a secret, and of that only
 //! the name is kept.
@@ -177,7 +177,7 @@ impl Reader<'_> {
             Value::Str(_) | Value::Symbol(_) | Value::BigInt(_) => match value.scalar_to_s() {
                 Some(text) => text.into(),
                 None => {
-                    self.wrong(path, "a String that is no valid UTF-8 cannot become a part of a pod");
+                    self.wrong(path, "a String that is not valid UTF-8 cannot become a part of a pod");
                     Tree::Null
                 }
             },

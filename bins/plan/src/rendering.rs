@@ -105,7 +105,7 @@ impl Batch {
             let twice: Vec<_> = results.by_ref().take(if again.is_some() { count } else { 0 }).collect();
             done.push(match once.into_iter().collect() {
                 Ok(texts) => Ok(Rendered::new(of, texts, &twice)),
-                // The first failing instance tells it all (BOSH reports one instance of a group).
+                // The first failing instance is enough (BOSH reports one instance of a group).
                 Err(failure) => Err((of, failure)),
             });
         }

@@ -1,6 +1,6 @@
 //! Holding each job's properties to the job's own `properties_schema.json`.
 //!
-//! BOSH does it before it renders anything, and stops at the first job that fails; here all are told.
+//! BOSH does it before it renders anything, and stops at the first job that fails; here all are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::input::Input;
 /// Checks every job of every group that has a schema; `groups` are all those of the manifest.
 ///
 /// # Errors
-/// Properties that are not as a schema says, and schemas that cannot be used.
+/// Properties that violate a schema, and schemas that cannot be used.
 pub(crate) fn check(vm: &Vm, input: &Input, groups: &[Resolved]) -> Result<()> {
     let mut problems = Vec::new();
     let schemas = read(input, groups, &mut problems)?;
@@ -116,7 +116,7 @@ impl Facts for Asked<'_> {
     fn matches(&self, pattern: &str, text: &Value) -> std::result::Result<bool, String> {
         self.ask("matches", pattern, text).map_err(|e| match e.class.as_str() {
             // Speaks of the pattern, which is the author's.
-            "RegexpError" => format!("a pattern is no regular expression: {}", e.message),
+            "RegexpError" => format!("a pattern is not a regular expression: {}", e.message),
             class => format!("Ruby failed to match a pattern: {class}"),
         })
     }

@@ -55,7 +55,7 @@ fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {
     let text = match vcap::input::read(path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Problem::input(format!("there is no resolved instance group {file}"))
+            return Err(Problem::input(format!("the resolved instance group {file} does not exist"))
                 .code(code::DOCUMENT_MISSING)
                 .hint("it is the properties.yaml that `plan ig-resolved` made; give its path with BOSH_MANIFEST_PATH")
                 .into());

@@ -37,7 +37,7 @@ pub struct Options {
     /// Number of the pod's AZ, from 1 (needed where the group has several AZs)
     #[arg(long, env = "AZ_INDEX", value_name = "N", allow_hyphen_values = true)]
     pub az_index: Option<String>,
-    /// Pods in each AZ [default: what the resolved group says]
+    /// Pods in each AZ [default: the resolved group's]
     #[arg(long, env = "REPLICAS", value_name = "N", allow_hyphen_values = true)]
     pub replicas: Option<String>,
     /// Number of the pod in its AZ, from 0 [default: the number at the end of the host's name]

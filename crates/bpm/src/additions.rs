@@ -1,4 +1,4 @@
-//! What `bpm run` adds to a process on its command line, and what it refuses, in BPM's words.
+//! What `bpm run` adds to a process on its command line, and what it refuses, with BPM's messages.
 
 use crate::config::{ProcessConfig, Volume};
 use crate::validate::volume_fault;

@@ -73,7 +73,7 @@ impl<'a> Decoder<'a> {
             } else if key.text().is_none() {
                 self.mismatch(key, "key", "string");
             } else if let (Some(text), false) = (key.text(), key.is_null()) {
-                // The mapping's own entries come first, so whatever is there already wins.
+                // The mapping's own entries come first, so existing ones win.
                 if own || !out.iter().any(|(k, _)| k == text) {
                     out.push((text.to_owned(), Rc::clone(value)));
                 }
@@ -184,7 +184,7 @@ impl<'a> Decoder<'a> {
         items.iter().filter_map(|item| self.string(item, field)).collect()
     }
 
-    /// yaml.v3 takes the words of YAML 1.1 too where a bool is wanted, even quoted.
+    /// yaml.v3 accepts YAML 1.1's booleans too where a bool is wanted, even quoted.
     pub(crate) fn boolean(&mut self, node: &Node, field: &str) -> bool {
         let plain = node.tag.as_deref().map_or(node.is_plain(), |tag| tag == "!!bool");
         match node.text() {

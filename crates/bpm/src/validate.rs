@@ -1,4 +1,4 @@
-//! What BPM refuses, in its words.
+//! What BPM refuses, with its messages.
 
 use std::path::{Component, Path, PathBuf};
 

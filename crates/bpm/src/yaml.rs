@@ -11,7 +11,7 @@ use std::rc::Rc;
 use libyaml::{Event, Kind, Malformed, Mark, Parser};
 use problem::{Place, Problem, Result, code};
 
-/// Deeper documents are refused: nobody writes them, and they would exhaust the stack.
+/// Deeper documents are refused: they would exhaust the stack.
 const MAX_DEPTH: usize = 200;
 
 /// One node; aliases share it.
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// Whether it is null, by what it says as well as by its tag.
+    /// Whether it is null, by its text as well as by its tag.
     pub(crate) fn is_null(&self) -> bool {
         self.short_tag() == "!!null" && self.text().is_some_and(|text| word_tag(text) == "!!null")
     }
@@ -89,7 +89,7 @@ pub(crate) fn word_tag(text: &str) -> &'static str {
     }
 }
 
-/// Reads the first document of `text`, as `yaml.Unmarshal` does; `None` where there is none.
+/// Reads the first document of `text`, as `yaml.Unmarshal` does; `None` where the text has none.
 pub(crate) fn read(text: &[u8], file: &str) -> Result<Option<Rc<Node>>> {
     let mut text = Cow::Borrowed(text);
     loop {

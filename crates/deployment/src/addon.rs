@@ -126,7 +126,7 @@ impl Filter {
         }
     }
 
-    /// An include that says nothing means everywhere; an exclude that says nothing, nowhere.
+    /// An empty include means everywhere; an empty exclude, nowhere.
     pub(crate) fn matches(&self, group: &InstanceGroup, os: &str, when_empty: bool) -> bool {
         match (self.surroundings(group, os), self.members(group)) {
             (None, None) => when_empty,

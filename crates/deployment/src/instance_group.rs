@@ -162,7 +162,7 @@ fn property_mappings(reader: &mut Reader, object: &Object) -> Vec<(String, Strin
 /// An upper bound that keeps arithmetic and memory sane; no deployment comes near it.
 const MOST_INSTANCES: i64 = 100_000;
 
-/// The total: so many times what the manifest says.
+/// The total: the manifest's number, this many times.
 fn instances(reader: &mut Reader, object: &Object, group: &str, times: i64) -> u32 {
     let message = match object.map.get("instances") {
         None => {

@@ -6,7 +6,7 @@ use value::Value;
 use crate::property::{json_round_trip, split};
 use crate::reader::{Object, Reader};
 
-/// What a release says about one of its jobs.
+/// A release's description of one of its jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobSpec {
     /// The job's name.
@@ -21,7 +21,7 @@ pub struct JobSpec {
     pub provides: Vec<ProvidedLink>,
     /// Links it consumes.
     pub consumes: Vec<ConsumedLink>,
-    /// Tells this document from others; empty where it was not read from a file.
+    /// Identifies the document by its content; empty where it was not read from a file.
     pub digest: String,
 }
 
@@ -60,11 +60,11 @@ impl JobSpec {
     /// Reads the document of the job in directory `job` of its release; `file` is named in problems.
     ///
     /// # Errors
-    /// All that is wrong with it, in the director's words.
+    /// All that is wrong with it, with the director's messages.
     pub fn parse(value: &Value, job: &str, file: &str) -> problem::Result<JobSpec> {
         let mut reader = Reader::new(file, code::SPEC_INVALID);
         let Value::Map(map) = value else {
-            reader.problem(vec![], format!("Job '{job}' has a spec that is no Hash (a {})", value.class_name()));
+            reader.problem(vec![], format!("Job '{job}' has a spec that is not a Hash (a {})", value.class_name()));
             Problems::check(reader.problems)?;
             unreachable!("a problem was collected");
         };
@@ -117,7 +117,7 @@ fn templates(reader: &mut Reader, root: &Object, job: &str) -> Vec<(String, Stri
             (source, _) => {
                 let mut path = root.at("templates");
                 path.extend(source.as_deref().map(Into::into));
-                reader.problem(path, format!("Job '{job}' has a template whose destination is no String"));
+                reader.problem(path, format!("Job '{job}' has a template whose destination is not a String"));
             }
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn parse(reader: &mut Reader, object: &Object, group: &str) -> Vec<Ne
     networks
 }
 
-/// What is said of several networks that are the default for one thing.
+/// The message for several networks that are the default for the same purpose.
 fn several(networks: &[Network], of: &str) -> Option<String> {
     let names = networks.iter().filter(|network| network.default.iter().any(|d| d == of));
     let names: Vec<String> = names.map(|network| format!("'{}'", network.name)).collect();

@@ -70,7 +70,7 @@ pub fn sort(value: &Value) -> Result<Value, &'static str> {
     for (key, inner) in map.iter() {
         pairs.push((key.clone(), sort(inner)?));
     }
-    // A sort of more than one key compares keys of every kind that is there with some of another.
+    // A sort of more than one key compares keys of each kind with keys of another.
     let comparable = pairs.windows(2).all(|two| compare_keys(&two[0].0, &two[1].0).is_some());
     if !comparable {
         return Err("comparison of Array with Array failed");
@@ -141,7 +141,7 @@ fn utf8(text: String) -> Text {
 fn json_text(text: &Text) -> Result<Text, &'static str> {
     match std::str::from_utf8(&text.bytes) {
         Ok(valid) => Ok(utf8(valid.to_owned())),
-        Err(_) => Err("a String that is no UTF-8"),
+        Err(_) => Err("a String that is not UTF-8"),
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         let mixed =
             Value::Map(Rc::new([(Value::Int(1), Value::Nil), (Value::str("a"), Value::Nil)].into_iter().collect()));
         assert!(sort(&mixed).is_err());
-        // So many that a sort with an order that is none would be noticed.
+        // So many that a sort notices an inconsistent order.
         let many = (0..60).map(|i| {
             let key = i * 37 % 60;
             (
@@ -213,12 +213,12 @@ mod tests {
 
     #[test]
     fn json_makes_strings_of_keys_and_symbols() {
-        let odd = [
+        let pairs = [
             (Value::Int(1), Value::Symbol("s".into())),
             (Value::Nil, Value::Float(1.5)),
             (Value::Bool(true), Value::Nil),
         ];
-        let value = Value::Map(Rc::new(odd.into_iter().collect()));
+        let value = Value::Map(Rc::new(pairs.into_iter().collect()));
         assert_eq!(
             json_round_trip(&value).unwrap(),
             Value::map([("1", Value::str("s")), ("", Value::Float(1.5)), ("true", Value::Nil)])

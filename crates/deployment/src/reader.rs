@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         self.string(object, key).unwrap_or_default()
     }
 
-    /// The field `name`, of something whose name becomes a directory's and a part of paths; empty where it is no such name.
+    /// The field `name`, of something whose name becomes a directory's and a part of paths; empty where it cannot be one.
     pub(crate) fn required_name(&mut self, object: &Object, owner: &str, what: &str) -> String {
         let name = self.required_string(object, "name", owner);
         let given = matches!(object.map.get("name"), Some(Value::Str(_)));
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         if plain || !given {
             return name;
         }
-        self.problem(object.at("name"), format!("'{}' is no name of {what}", name.escape_debug()));
+        self.problem(object.at("name"), format!("'{}' is not a valid name of {what}", name.escape_debug()));
         String::new()
     }
 
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         if !name.starts_with('.') {
             return name;
         }
-        self.problem(object.at("name"), format!("'{}' is no name of a job", name.escape_debug()));
+        self.problem(object.at("name"), format!("'{}' is not a valid name of a job", name.escape_debug()));
         String::new()
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::reader::{Object, Reader};
 
-/// A group's `update`, what it does not say itself being the deployment's.
+/// A group's `update`; what it does not set is the deployment's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
@@ -26,7 +26,7 @@ pub struct Update {
 }
 
 impl Default for Update {
-    /// Where neither the group nor the deployment says anything. BOSH has a default for `serial` and the strategies, and
+    /// The values where neither the group nor the deployment has any. BOSH has a default for `serial` and the strategies, and
     /// requires the rest of a deployment; here the watch times end when five minutes are over.
     fn default() -> Self {
         let watch_time = WatchTime { from: 1_000, to: 300_000 };
@@ -53,7 +53,7 @@ impl Update {
         self.max_in_flight.of(size).max(1)
     }
 
-    /// What the object's `update` says, over `defaults`.
+    /// The object's `update` over `defaults`.
     pub(crate) fn parse(reader: &mut Reader, object: &Object, defaults: Update) -> Update {
         let Some(section) = reader.hash(object, "update") else { return defaults };
         let mut update = defaults;
@@ -105,7 +105,7 @@ pub enum Count {
 }
 
 impl Count {
-    /// As BOSH reads it: a number below zero is none.
+    /// As BOSH reads it: a number below zero counts as zero.
     fn parse(text: &str) -> Option<Count> {
         if let Some(digits) = text.strip_suffix('%') {
             let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -234,7 +234,7 @@ module Bosh::Common
 
       attr_reader :name, :index, :raw_properties
 
-      # `eager` builds the structs at once, where the template could tell the difference.
+      # `eager` builds the structs at once, where the template could see the difference.
       def initialize(spec, eager = false)
         @name = spec['name']
         @index = spec['index']

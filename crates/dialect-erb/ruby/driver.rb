@@ -71,7 +71,7 @@ module Boson
       end
     end
 
-    # A process of its own for a template that may leave something behind. What it sends is looked at here: it may have
+    # A process of its own for a template that may leave something behind. What it sends is checked here: it may have
     # broken anything in its process, but nothing in this one.
     def in_own_process(spec, unit)
       reader, writer = IO.pipe(binmode: true)
@@ -161,7 +161,7 @@ module Boson
       text.dup.force_encoding(Encoding::UTF_8).scrub
     end
 
-    # BOSH shows `to_s`. Where older Rubies would put the receiver's `inspect` into it, newer ones' words are used.
+    # BOSH shows `to_s`. Where older Rubies would put the receiver's `inspect` into it, newer ones' message is used.
     def message(error)
       return error.to_s unless error.is_a?(NameError) && !error.is_a?(KeyError)
 

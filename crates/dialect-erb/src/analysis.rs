@@ -1,18 +1,22 @@
 //! What a template's code may touch, seen without running it.
 //!
 //! Most templates read properties and links and write text. Those may follow one another in one process. Others change
-//! objects that they were given, or define methods: those get objects of their own, and what they define is taken away
-//! again. Every other template is evaluated in a process of its own. Each word of a template has to be known to be
-//! harmless: whatever is unknown costs a process, never isolation.
+//! objects that they were given, or define methods: those get objects of their own, and what they define is removed
+//! afterwards. Every other template is evaluated in a process of its own. Each name in a template has to be known to be
+//! harmless: an unknown one costs a process, never isolation.
 
+mod definitions;
+mod features;
 mod lexer;
 mod locals;
+mod names;
 mod patterns;
-mod words;
 
 use std::collections::HashSet;
 
 use crate::scanner;
+use definitions::{assigned_constants, defined};
+use features::{remember, remember_required};
 use lexer::Token;
 use locals::Locals;
 
@@ -44,7 +48,7 @@ impl Isolation {
 pub struct Facts {
     /// What it must not share with others. Where that is not certain, the strictest.
     pub isolation: Isolation,
-    /// It could tell a struct built on demand from one built at once.
+    /// Whether its output may depend on when a struct is built: on demand, or at once.
     pub eager: bool,
     /// Libraries worth loading before processes are forked.
     pub features: Vec<&'static str>,
@@ -54,7 +58,7 @@ pub struct Facts {
     pub repeatable: bool,
 }
 
-/// Looks at a template.
+/// Analyses a template.
 pub fn analyse(template: &[u8]) -> Facts {
     let Ok(text) = std::str::from_utf8(template) else { return unknown(template) };
     let Ok(tokens) = lexer::tokens(&scanner::fragments(text)) else { return unknown(template) };
@@ -78,7 +82,7 @@ pub fn analyse(template: &[u8]) -> Facts {
 /// Whether a token may mean something that differs from one rendering to the next.
 fn is_of_the_moment(token: &Token) -> bool {
     match token {
-        Token::Word(word) | Token::Constant(word) | Token::Symbol(word) => words::is_of_the_moment(word),
+        Token::Word(word) | Token::Constant(word) | Token::Symbol(word) => names::is_of_the_moment(word),
         _ => false,
     }
 }
@@ -94,50 +98,6 @@ fn unknown(template: &[u8]) -> Facts {
     Facts { eager: text.contains('@') || text.contains("instance_variable"), features, ..Facts::default() }
 }
 
-fn remember(features: &mut Vec<&'static str>, word: &str) {
-    words::library(word).into_iter().for_each(|library| add(features, library));
-}
-
-/// Some libraries can be required in parts (`uri/http`) only where the rest is there, as it is in BOSH.
-fn remember_required(features: &mut Vec<&'static str>, text: &str) {
-    if text.contains("require") {
-        words::libraries().filter(|library| text.contains(&format!("{library}/"))).for_each(|l| add(features, l));
-    }
-}
-
-fn add(features: &mut Vec<&'static str>, library: &'static str) {
-    if !features.contains(&library) {
-        features.push(library);
-    }
-}
-
-/// Names of the methods that the template defines for itself.
-fn defined(tokens: &[Token], keyword: &str) -> HashSet<String> {
-    let mut names = HashSet::new();
-    for window in tokens.windows(4) {
-        match window {
-            [Token::Word(k), Token::Word(this), Token::Sign("."), Token::Word(name)]
-                if k == keyword && this == "self" =>
-            {
-                names.insert(name.clone());
-            }
-            [Token::Word(k), Token::Word(name), ..] if k == keyword => {
-                names.insert(name.clone());
-            }
-            _ => {}
-        }
-    }
-    names
-}
-
-fn assigned_constants(tokens: &[Token]) -> HashSet<String> {
-    let pairs = tokens.windows(2).filter_map(|window| match window {
-        [Token::Constant(name), Token::Sign("=" | "||=")] => Some(name.clone()),
-        _ => None,
-    });
-    pairs.collect()
-}
-
 struct Reader<'a> {
     tokens: &'a [Token],
     locals: Locals,
@@ -150,7 +110,7 @@ struct Reader<'a> {
     constant: bool,
 }
 
-/// Unknown words need a process.
+/// Unknown names need a process.
 fn known(is_known: bool) -> Isolation {
     if is_known { Isolation::Shared } else { Isolation::Process }
 }
@@ -218,14 +178,14 @@ impl Reader<'_> {
                 Token::Sign("]" | ")" | "}") => {
                     let Some(before) = self.opening(i).and_then(|open| open.checked_sub(1)) else { return false };
                     match &self.tokens[before] {
-                        Token::Word(word) if words::is_keyword(word) => return false,
+                        Token::Word(word) if names::is_keyword(word) => return false,
                         Token::Word(_) | Token::Literal(_) | Token::Instance(_) => i = before,
                         Token::Sign("]" | ")" | "}") => i = before,
                         _ => return false,
                     }
                 }
                 // A class belongs to the process.
-                Token::Word(word) if words::is_keyword(word) || word == "class" => return false,
+                Token::Word(word) if names::is_keyword(word) || word == "class" => return false,
                 Token::Word(_) | Token::Instance(_) | Token::Literal(_) => match self.is_dotted(i) {
                     true if i >= 2 => i -= 2,
                     true => return false,
@@ -273,13 +233,13 @@ impl Reader<'_> {
     fn symbol(&self, i: usize, name: &str) -> Isolation {
         let is_last = match self.token(Some(i + 1)) {
             Some(Token::Sign(")" | "]" | "}") | Token::End) | None => true,
-            Some(Token::Word(word)) => words::is_keyword(word),
+            Some(Token::Word(word)) => names::is_keyword(word),
             _ => false,
         };
         match self.token(i.checked_sub(1)) {
-            Some(Token::Sign("&")) => known(words::is_pure(name)),
-            _ if is_last && words::is_changing(name) => Isolation::Copy,
-            _ if is_last => known(!words::is_reaching(name)),
+            Some(Token::Sign("&")) => known(names::is_pure(name)),
+            _ if is_last && names::is_changing(name) => Isolation::Copy,
+            _ if is_last => known(!names::is_reaching(name)),
             _ => Isolation::Shared,
         }
     }
@@ -322,15 +282,15 @@ impl Reader<'_> {
         }
         if word == "require" {
             let feature = self.tokens[i + 1..].iter().find(|t| **t != Token::Sign("("));
-            return known(matches!(feature, Some(Token::Literal(feature)) if words::is_requirable(feature)));
+            return known(matches!(feature, Some(Token::Literal(feature)) if names::is_requirable(feature)));
         }
-        self.constant &= !words::is_of_the_instance(word);
+        self.constant &= !names::is_of_the_instance(word);
         // A parameter may carry a name of the context's. A variable of one block is none in another, and a method may
         // never be defined: then Ruby's own is called.
         if self.locals.contains(word) || self.methods.contains(word) {
-            return known(!words::is_reaching(word));
+            return known(!names::is_reaching(word));
         }
-        known(words::is_keyword(word) || words::is_function(word))
+        known(names::is_keyword(word) || names::is_function(word))
     }
 
     /// A method becomes one of the context's class, and is taken away again: it must not replace one that is there.
@@ -340,7 +300,7 @@ impl Reader<'_> {
             Some([Token::Word(name), next, ..]) if !matches!(next, Token::Sign("." | "=" | "::")) => name,
             _ => return Isolation::Process,
         };
-        if words::may_be_defined(name) { Isolation::Copy } else { Isolation::Process }
+        if names::may_be_defined(name) { Isolation::Copy } else { Isolation::Process }
     }
 
     fn method(&mut self, i: usize, word: &str) -> Isolation {
@@ -349,15 +309,15 @@ impl Reader<'_> {
         }
         let receiver = i.checked_sub(2);
         if matches!(self.token(receiver), Some(Token::Word(this)) if this == "self") && self.methods.contains(word) {
-            return known(!words::is_reaching(word));
+            return known(!names::is_reaching(word));
         }
         if word == "send" && self.finds_a_network(i) {
             return Isolation::Shared;
         }
-        if words::is_changing(word) {
+        if names::is_changing(word) {
             return self.change(receiver);
         }
-        known(words::is_pure(word) || (self.is_struct_path(i) && !self.is_written_or_called(i)))
+        known(names::is_pure(word) || (self.is_struct_path(i) && !self.is_written_or_called(i)))
     }
 
     /// `properties.a.b` and `spec.a.b`: a name that is no method of a struct reads a key.
@@ -385,22 +345,22 @@ impl Reader<'_> {
             Some(
                 Token::Sign("(" | "{" | "->" | "*" | "&") | Token::Literal(_) | Token::Symbol(_) | Token::Constant(_),
             ) => true,
-            Some(Token::Word(word)) => !words::is_keyword(word) || word == "do",
+            Some(Token::Word(word)) => !names::is_keyword(word) || word == "do",
             _ => false,
         }
     }
 
     fn constant(&mut self, i: usize, word: &str) -> Isolation {
-        self.constant &= !words::is_of_the_instance(word);
-        if matches!(self.tokens.get(i + 1), Some(Token::Sign("("))) && words::is_function(word) {
+        self.constant &= !names::is_of_the_instance(word);
+        if matches!(self.tokens.get(i + 1), Some(Token::Sign("("))) && names::is_function(word) {
             return Isolation::Shared;
         }
         if let ("File", Some([Token::Sign("."), Token::Word(method)])) = (word, self.tokens.get(i + 1..i + 3)) {
-            return known(!self.is_dotted(i) && !self.constants.contains(word) && words::is_of_file_names(method));
+            return known(!self.is_dotted(i) && !self.constants.contains(word) && names::is_of_file_names(method));
         }
-        let own = self.constants.contains(word) && !self.is_dotted(i) && !words::is_known_constant(word);
-        match (own, words::is_known_constant(word) && !self.constants.contains(word)) {
-            (true, _) if words::may_be_defined(word) => Isolation::Copy,
+        let own = self.constants.contains(word) && !self.is_dotted(i) && !names::is_known_constant(word);
+        match (own, names::is_known_constant(word) && !self.constants.contains(word)) {
+            (true, _) if names::may_be_defined(word) => Isolation::Copy,
             (_, true) => Isolation::Shared,
             _ => Isolation::Process,
         }

@@ -1,4 +1,4 @@
-//! Which templates could tell a struct that is built on demand from one that is built at once, as BOSH builds them.
+//! Templates whose output may depend on when a struct is built: on demand, or at once, as BOSH does.
 
 use crate::scanner;
 

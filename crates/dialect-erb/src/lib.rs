@@ -1,7 +1,7 @@
 //! BOSH's template evaluation on the embedded CRuby.
 //!
-//! Templates are compiled to Ruby here ([`scanner`]), looked at ([`analysis`]) and evaluated in processes forked from
-//! the VM ([`render`]), in BOSH's evaluation context (`ruby/context.rb`). `docs/dialects/erb.md` says what they may use.
+//! Templates are compiled to Ruby here ([`scanner`]), analysed ([`analysis`]) and evaluated in processes forked from
+//! the VM ([`render`]), in BOSH's evaluation context (`ruby/context.rb`). `docs/dialects/erb.md` lists what they may use.
 
 pub mod analysis;
 mod contexts;

@@ -1,4 +1,4 @@
-//! Values out of messages: what an exception says may quote a property.
+//! Removes values from messages: an exception's message may quote a property.
 //!
 //! # What is promised
 //!
@@ -13,19 +13,19 @@
 //! # What is not
 //!
 //! Other derivations cannot be recognised: a value that is reversed, encrypted, a digest of it, in hexadecimal, with
-//! letters replaced, or told in pieces of fewer than six characters with other letters between them. Keys are names
-//! and are shown, and so is whatever the template's author wrote himself, and Ruby's and BOSH's own words ([`WORDS`]),
+//! letters replaced, or shown in pieces of fewer than six characters with other letters between them. Keys are names
+//! and are shown, and so is whatever the template's author wrote himself, and Ruby's and BOSH's own texts ([`PUBLIC_TEXTS`]),
 //! even where a value holds the same.
 
 mod forms;
-mod words;
+mod public_texts;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use public_texts::PUBLIC_TEXTS;
 use value::Value;
-use words::WORDS;
 
 /// The shortest value that is taken for one: shorter ones are in every text.
 const SHORTEST: usize = 4;
@@ -122,7 +122,7 @@ impl Mask {
 
     pub(crate) fn with(secrets: Rc<Secrets>, template: &[u8]) -> Mask {
         let mut plain = fold(&String::from_utf8_lossy(template));
-        for text in secrets.names.iter().map(String::as_str).chain(WORDS.iter().copied()) {
+        for text in secrets.names.iter().map(String::as_str).chain(PUBLIC_TEXTS.iter().copied()) {
             plain.push('\n');
             plain.push_str(&fold(text));
         }
@@ -159,7 +159,7 @@ impl Mask {
             let kept: Vec<usize> = (0..text.len()).filter(|i| view(text[*i])).collect();
             let seen: Vec<char> = kept.iter().map(|i| folded(text[*i])).collect();
             for run in runs(&seen, pieces) {
-                // What the author, or Ruby, says as well is no secret.
+                // A text that the author or Ruby wrote as well is not secret.
                 if !known.contains(&seen[run.clone()].iter().collect::<String>()) {
                     found.push(kept[run.start]..kept[run.end - 1] + 1);
                 }

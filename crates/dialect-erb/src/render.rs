@@ -128,7 +128,7 @@ impl<'vm> Renderer<'vm> {
     }
 }
 
-/// Units as the driver wants them. A template that is rendered for many instances is looked at once.
+/// Units as the driver wants them. A template that is rendered for many instances is analysed once.
 fn tasks(units: &[&Unit], contexts: &Contexts, mode: IsolationMode) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::with_capacity(units.len());
     let mut last: Option<(&Unit, bool)> = None;
@@ -208,7 +208,7 @@ fn kind(facts: &Value) -> Code {
     }
 }
 
-/// Ruby's own words about a syntax error, without the file in front and the generated code behind.
+/// Ruby's message for a syntax error, without the file before it and the generated code after it.
 fn syntax_error(message: &str) -> String {
     let first = message.lines().find(|line| !line.trim().is_empty()).unwrap_or(message);
     match first.find(": ") {

@@ -6,6 +6,8 @@ mod common;
 mod generate;
 #[path = "common/random.rs"]
 mod random;
+#[path = "common/samples.rs"]
+mod samples;
 
 use serde_json::Value as Json;
 

@@ -1,7 +1,7 @@
 //! `deployment.yaml`: all that a program which makes workloads of a deployment must know about it, but for what only the
 //! instances of one group need ([`crate::properties`]) and how their processes run ([`crate::bpm_info`]).
 //!
-//! No value of a property, and nothing else that may be a secret, is in it; `docs/contract.md` says how that is decided.
+//! No value of a property, and nothing else that may be a secret, is in it; `docs/contract.md` describes how that is decided.
 
 use std::collections::BTreeMap;
 
@@ -158,7 +158,7 @@ pub struct Instance {
 pub struct Network {
     /// Its name.
     pub name: String,
-    /// What it is the default for, as the manifest says: `dns`, `gateway`, `addressable`.
+    /// What it is the default for, as in the manifest: `dns`, `gateway`, `addressable`.
     pub default: Vec<String>,
 }
 
@@ -186,7 +186,7 @@ pub struct VmResources {
     pub ephemeral_disk_size: u32,
 }
 
-/// A group's `env`, as far as it is no secret.
+/// A group's `env`, as far as it is not secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Env {
@@ -337,7 +337,7 @@ pub struct ConsumedLink {
     pub instance_group: Option<String>,
 }
 
-/// What `properties.quarks` of a job in the manifest says about its pods, as far as it is no secret.
+/// `properties.quarks` of a job in the manifest, as far as it is about pods and not secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quarks {

@@ -17,7 +17,7 @@ pub struct HookState {
     /// What it exited with, or 128 + the signal that ended it; absent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
-    /// Which run of the script this is since whoever runs it was started: 1 for the first; 0 before.
+    /// Which run of the script this is since its runner was started: 1 for the first; 0 before.
     pub attempt: u32,
     /// Since when, in seconds since 1970.
     pub since: u64,

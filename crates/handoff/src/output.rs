@@ -29,7 +29,7 @@ pub fn decode(text: &str, file_name: &str, path: &str) -> problem::Result<String
             .at(Place::file(path))
     })?;
     let content = value.get(file_name).ok_or_else(|| wrong(&format!("it has no key '{file_name}'")))?;
-    Ok(content.as_str().map(str::to_owned).ok_or_else(|| wrong(&format!("'{file_name}' is no string")))?)
+    Ok(content.as_str().map(str::to_owned).ok_or_else(|| wrong(&format!("'{file_name}' is not a string")))?)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `/var/vcap/sys/run/boson/<job>/<process>.state`: what `run-process` tells about its process, to whoever shows the status
+//! `/var/vcap/sys/run/boson/<job>/<process>.state`: what `run-process` reports about its process to those who show the status
 //! and to the other processes of the pod, with which it agrees on the order of a stop.
 //!
 //! A document outlives its writer. Who has to know whether that still runs asks for the lock of `<process>.lock` beside it.
@@ -19,7 +19,7 @@ pub const ERRAND: &str = "run";
 pub struct ProcessState {
     /// What the process is doing.
     pub state: State,
-    /// Its id, in the namespace of its supervisor; of an ended process the id that it had.
+    /// Its id, in the namespace of its supervisor; of an ended process its last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
     /// What `run-process` exits with: the process' own code, or 128 + the signal; absent while it runs.

@@ -63,7 +63,7 @@ pub(crate) fn unsatisfied_mappings(manifest: &Manifest, group: &InstanceGroup) -
 /// What the job's templates see: every declared property in the order of declaration, its Hashes sorted; nothing else.
 ///
 /// # Errors
-/// Names that lead through something that is no Hash, and Hashes that Ruby cannot sort.
+/// Names that lead through something that is not a Hash, and Hashes that Ruby cannot sort.
 pub(crate) fn bind(
     manifest: &Manifest,
     group: &InstanceGroup,
@@ -89,7 +89,7 @@ pub(crate) fn bind(
                 continue;
             }
         };
-        if let Some(class) = odd_key(value) {
+        if let Some(class) = unusable_key(value) {
             let message = format!(
                 "Property '{}' has a key of class {class}, and templates see Hashes as structs: undefined method 'to_sym'",
                 definition.name
@@ -110,13 +110,13 @@ pub(crate) fn bind(
 }
 
 /// The class of a key that OpenStruct cannot hold; every evaluation context is full of OpenStructs.
-fn odd_key(value: &Value) -> Option<&'static str> {
+fn unusable_key(value: &Value) -> Option<&'static str> {
     match value {
         Value::Map(map) => map.iter().find_map(|(key, inner)| match key {
-            Value::Str(_) | Value::Symbol(_) => odd_key(inner),
+            Value::Str(_) | Value::Symbol(_) => unusable_key(inner),
             other => Some(other.class_name()),
         }),
-        Value::Array(items) => items.iter().find_map(odd_key),
+        Value::Array(items) => items.iter().find_map(unusable_key),
         _ => None,
     }
 }

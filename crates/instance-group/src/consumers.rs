@@ -10,7 +10,7 @@ use value::{Map, Value};
 
 use crate::Deployment;
 
-/// A link that a job consumes, and how the manifest says to find it.
+/// A link that a job consumes, and how to find its provider.
 pub(crate) struct Consumer {
     /// Index of its group.
     pub(crate) group: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Consumer {
 pub(crate) enum Wanted {
     /// By type alone.
     Implicit,
-    /// Not at all: the manifest says `nil`.
+    /// Not at all: the manifest has `nil`.
     Blocked,
     /// By this name (alias) and type, on this network if one is given.
     From { alias: String, network: Option<String> },
@@ -149,9 +149,9 @@ impl Entry<'_> {
         let alias = split(&from).last().unwrap_or_default().to_owned();
         let elsewhere =
             |name: &String| *name != self.deployment.domain.deployment && *name != self.deployment.manifest.name;
-        // BOSH asks whether they are true, not whether they are there.
-        let said = |key: &str| entry.get(key).filter(|v| v.is_truthy()).and_then(Value::scalar_to_s);
-        if let Some(other) = said("deployment").filter(elsewhere) {
+        // BOSH checks whether they are true, not whether they are present.
+        let given = |key: &str| entry.get(key).filter(|v| v.is_truthy()).and_then(Value::scalar_to_s);
+        if let Some(other) = given("deployment").filter(elsewhere) {
             let message = format!(
                 "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
                 self.job.name, self.group.name
@@ -162,7 +162,7 @@ impl Entry<'_> {
             );
             problems.push(self.problem(message).hint(hint));
         }
-        Wanted::From { alias, network: said("network") }
+        Wanted::From { alias, network: given("network") }
     }
 
     fn manual(&self, entry: &Map, problems: &mut Vec<Problem>) -> Wanted {

@@ -63,7 +63,7 @@ pub struct Outcome {
 /// Resolves every group of the deployment.
 ///
 /// # Errors
-/// All problems of all groups: links in BOSH's words, properties that lie where a Hash is expected.
+/// All problems of all groups: links with BOSH's messages, properties that lie where a Hash is expected.
 pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     let manifest = deployment.manifest;
     let mut problems: Vec<_> =
@@ -72,8 +72,9 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     let providers = providers::collect(deployment, &mut problems, &mut warnings);
     let consumers = consumers::collect(deployment, &mut problems, &mut warnings);
     // An addon has the same mistakes in all groups.
-    let mut told = HashSet::new();
-    problems.retain(|problem| told.insert((problem.message.clone(), problem.place.clone().map(|place| place.path))));
+    let mut reported = HashSet::new();
+    problems
+        .retain(|problem| reported.insert((problem.message.clone(), problem.place.clone().map(|place| place.path))));
     let links = matching::resolve(deployment, &providers, &consumers, &mut problems);
     let mut provided = providers::by_job(&providers);
     addresses::check(deployment, &mut problems);

@@ -134,7 +134,7 @@ fn choose(
             Err(Unresolved { code: code::LINK_UNRESOLVED, lines })
         }
         several => {
-            // BOSH says it of every candidate as soon as a network is asked for.
+            // BOSH reports it for every candidate if a network is given.
             let tail = network.map_or(String::new(), |n| format!(" does not belong to network '{n}'"));
             let mut lines = vec![format!("- {} Multiple link providers found:", headline(deployment, consumer))];
             lines.extend(several.iter().map(|i| format!("  - {}{tail}", describe(*i))));

@@ -25,7 +25,7 @@ pub(crate) struct Provider {
     pub(crate) name: String,
     /// Its type.
     pub(crate) link_type: String,
-    /// False where the manifest says `nil`.
+    /// False where the manifest has `nil`.
     pub(crate) consumable: bool,
     /// The exposed properties, through JSON.
     pub(crate) properties: Value,
@@ -196,7 +196,7 @@ impl Owner<'_> {
             let definition = self.spec.property(name);
             let value = match (property::lookup(&given, name), definition) {
                 (Found::Value(value), _) => value,
-                // BOSH: below `false` there is nothing, below other values nothing can be looked for.
+                // BOSH: `false` has no keys, and in other values no key can be searched.
                 (Found::Absent | Found::NotAHash("FalseClass"), Some(definition)) => &definition.default,
                 (Found::Absent | Found::NotAHash("FalseClass"), None) => {
                     let message =

@@ -51,7 +51,7 @@ pub struct ResolvedJob {
     pub provides: Vec<(String, String)>,
     /// Every instance of the group as this job sees it.
     pub instances: Vec<Instance>,
-    /// Tells the job's spec from others, see [`JobSpec::digest`].
+    /// Identifies the job's spec by its content, see [`JobSpec::digest`].
     pub spec_digest: String,
     /// Template source and destination, in the spec's order.
     pub templates: Vec<(String, String)>,

@@ -8,8 +8,8 @@ use problem::{Note, did_you_mean};
 
 use crate::Template;
 
-/// The entry in BOSH's report about a template of `job` that failed; `spec` is the job's, where it could be read, and says
-/// what was meant.
+/// The entry in BOSH's report about a template of `job` that failed; `spec` is the job's, where it could be read; it
+/// serves the hint.
 pub fn failed(job: &ResolvedJob, template: &Template, failure: &Failure, spec: Option<&JobSpec>) -> Entry {
     let place = failure.error.place(&template.source);
     Entry {

@@ -110,7 +110,7 @@ impl JobsSrc {
     fn absent_job_hint(&self, job: &JobRef) -> String {
         let release = self.0.join(&job.release);
         if !release.is_dir() {
-            return format!("there is no {}: has copy-jobs run in the release's image?", release.display());
+            return format!("{} does not exist: run copy-jobs in the release's image first", release.display());
         }
         let entries = std::fs::read_dir(&release).into_iter().flatten().flatten();
         let directories = entries.filter(|e| e.path().is_dir());

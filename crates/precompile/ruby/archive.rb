@@ -17,7 +17,7 @@ features = ARGV[0] == '--features' ? ARGV.drop(1) : (features || []).drop(1)
 sources = [] if ARGV[0] == '--features'
 
 library = ENV['BOSON_RUBY_LIBRARY'] unless features.empty?
-# What no template can use, or what is no part of the library: package managers, tools of developers.
+# Libraries that no template can use or that are not a part of Ruby's library: package managers, tools of developers.
 NOT_EMBEDDED = %w[
   bundled_gems bundler bundler.rb debug did_you_mean did_you_mean.rb error_highlight error_highlight.rb fiddle fiddle.rb irb
   irb.rb mkmf.rb prism prism.rb racc rdoc rdoc.rb readline.rb reline reline.rb ripper ripper.rb ruby_vm rubygems rubygems.rb

@@ -21,7 +21,7 @@ pub enum Class {
     Template,
     /// The operator's input is wrong: manifest, job spec, links, names, missing input file: exit code 65.
     Input,
-    /// Ours, or the environment's: I/O, resources: exit code 70.
+    /// An internal or environment error (I/O, resources): exit code 70.
     Internal,
 }
 
@@ -113,7 +113,7 @@ impl Place {
 }
 
 impl Place {
-    /// Writes an arrow to the place, what is there, and the source line where there is one.
+    /// Writes an arrow to the place, its content, and the source line if it is known.
     fn show(&self, f: &mut fmt::Formatter<'_>, what: Option<&str>) -> fmt::Result {
         write!(f, "\n  --> {self}")?;
         if let Some(what) = what {
@@ -205,7 +205,7 @@ impl Problem {
         Problem::new(Class::Template, message)
     }
 
-    /// Ours, or the environment's.
+    /// An internal or environment error.
     pub fn internal(message: impl Into<String>) -> Self {
         Problem::new(Class::Internal, message)
     }
@@ -331,7 +331,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Turns an I/O error into a [`Problem`] that says what was being done to which file.
+/// Turns an I/O error into a [`Problem`] that names the operation and the file.
 pub trait IoContext<T> {
     /// `doing` is a phrase such as `read`, `write`; the message becomes `cannot <doing> <path>`.
     fn io(self, doing: &str, path: &std::path::Path) -> Result<T>;

@@ -7,7 +7,7 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     known
         .into_iter()
         .filter_map(|candidate| {
-            // A long common prefix says nothing about how similar the rest is.
+            // A long common prefix does not make the rest similar.
             let (a, b) = different_parts(name, candidate);
             let lengths = [a.chars().count(), b.chars().count()];
             let limit = (lengths[0].max(lengths[1]) / 4).min(3);

@@ -11,7 +11,7 @@ use crate::walk::Walk;
 type Result<T> = std::result::Result<T, SchemaError>;
 
 impl<'s> Walk<'s, '_> {
-    /// The verdict of an applicator; `None` where it has none, or is no applicator.
+    /// The result of an applicator; `None` where it has none, or is not an applicator.
     pub(crate) fn applicator(
         &mut self,
         here: &mut Here<'s, '_>,

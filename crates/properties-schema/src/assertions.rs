@@ -130,7 +130,7 @@ fn all_differ(items: &[Value]) -> bool {
     items.iter().enumerate().all(|(i, item)| !items[..i].iter().any(|earlier| same(earlier, item)))
 }
 
-/// Told at the key that asks for others (json_schemer).
+/// Reported at the key that requires others (json_schemer).
 fn dependent_required(here: &Here, value: &Json) -> Option<Verdict> {
     let members = entries(here.instance)?;
     let mut verdict = Verdict::of(true);

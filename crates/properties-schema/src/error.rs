@@ -1,5 +1,5 @@
 //! The error of a schema.
 
-/// A schema that cannot be used: why, in words for the author of the job.
+/// A schema that cannot be used; the message is for the author of the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError(pub String);

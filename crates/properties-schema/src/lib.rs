@@ -1,4 +1,4 @@
-//! `properties_schema.json`: what a job says of its own properties, as a JSON Schema of 2020-12.
+//! `properties_schema.json`: a job's own rules for its properties, a JSON Schema of 2020-12.
 //!
 //! BOSH validates with json_schemer; the keywords, the order of their errors and the messages are the same. What Ruby
 //! decides there (regular expressions, formats, certificates), the caller decides ([`Facts`]): this crate has no engine of

@@ -20,7 +20,7 @@ pub(crate) struct Here<'s, 'i> {
     pub(crate) object: &'s Map<String, Json>,
     pub(crate) instance: &'i Value,
     pub(crate) place: Place<'i>,
-    /// What valid keywords have looked at so far.
+    /// What valid keywords have evaluated so far.
     pub(crate) outcome: Outcome,
     /// Keys that `properties` and `patternProperties` spoke of.
     pub(crate) named: Vec<String>,

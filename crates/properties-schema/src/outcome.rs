@@ -1,4 +1,4 @@
-//! What a schema or one of its keywords says about a value.
+//! The result of a schema or one of its keywords for a value.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl Place<'_> {
     }
 }
 
-/// Which keys and elements of a value some schema has looked at (for `unevaluatedProperties` and `unevaluatedItems`).
+/// Which keys and elements of a value a schema has evaluated (for `unevaluatedProperties` and `unevaluatedItems`).
 #[derive(Default)]
 pub(crate) struct Evaluated {
     pub(crate) keys: BTreeSet<String>,

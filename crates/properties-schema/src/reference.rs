@@ -89,7 +89,7 @@ impl<'s> Resources<'s> {
             node = Node { json: next.ok_or_else(unknown)?, base: self.base_of(&node) };
         }
         if !node.json.is_object() && !node.json.is_boolean() {
-            return Err(SchemaError(format!("the reference {reference} leads to something that is no schema")));
+            return Err(SchemaError(format!("the reference {reference} leads to something that is not a schema")));
         }
         Ok(node)
     }

@@ -1,4 +1,4 @@
-//! What Ruby says of a schema's values: `to_s`, `inspect`, `==`, `eql?`.
+//! Ruby's texts and comparisons of a schema's values: `to_s`, `inspect`, `==`, `eql?`.
 
 use serde_json::Value as Json;
 use value::Value;

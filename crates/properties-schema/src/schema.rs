@@ -22,7 +22,7 @@ impl Schema {
     /// Reads the document.
     ///
     /// # Errors
-    /// What BOSH says of a schema that does not declare 2020-12, or what is no schema.
+    /// BOSH's message for a schema that does not declare 2020-12, and whatever makes the document no schema.
     pub fn new(document: Json) -> Result<Schema, SchemaError> {
         let Json::Object(object) = &document else {
             return Err(SchemaError("the schema must be a JSON object".into()));
@@ -37,10 +37,10 @@ impl Schema {
         Ok(Schema(document))
     }
 
-    /// What is wrong with these properties; nothing, and they are as the schema says.
+    /// The violations of these properties; empty if they are valid.
     ///
     /// # Errors
-    /// A schema whose references lead nowhere, or with a pattern that is none.
+    /// A schema whose references lead nowhere, or with a pattern that is not valid.
     pub fn validate(&self, properties: &Value, facts: &dyn Facts) -> Result<Vec<Violation>, SchemaError> {
         let mut walk = Walk { resources: Resources::of(&self.0, facts)?, facts, scope: Vec::new() };
         let root = walk.resources.root();

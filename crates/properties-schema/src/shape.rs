@@ -19,7 +19,7 @@ pub(crate) enum Shape {
     Text,
 }
 
-/// The kind of a keyword's value; `None` for keywords that are not looked at.
+/// The kind of a keyword's value; `None` for keywords that are not evaluated.
 pub(crate) fn shape(keyword: &str) -> Option<Shape> {
     Some(match keyword {
         "not"

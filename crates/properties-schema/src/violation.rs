@@ -2,7 +2,7 @@
 
 use problem::Step;
 
-/// A value that is not as the schema says.
+/// A value that violates the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Where the value is, from the root of the properties.

@@ -16,7 +16,7 @@ use crate::violation::Violation;
 /// Schemas within schemas that one value may take; more are taken for a schema that refers to itself without end.
 const DEEPEST: usize = 300;
 
-/// Keywords in the order in which they are looked at, which is the order of their errors. A keyword comes after those
+/// Keywords in the order in which they are evaluated, which is the order of their errors. A keyword comes after those
 /// whose results it needs.
 const ORDER: &[&str] = &[
     "$ref",

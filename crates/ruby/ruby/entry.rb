@@ -4,7 +4,7 @@
 # [false, {"class", "message", "line", "column"}]. Only plain values cross.
 Encoding.default_external = Encoding::UTF_8
 Encoding.default_internal = nil
-# Ruby takes them for exceptions of what it runs, and whoever waits outside Ruby would never hear of them.
+# Ruby takes them for exceptions of what it runs, and a caller outside Ruby would wait forever.
 %w[TERM INT].each { |signal| Signal.trap(signal, 'SYSTEM_DEFAULT') }
 
 # Rust gives it the methods that look into archives of instruction sequences: archived_source, archived_file and
@@ -19,7 +19,7 @@ module Boson
       @operations[name] = body
     end
 
-    # Evaluates a source of ours: what was compiled ahead, else its text.
+    # Evaluates one of boson's own sources: compiled ahead, or else from its text.
     def source(name, text)
       compiled = archived_source(name)
       return sequence(compiled).eval if compiled
@@ -49,7 +49,7 @@ module Boson
       feature(name) unless paths.any? && evaluate(paths - $LOADED_FEATURES)
     end
 
-    # Requires a file of the embedded library, by its name or by its place: `nil` where there is none.
+    # Requires a file of the embedded library, by its name or by its place: `nil` where it does not exist.
     def embedded(asked)
       asked = "#{asked}.rb" unless asked.end_with?('.rb')
       name = asked.delete_prefix(Embedded::LIBRARY)
@@ -65,10 +65,10 @@ module Boson
 
     # Evaluates files in this order, if the archive has all of them. What they require of each other counts as loaded.
     def evaluate(paths)
-      ours, extensions = paths.partition { |path| path.end_with?('.rb') }
-      return false unless ours.all? { |path| archived_file(path) }
+      sources, extensions = paths.partition { |path| path.end_with?('.rb') }
+      return false unless sources.all? { |path| archived_file(path) }
 
-      ours.each { |path| provide(path) }
+      sources.each { |path| provide(path) }
       without_autoload(%i[BigDecimal Date DateTime]) do
         paths.each { |path| extensions.include?(path) ? require(path) : compiled(path).eval }
       end
@@ -120,7 +120,7 @@ module Boson
       (archived_feature(name) || '').force_encoding(Encoding::UTF_8).split("\0")
     end
 
-    # Without the collector, which older Rubies do not tell of all that is loaded.
+    # Without the collector: older Rubies do not mark everything that is loaded.
     def sequence(binary)
       disabled = GC.disable
       RubyVM::InstructionSequence.load_from_binary(binary)
@@ -140,7 +140,7 @@ module Boson
   end
 end
 
-# Where the library is in the executable: `require` takes from there what is there, and the disk has nothing of it.
+# If the library is in the executable, `require` loads from there, and the disk has none of it.
 module Boson
   module Embedded
     LIBRARY = '<boson>/lib/'

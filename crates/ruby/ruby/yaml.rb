@@ -3,7 +3,7 @@ module Boson
   module Documents
     module_function
 
-    # A value that contains itself has no end for whoever walks it (in BOSH: SystemStackError).
+    # A value that contains itself has no end for a recursive method (in BOSH: SystemStackError).
     class Endless < StandardError; end
 
     # BOSH: safe load, aliases allowed, no class but Symbol. Other sets of options read other values from the same text.
@@ -13,7 +13,7 @@ module Boson
       value
     end
 
-    # `known` has what was met: true while its content is looked at.
+    # `known` has every value met so far: true while its content is visited.
     def refuse_endless(value, known)
       return unless value.is_a?(Array) || value.is_a?(Hash)
       raise Endless if known[value]
@@ -33,7 +33,7 @@ module Boson
       tree.tree.yaml
     end
 
-    # A plain scalar that Psych refuses to read (`0x_`) is no String without quotes.
+    # A plain scalar that Psych refuses to read (`0x_`) is not a String without quotes.
     module Unreadable
       def tokenize(text)
         super
@@ -63,19 +63,19 @@ module Boson
     # The place of the first alias whose anchor has not been met, or is that of something around it.
     def odd_alias(text)
       Boson.feature('psych')
-      odd = odd_alias_in(Psych.parse(text), {})
-      odd && [odd.start_line + 1, odd.start_column + 1]
+      found = invalid_alias_in(Psych.parse(text), {})
+      found && [found.start_line + 1, found.start_column + 1]
     rescue Psych::SyntaxError
       nil
     end
 
     # `anchors` has those that were met: true if the content is complete.
-    def odd_alias_in(node, anchors)
+    def invalid_alias_in(node, anchors)
       return anchors[node.anchor] ? nil : node if node.is_a?(Psych::Nodes::Alias)
 
       anchor = node.anchor if node.respond_to?(:anchor)
       anchors[anchor] = false if anchor
-      node.children&.each { |child| (odd = odd_alias_in(child, anchors)) && (return odd) }
+      node.children&.each { |child| (found = invalid_alias_in(child, anchors)) && (return found) }
       anchors[anchor] = true if anchor
       nil
     end

@@ -20,7 +20,7 @@ macro_rules! archive {
 /// What an archive has: each table is by name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Table {
-    /// Sources of ours.
+    /// boson's own sources.
     Sources,
     /// Files of Ruby's library.
     Files,

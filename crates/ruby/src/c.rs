@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn rb_provide(feature: *const c_char);
 }
 
-/// A String of bytes that are not copied, and so cost no memory before they are looked at. Only for code of ours, which
+/// A String of bytes that are not copied, and so cost no memory before they are read. Only for boson's own code, which
 /// does not change it.
 pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
     // SAFETY: the bytes live as long as the process. Only the VM's own thread comes here ([`crate::Vm`] is not `Send`).
@@ -81,7 +81,7 @@ unsafe extern "C" fn archived_feature(_module: Value, name: Value) -> Value {
 }
 
 /// # Safety
-/// `name` is a live value of Ruby's. Where it is no String this raises: nothing that has to be dropped may live here or in
+/// `name` is a live value of Ruby's. Where it is not a String this raises: nothing that has to be dropped may live here or in
 /// what calls this.
 unsafe fn archived(table: Table, name: &Value) -> Value {
     // SAFETY: the caller's promise.
@@ -89,7 +89,7 @@ unsafe fn archived(table: Table, name: &Value) -> Value {
     find(table, name.to_bytes()).map_or_else(|| NilClass::new().value(), |found| constant(found).value())
 }
 
-/// The bytes of a String, valid until Ruby runs again; raises where it is none or has a NUL inside.
+/// The bytes of a String, valid until Ruby runs again; raises where it is not a String or has a NUL inside.
 ///
 /// # Safety
 /// `string` is a live value of Ruby's.

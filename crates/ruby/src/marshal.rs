@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
                 let i = self.length()?;
                 self.objects.get(i).cloned().ok_or(Malformed("unknown object link"))?
             }
-            _ => return Err(Malformed("an object that is no plain value")),
+            _ => return Err(Malformed("an object that is not a plain value")),
         })
     }
 
@@ -273,7 +273,7 @@ impl Writer {
         }
     }
 
-    /// Writes a link and says so where the object was written before; else numbers it.
+    /// Writes a link if the object was written before, else numbers it; returns whether it did.
     fn linked<T: ?Sized>(&mut self, object: &Rc<T>) -> bool {
         let pointer = Rc::as_ptr(object).cast::<u8>();
         if let Some(i) = self.objects.get(&pointer).copied() {

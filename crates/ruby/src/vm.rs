@@ -24,19 +24,19 @@ const STACK: usize = 64 << 20;
 pub struct RubyError {
     /// The exception's class.
     pub class: String,
-    /// Its message; for a YAML syntax error only the parser's own words, never a piece of the document.
+    /// Its message; for a YAML syntax error only the parser's own message, never a part of the document.
     pub message: String,
     /// Line and column from 1, where the exception is a YAML syntax error.
     pub position: Option<(u32, u32)>,
 }
 
 impl RubyError {
-    /// A problem of ours: an operation that must not fail has failed. Says the class only, the message may hold a value;
-    /// but not where the system, or a library that is not there, is what failed.
+    /// An internal problem: an operation that must not fail has failed. It shows the class alone, because the message may hold a
+    /// value; and the message where the system or a missing library is the cause.
     pub fn internal(&self, doing: &str) -> Problem {
         let problem = Problem::internal(format!("the embedded Ruby failed to {doing}: {}", self.class));
-        let told = self.class.starts_with("Errno::") || self.class == "LoadError";
-        if told { problem.because(&self.message) } else { problem }
+        let is_shown = self.class.starts_with("Errno::") || self.class == "LoadError";
+        if is_shown { problem.because(&self.message) } else { problem }
     }
 
     pub(crate) fn from_value(facts: &Value) -> RubyError {
@@ -88,7 +88,7 @@ impl Vm {
 
     /// As [`Vm::with`], but nobody waits: if it fails, so does all that is asked for after it.
     fn later(&self, work: impl FnOnce(&Interpreter) -> problem::Result<()> + Send + 'static) {
-        // Where the interpreter is gone, the next one to wait is told.
+        // If the interpreter has ended, the next call that waits reports it.
         let _ = self.0.send(Box::new(work));
     }
 
@@ -97,7 +97,7 @@ impl Vm {
         self.later(move |ruby| ruby.add_archive(archive));
     }
 
-    /// Runs a source of ours: from an archive, or else from its text. `name` is what backtraces show.
+    /// Runs one of boson's own sources: from an archive, or else from its text. `name` is what backtraces show.
     pub fn load_source(&self, name: &'static str, source: &'static str) {
         self.later(move |ruby| ruby.load_source(name, source));
     }

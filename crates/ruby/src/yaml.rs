@@ -139,7 +139,7 @@ fn unreadable(document: &Document, error: &RubyError) -> Problem {
         "Boson::Documents::Endless" => problem.because("an alias inside of what it stands for"),
         "Psych::DisallowedClass" => {
             let hint = match error.message.rsplit(' ').next() {
-                Some("Date" | "Time") => "a bare date or time is no plain value in BOSH: put it in quotes",
+                Some("Date" | "Time") => "a bare date or time is not a plain value in BOSH: put it in quotes",
                 _ => "only plain values and Symbols are allowed",
             };
             problem.because(&error.message).hint(hint)

@@ -68,7 +68,7 @@ impl fmt::Display for BigInt {
 /// A Ruby String: bytes and their encoding.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The bytes; valid UTF-8 unless the encoding says otherwise.
+    /// The bytes; valid UTF-8 unless the encoding is another.
     pub bytes: Vec<u8>,
     /// How Ruby reads them.
     pub encoding: Encoding,

@@ -210,7 +210,7 @@ error: Required property 'name' was not specified
 error: 'internal' of a port must be a number from 1 to 65535
 error: 'protocol' of a port must be one of TCP, UDP, SCTP
 error: Property 'envs' value (a String) did not match the required type 'Array'
-error: a String that is no valid UTF-8 cannot become a part of a pod
+error: a String that is not valid UTF-8 cannot become a part of a pod
 error: Property 'domain' value (a Array) did not match the required type 'String'
 error: Required property 'domain' was not specified
 "

@@ -81,6 +81,16 @@ fn execute(work: &TempDir, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 impl Planned {
+    /// Writes a file beside the manifest.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        write(&self.work.path().join(path), text);
+    }
+
+    /// Makes a symbolic link.
+    pub(crate) fn link(&self, target: &str, path: &str) {
+        std::os::unix::fs::symlink(target, self.work.path().join(path)).unwrap();
+    }
+
     /// Plans again with these arguments instead of `--output-dir`; returns the exit code and everything that it printed.
     pub(crate) fn with(&self, arguments: &[&str]) -> (Option<i32>, String) {
         execute(&self.work, arguments)

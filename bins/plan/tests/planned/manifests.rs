@@ -106,7 +106,10 @@ fn names_fit_into_a_path() {
     let manifest = |name: &str| format!("instance_groups: [{{name: {name}, instances: 1, jobs: []}}]");
     assert_eq!(plan(&[], &manifest(&fits)).code, Some(0));
     let planned = plan(&[], &manifest(&format!("{fits}x")));
-    assert_eq!((planned.code, planned.said), (Some(65), format!("error: '{fits}x' is no name of an instance group\n")));
+    assert_eq!(
+        (planned.code, planned.said),
+        (Some(65), format!("error: '{fits}x' is not a valid name of an instance group\n"))
+    );
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn ordered_maps_are_maps() {
 #[test]
 fn a_jobs_name_cannot_begin_with_a_dot() {
     let planned = plan(&[], "instance_groups: [{name: .g, instances: 1, jobs: [{name: .current, release: r}]}]");
-    assert_eq!(planned.said, "error: '.current' is no name of a job\n");
+    assert_eq!(planned.said, "error: '.current' is not a valid name of a job\n");
 }
 
 #[test]

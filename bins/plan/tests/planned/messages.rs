@@ -117,3 +117,16 @@ fn a_missing_property_finds_its_misspelt_neighbour() {
         assert_eq!(hint(properties, "nats.password"), "'nats.password' has no default: set it in the manifest");
     }
 }
+
+#[test]
+fn templates_may_be_links_to_elsewhere_in_the_release() {
+    let shared = plan_templates(&[("j", "templates: {own: config/own}")], &[("j", "own", "x")], GROUP);
+    let spec = "name: j\ntemplates: {s.erb: config/s, all/s.erb: config/t}\nproperties: {a: {default: 7}}\n";
+    shared.write("shared_job_templates/s.erb", "<%= p('a') %>");
+    shared.write("jobs-src/r/j/spec", spec);
+    shared.link("../../../../shared_job_templates/s.erb", "jobs-src/r/j/templates/s.erb");
+    shared.link("../../../../shared_job_templates", "jobs-src/r/j/templates/all");
+    let planned = shared.again(&format!("{HEAD}{GROUP}"));
+    let templates = planned.job("g", "j")["quarks"]["templates"].clone();
+    assert_eq!(templates, yaml("{s.erb: config/s, all/s.erb: config/t}"));
+}

@@ -1,4 +1,4 @@
-//! Ruby code as words and signs, as far as the analysis needs it. What it does not understand, it says so.
+//! Ruby code as tokens, as far as the analysis needs them; code that it does not understand is an error.
 
 /// A piece of Ruby code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl<'a> Lexer<'a> {
     /// Whether the last token ends a value, so that an operator may follow.
     fn after_value(&self) -> bool {
         match self.tokens.last() {
-            Some(Token::Word(word)) => self.is_method() || !super::words::is_keyword_before_value(word),
+            Some(Token::Word(word)) => self.is_method() || !super::names::is_keyword_before_value(word),
             Some(Token::Symbol(_)) => self.label != Some(self.tokens.len() - 1),
             Some(Token::Constant(_) | Token::Instance(_) | Token::Literal(_)) => true,
             Some(Token::Sign(sign)) => matches!(*sign, ")" | "]" | "}"),
@@ -148,7 +148,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether the last token is a name behind a dot: `range.begin` is no keyword.
+    /// Whether the last token is a name behind a dot: `range.begin` is not a keyword.
     fn is_method(&self) -> bool {
         matches!(self.tokens.iter().nth_back(1), Some(Token::Sign("." | "&." | "::")))
     }
@@ -202,7 +202,7 @@ impl<'a> Lexer<'a> {
         self.tokens.push(if upper { Token::Constant(name) } else { Token::Word(name) });
     }
 
-    /// Between the `?` and the `:` of a conditional, `name:` is no label.
+    /// Between the `?` and the `:` of a conditional, `name:` is not a label.
     fn in_ternary(&self) -> bool {
         let line = self.tokens.iter().rev().take_while(|t| **t != Token::End);
         let mut open = 0;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::lexer::Token;
+use super::names::is_function;
 use super::patterns;
-use super::words::is_function;
 
 /// The local variables of a template: what is assigned to, parameters of blocks and methods, variables of loops and
 /// rescues. A variable is the template's own if every value it gets is an object that the template makes on the spot.
@@ -12,7 +12,7 @@ pub(super) struct Locals {
     own: HashSet<String>,
     foreign: HashSet<String>,
     blocks: HashSet<String>,
-    /// Names in patterns are variables, too: of which value is not looked at.
+    /// Names in patterns are variables, too: whatever value they match.
     matches_patterns: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Whether code matches patterns: `case ... in`, `value in pattern` and `value => pattern`.
 
 use super::lexer::Token;
-use super::words;
+use super::names;
 
 /// What a bracket encloses.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,7 +47,7 @@ fn is_of_loop(before: &[Token]) -> bool {
 
 fn inside(bracket: &str, before: &[Token]) -> Inside {
     let after_value = match before.last() {
-        Some(Token::Word(word)) => !words::is_keyword(word),
+        Some(Token::Word(word)) => !names::is_keyword(word),
         Some(Token::Constant(_)) => true,
         Some(Token::Sign(sign)) => matches!(*sign, ")" | "]" | "}" | "." | "&."),
         _ => false,

@@ -224,7 +224,7 @@ impl Pairs {
         }
     }
 
-    /// `<<`: what is merged replaces what is there. Of several mappings the first ones win.
+    /// `<<`: merged values replace existing ones. Of several mappings the first ones win.
     fn merge(&mut self, value: &Value, stands: Stands) -> Result<(), Rare> {
         let merged: Vec<&Map> = match (stands, value) {
             (Stands::Alias | Stands::Mapping, Value::Map(map)) => vec![map],

@@ -27,14 +27,14 @@ pub(crate) fn plain(text: &str) -> Plain {
         return Plain::Unknown;
     }
     if starts_as_text(first, chars.next()) {
-        // Psych: words of up to five characters are looked at.
+        // Psych compares texts of up to five characters with its constants.
         return if text.len() > 5 { Plain::Text } else { word(text) };
     }
     match first {
         '0'..='9' => number(text),
         '-' if text[1..].starts_with(|c: char| c.is_ascii_digit()) => number(text),
         '.' | ':' | '-' | '+' => Plain::Unknown,
-        // Whatever is no String begins with one of the above.
+        // Every value that is not a String begins with one of the above.
         _ => Plain::Text,
     }
 }

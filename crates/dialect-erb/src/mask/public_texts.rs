@@ -1,7 +1,7 @@
-//! What Ruby, its library and BOSH say themselves. It is no secret even where a value says the same.
+//! Texts of Ruby, its library and BOSH. They are public even where a value contains the same text.
 
 /// Phrases of messages, without what they speak of.
-pub(super) const WORDS: &[&str] = &[
+pub(super) const PUBLIC_TEXTS: &[&str] = &[
     // BOSH, BPM and this program.
     "Can't find property '[\"",
     "Can't find link '",

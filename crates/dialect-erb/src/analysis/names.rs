@@ -1,19 +1,19 @@
-//! What the analysis knows of Ruby's words.
+//! Names of Ruby and its library, by what a template can do with them.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// A set of words, written one after the other.
-macro_rules! words {
+/// A set of names, written one after the other.
+macro_rules! names {
     ($text:literal) => {
         LazyLock::new(|| $text.split_whitespace().collect())
     };
 }
 
-type Words = LazyLock<HashSet<&'static str>>;
+type Names = LazyLock<HashSet<&'static str>>;
 
 /// Keywords that change nothing outside the template.
-static KEYWORDS: Words = words!(
+static KEYWORDS: Names = names!(
     "
     and begin break case do else elsif end ensure false for if in loop next nil not or redo rescue retry return
     self then true unless until when while yield
@@ -21,14 +21,14 @@ static KEYWORDS: Words = words!(
 );
 
 /// Keywords after which a value begins, so that `/` and `%` open a literal.
-static BEFORE_VALUE: Words = words!(
+static BEFORE_VALUE: Names = names!(
     "
     and begin break case do else elsif ensure if in next not or rescue return then unless until when while
     "
 );
 
 /// Methods of the evaluation context and of Kernel that change nothing.
-static FUNCTIONS: Words = words!(
+static FUNCTIONS: Names = names!(
     "
     __FILE__ __LINE__ __dir__ __method__ _erbout abort block_given? catch exit fail format if_link if_p index lambda
     link lookup_property loop name p pp print proc properties puts raise raw_properties spec sprintf throw warn
@@ -38,7 +38,7 @@ static FUNCTIONS: Words = words!(
 
 /// Methods that everything has and that reach beyond the template. One of these names is never taken for a variable or
 /// for a method of the template's own: where there is none after all, it is Ruby's.
-static REACHING: Words = words!(
+static REACHING: Names = names!(
     "
     ` __send__ at_exit autoload binding define_method define_singleton_method eval exec exit! extend fork freeze gem
     gem_original_require include initialize initialize_clone initialize_copy initialize_dup instance_eval instance_exec
@@ -48,7 +48,7 @@ static REACHING: Words = words!(
 );
 
 /// Methods that leave their receiver and everything else as it is.
-static PURE: Words = words!(
+static PURE: Names = names!(
     "
     abs absolute? address all? allbits? any? anybits? ascii_only? assoc az basename begin between? bit_length blank?
     bootstrap bsearch bytes bytesize call capitalize casecmp casecmp? ceil center chars chomp chop chr chunk
@@ -80,14 +80,14 @@ static PURE: Words = words!(
 );
 
 /// What of `File` is only about names.
-static OF_NAMES: Words = words!(
+static OF_NAMES: Names = names!(
     "
     basename dirname extname join
     "
 );
 
 /// Methods that change their receiver: harmless on an object that the template has made itself.
-static CHANGING: Words = words!(
+static CHANGING: Names = names!(
     "
     << add add? append clear compare_by_identity concat delete delete_at delete_if fill force_encoding freeze insert
     keep_if pop prepend push rehash replace setbyte shift store subtract unshift update
@@ -95,7 +95,7 @@ static CHANGING: Words = words!(
 );
 
 /// Constants whose pure methods change nothing.
-static CONSTANTS: Words = words!(
+static CONSTANTS: Names = names!(
     "
     ArgumentError Array Base64 Bosh CGI Certificate Common Comparable Date DateTime Digest EOFError ERB
     Encoding EncodingError Enumerable Error Exception FALSE FalseClass Float FloatDomainError FrozenError
@@ -133,7 +133,7 @@ const LIBRARIES: &[(&str, &str)] = &[
 ];
 
 /// Libraries that every template finds loaded anyway, so that requiring one changes nothing.
-static REQUIRABLE: Words = words!(
+static REQUIRABLE: Names = names!(
     "
     base64 cgi date digest erb ipaddr json openssl ostruct psych set shellwords time uri yaml securerandom
     tempfile tmpdir fileutils logger socket stringio strscan zlib net/http open3 pathname pp timeout digest/md5
@@ -141,22 +141,22 @@ static REQUIRABLE: Words = words!(
     "
 );
 
-/// Words that make a template's output depend on more than its job's properties and links.
-static OF_THE_INSTANCE: Words = words!(
+/// Names that make a template's output depend on more than its job's properties and links.
+static OF_THE_INSTANCE: Names = names!(
     "
     spec index rand now SecureRandom Time Date object_id self
     "
 );
 
-/// Words that make a template's output depend on more than its context: on the time, on addresses and on chance.
-static OF_THE_MOMENT: Words = words!(
+/// Names that make a template's output depend on more than its context: on the time, on addresses and on chance.
+static OF_THE_MOMENT: Names = names!(
     "
     now Time Date DateTime object_id generate PKey RSA rand SecureRandom
     "
 );
 
-/// Names that a template cannot define for itself without replacing something that is there.
-static TAKEN: Words = words!(
+/// Names that a template cannot define for itself without replacing something that exists.
+static TAKEN: Names = names!(
     "
     initialize method_missing respond_to? respond_to_missing? inspect to_s class send object_id else else_if_p
     else_if_link openstruct create_evaluation_link get_binding binding eval require copy_property set_property
