@@ -66,8 +66,8 @@ pub struct Options {
     pub process: Option<String>,
     /// Run this service of the job's rendered monit as monit does: its start program, the process of its pid file, its stop
     /// program. With `bpm start` as start program, the process of bpm.yml. If this instance's monit does not have the service,
-    /// run nothing
-    #[arg(long, value_name = "SERVICE", value_parser = plain_name, conflicts_with_all = ["process", "errand", "scripts", "once"])]
+    /// run nothing, and report the state of PROCESS
+    #[arg(long, value_name = "SERVICE", value_parser = plain_name, conflicts_with_all = ["errand", "scripts", "once"])]
     pub monit: Option<String>,
     /// Time between two checks of --monit
     #[arg(long, env = "MONIT_CYCLE", value_name = "TIME", default_value = "10s", value_parser = startup::parse_duration)]

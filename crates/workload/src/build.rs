@@ -145,7 +145,12 @@ impl Builder<'_> {
                 let scripts = self.scripts_beside(job).into_iter();
                 let scripts = scripts.filter(|script| number == 0 || *script != Script::PostStart);
                 let container = self.service(job, service, scripts.map(RootUse::Script).collect());
-                Process { job: job.name.clone(), process: service.process.clone(), container }
+                Process {
+                    job: job.name.clone(),
+                    process: service.process.clone(),
+                    instances: service.instances.clone(),
+                    container,
+                }
             })
             .collect()
     }
@@ -158,21 +163,23 @@ impl Builder<'_> {
     }
 
     fn service(&self, job: &bpm_info::Job, service: &Service, mut root_uses: Vec<RootUse>) -> Container {
-        let of_service = ["--job", &job.name, "--monit", service.monit.as_deref().unwrap_or(&service.process)];
+        let (name, process) = (&job.name, &service.process);
+        let monit = service.monit.as_deref().unwrap_or(process);
         let config = configs(job).iter().find(|config| service.run == Run::Bpm && config.name == service.process);
         match config {
-            // run-process looks into monit where an instance may not start the process, or has to wait for another one.
-            Some(config) if service.instances.is_some() || !service.depends_on.is_empty() => Container {
-                command: Command::new(Program::RunProcess, &of_service),
+            // Where an instance may not start the process, its monit decides. If it does not, the container is idle, and reports
+            // the state of the process.
+            Some(config) if service.instances.is_some() => Container {
+                command: Command::new(Program::RunProcess, &["--job", name, "--process", process, "--monit", monit]),
                 ..self.process(job, config, root_uses)
             },
             Some(config) => self.process(job, config, root_uses),
             None => {
                 root_uses.insert(0, RootUse::MonitProgram);
-                let ready = ["--job", &job.name, "--process", &service.process];
+                let ready = ["--job", name, "--process", process];
                 Container {
-                    name: format!("{}/{}", job.name, service.process),
-                    command: Command::new(Program::RunProcess, &of_service),
+                    name: format!("{name}/{process}"),
+                    command: Command::new(Program::RunProcess, &["--job", name, "--monit", monit]),
                     user: User::Root(root_uses),
                     readiness: Some(Command::new(Program::Ready, &ready)),
                     ..self.supervised(&job.release)

@@ -33,8 +33,9 @@
 //! # Services
 //!
 //! A process is what `monit` starts on a VM: a process of `bpm.yml`, or a program of `monit`'s own, which `run-process --monit`
-//! runs as monit does. If only some instances start it, or it depends on other services, `run-process --monit` reads the `monit`
-//! that was rendered in the instance: it stays idle where that does not have the service, and waits for what it depends on.
+//! runs as monit does. If only some instances start it ([`Process::runs_in`]), `run-process --monit` reads the `monit` that was
+//! rendered in the instance, and stays idle where that does not have the service. A service that depends on others starts when
+//! they run: `run-process` waits.
 
 mod build;
 mod container;

@@ -96,8 +96,18 @@ pub struct Process {
     pub job: String,
     /// The process in its `bpm.yml`, or the service in its `monit`.
     pub process: String,
+    /// The instances that start it, by index; absent if all do. In the others its container only runs the job's scripts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Vec<u32>>,
     /// `run-process`, which supervises it.
     pub container: Container,
+}
+
+impl Process {
+    /// Whether an instance starts it.
+    pub fn runs_in(&self, index: u32) -> bool {
+        self.instances.as_ref().is_none_or(|instances| instances.contains(&index))
+    }
 }
 
 /// A job that has lifecycle scripts, but no process.

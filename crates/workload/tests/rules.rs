@@ -200,11 +200,13 @@ fn run_process_reads_monit_where_that_decides_more_than_the_process() {
         processes,
         [
             "run-process --job postgres --process postgres",
-            "run-process --job postgres --monit postgres-exporter",
-            "run-process --job tcpdump --monit tcpdump",
+            "run-process --job postgres --process exporter",
+            "run-process --job tcpdump --process tcpdump --monit tcpdump",
             "run-process --job cron --monit crond",
         ]
     );
+    let tcpdump = &service().processes[2];
+    assert!(tcpdump.runs_in(0) && !tcpdump.runs_in(1) && service().processes[0].runs_in(1));
 }
 
 #[test]

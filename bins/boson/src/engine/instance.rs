@@ -1,5 +1,6 @@
 //! One instance: its sandbox, and the commands and processes in it.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -222,12 +223,18 @@ impl Instance {
     pub(crate) fn start_processes(self: &Arc<Self>, host: &Arc<Host>) -> Result<(), Failure> {
         let pod = &self.group().pod;
         let argv = |command: &workload::Command| command.argv().into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let processes = pod
-            .processes
+        let index = self.member.instance.index;
+        let (running, idle): (Vec<_>, Vec<_>) = pod.processes.iter().partition(|process| process.runs_in(index));
+        let processes = running
             .iter()
             .map(|process| Supervised::new(&process.job, Some(&process.process), argv(&process.container.command)));
+        // A job that runs nothing in this instance has its scripts all the same.
+        let mut idle_jobs = BTreeSet::new();
+        let has_none = |job: &str| !running.iter().any(|process| process.job == job);
+        let idle = idle.iter().filter(|process| has_none(&process.job) && idle_jobs.insert(process.job.as_str()));
+        let idle = idle.map(|process| Supervised::new(&process.job, None, argv(&process.container.command)));
         let scripts = pod.scripts_only.iter().map(|job| Supervised::new(&job.job, None, argv(&job.container.command)));
-        let all: Vec<Arc<Supervised>> = processes.chain(scripts).map(Arc::new).collect();
+        let all: Vec<Arc<Supervised>> = processes.chain(idle).chain(scripts).map(Arc::new).collect();
         self.lock().supervised.clone_from(&all);
         for supervised in all {
             let instance = Arc::clone(self);

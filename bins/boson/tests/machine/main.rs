@@ -5,6 +5,7 @@ mod bad_input;
 mod compile;
 mod deployment;
 mod life;
+mod monit;
 mod names;
 mod redeploy;
 mod scripts;

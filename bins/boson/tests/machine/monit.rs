@@ -1,0 +1,66 @@
+//! What `monit` starts is what runs.
+
+use crate::Machine;
+
+/// A daemon with a pid file, as releases without `bpm.yml` have it.
+const CTL: &str = "#!/bin/sh
+pid=/var/vcap/sys/run/daemon/daemon.pid
+case $1 in
+start)
+  mkdir -p /var/vcap/sys/run/daemon /var/vcap/data/daemon
+  setsid sh -c 'echo $$ > /var/vcap/sys/run/daemon/daemon.pid; while :; do sleep 1; done' > /dev/null 2>&1 < /dev/null &
+  ;;
+stop)
+  kill $(cat $pid)
+  echo stopped > /var/vcap/data/daemon/stopped
+  ;;
+esac
+";
+
+/// The daemon; the process of `bpm.yml` that depends on it runs in the first instance only.
+const MONIT: &str = "check process daemon
+  with pidfile /var/vcap/sys/run/daemon/daemon.pid
+  start program \"/var/vcap/jobs/daemon/bin/ctl start\" with timeout 60 seconds
+  stop program \"/var/vcap/jobs/daemon/bin/ctl stop\"
+  group vcap
+<% if spec.bootstrap %>
+check process daemon-leader
+  with pidfile /var/vcap/sys/run/bpm/daemon/leader.pid
+  start program \"/var/vcap/jobs/bpm/bin/bpm start daemon -p leader\"
+  stop program \"/var/vcap/jobs/bpm/bin/bpm stop daemon -p leader\"
+  group vcap
+  depends on daemon
+<% end %>
+";
+
+/// `never` is a process that `monit` does not start.
+const BPM_YML: &str = "processes:
+- {name: leader, executable: /bin/sh, args: [-c, 'test -s /var/vcap/sys/run/daemon/daemon.pid && echo after the daemon; exec sleep 1000000']}
+- {name: never, executable: /bin/false}
+";
+
+#[test]
+fn programs_of_monit_run_beside_processes_of_bpm() {
+    let machine = Machine::new();
+    let spec = "name: daemon\ntemplates: {ctl: bin/ctl, bpm.yml: config/bpm.yml}\npackages: []\nproperties: {}\n";
+    machine.write("release/jobs/daemon/spec", spec);
+    machine.write("release/jobs/daemon/monit", MONIT);
+    machine.write("release/jobs/daemon/templates/ctl", CTL);
+    machine.write("release/jobs/daemon/templates/bpm.yml", BPM_YML);
+    machine.edit(
+        "manifest.yml",
+        "  jobs:\n  - name: web\n",
+        "  jobs:\n  - {name: daemon, release: small}\n  - name: web\n",
+    );
+    machine.up(&[]).ends_with(0);
+    let exec = |instance: &str, script: &str| machine.boson(&["exec", instance, "--", "/bin/sh", "-c", script]);
+    for instance in ["web/0", "web/1"] {
+        exec(instance, "kill -0 $(cat /var/vcap/sys/run/daemon/daemon.pid)").ends_with(0);
+    }
+    let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
+    assert!(logs.contains("after the daemon\n"), "{logs}");
+    exec("web/0", "test -e /var/vcap/sys/run/bpm/daemon/leader.pid").ends_with(0);
+    exec("web/1", "test ! -e /var/vcap/sys/run/bpm/daemon/leader.pid").ends_with(0);
+    exec("web/0", "test ! -e /var/vcap/sys/log/daemon/never.stdout.log").ends_with(0);
+    machine.boson(&["down"]).ends_with(0);
+}
