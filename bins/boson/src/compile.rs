@@ -8,12 +8,14 @@ mod tree;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use clap::Args;
 use problem::Result;
 use release::{CompiledPackage, Compiler, Progress as CompileProgress, Release, Runner};
 use startup::Common;
 
+use crate::cache::CacheLimit;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::signals::Signals;
@@ -51,6 +53,8 @@ pub(crate) struct Options {
     /// image layout or a BOSH stemcell for Warden
     #[arg(long, env = "BOSON_STEMCELL", value_name = "PATH", conflicts_with = "in_place")]
     pub(crate) stemcell: Option<StemcellOption>,
+    #[command(flatten)]
+    pub(crate) limit: CacheLimit,
     /// Compile in this machine's /var/vcap, without a sandbox: as root, in the build of an image
     #[arg(long, env = "BOSON_IN_PLACE")]
     pub(crate) in_place: bool,
@@ -67,12 +71,16 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let signals = Signals::block()?;
     // What scripts make is for everybody, as on a compilation VM.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    let started = SystemTime::now();
     let interrupt = Interrupt::default();
     let of_signals = interrupt.clone();
     signals.forward(move || of_signals.trigger())?;
     match compile(&options, &interrupt) {
         Err(_) if interrupt.is_asked() => Ok(INTERRUPTED),
-        done => done.map(|()| 0),
+        done => done.map(|()| {
+            options.limit.apply(started);
+            0
+        }),
     }
 }
 

@@ -66,7 +66,7 @@ fn list(dir: &StateDir) -> Result<u8> {
         let state = if used.contains(&disk.instance) { "attached" } else { "orphaned" };
         [
             disk.instance.clone(),
-            format!("{at_least}{}", in_units(size)),
+            format!("{at_least}{}", output::size(size)),
             state.to_owned(),
             disk.path.display().to_string(),
         ]
@@ -118,18 +118,6 @@ fn used(dir: &StateDir) -> Result<Vec<String>> {
     Ok(record.map(|record| record.addresses.into_keys().collect()).unwrap_or_default())
 }
 
-/// A size in the largest unit in which it is at least 1.
-fn in_units(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut unit = 0;
-    let mut rest = bytes;
-    while rest >= 1024 && unit + 1 < UNITS.len() {
-        rest /= 1024;
-        unit += 1;
-    }
-    format!("{rest} {}", UNITS[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +125,7 @@ mod tests {
     #[test]
     fn sizes_are_in_the_largest_unit() {
         for (bytes, text) in [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (5 << 20, "5 MiB"), (3 << 40, "3 TiB")] {
-            assert_eq!(in_units(bytes), text);
+            assert_eq!(output::size(bytes), text);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The executable with Ruby: plan, render-jobs and the verbs of one machine.
 
+mod cache;
 mod client;
 mod compile;
 mod control;

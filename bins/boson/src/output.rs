@@ -24,3 +24,15 @@ pub(crate) fn standard_streams() -> [std::os::fd::BorrowedFd<'static>; 3] {
     let (input, output, error) = STREAMS.get_or_init(|| (std::io::stdin(), std::io::stdout(), std::io::stderr()));
     [input.as_fd(), output.as_fd(), error.as_fd()]
 }
+
+/// A size in the largest unit in which it is at least 1.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut unit = 0;
+    let mut rest = bytes;
+    while rest >= 1024 && unit + 1 < UNITS.len() {
+        rest /= 1024;
+        unit += 1;
+    }
+    format!("{rest} {}", UNITS[unit])
+}

@@ -8,6 +8,7 @@ use clap::Args;
 use problem::Result;
 use startup::Common;
 
+use crate::cache::CacheLimit;
 use crate::engine::{Config, Publish};
 use crate::signals::Signals;
 use crate::stemcells::StemcellOption;
@@ -54,6 +55,8 @@ pub(crate) struct Options {
     /// archive, an OCI image layout or a BOSH stemcell for Warden; with ALIAS for the manifest's stemcell of that alias
     #[arg(long = "stemcell", env = "BOSON_STEMCELL", value_name = "[ALIAS=]PATH", value_delimiter = ',')]
     pub(crate) stemcells: Vec<StemcellOption>,
+    #[command(flatten)]
+    pub(crate) limit: CacheLimit,
     /// Return when all processes run
     #[arg(long, short, env = "BOSON_DETACH")]
     pub(crate) detach: bool,
@@ -75,6 +78,7 @@ impl From<Options> for Config {
             manifest_text: None,
             releases: options.releases,
             stemcells: options.stemcells,
+            cache_limit: options.limit,
             name: options.name,
             state_dir: options.state_dir,
             publish: options.publish,

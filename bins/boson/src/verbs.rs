@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use startup::multicall::Executable;
 
 use crate::executable::DIES_WITH_PARENT;
-use crate::{compile, disks, down, errand, exec, explain_error, logs, operation, status, up};
+use crate::{cache, compile, disks, down, errand, exec, explain_error, logs, operation, status, up};
 
 /// The verbs of one machine, then those of a pod, in the order in which they run.
 fn executable() -> Executable {
@@ -28,6 +28,7 @@ fn executable() -> Executable {
             "disks" => disks,
             "down" => down,
             "compile" => compile,
+            "cache" => cache,
             "interpolate" => interpolate,
             "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,

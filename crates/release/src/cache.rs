@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result, code};
@@ -74,7 +74,11 @@ impl Cache {
     /// The compiled package, if there is one.
     pub(crate) fn get(&self, key: &str) -> Result<Option<PathBuf>> {
         let dir = self.at("packages")?.join(key);
-        Ok(dir.is_dir().then_some(dir))
+        if !dir.is_dir() {
+            return Ok(None);
+        }
+        self.touch(key);
+        Ok(Some(dir))
     }
 
     /// Waits until no other process compiles `key` (and calls `waiting` if it must), then makes its work directories.
@@ -150,12 +154,45 @@ impl Cache {
         Ok((dir.join(digest), lock))
     }
 
+    /// Remembers that an entry is used now: by the time of its lock's file.
+    fn touch(&self, key: &str) {
+        let opened = File::options().write(true).open(self.dir.join("locks").join(key));
+        // Best effort: an entry that seems older than it is may be made again.
+        let _ = opened.and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
+    /// When an entry was used last; when it was made, where that is not known.
+    pub(crate) fn last_use(&self, key: &str, entry: &Path) -> SystemTime {
+        let lock = fs::metadata(self.dir.join("locks").join(key)).and_then(|meta| meta.modified());
+        lock.or_else(|_| fs::metadata(entry)?.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// Removes an entry, unless another process has its lock; returns whether it has gone.
+    pub(crate) fn discard(&self, key: &str, entry: &Path, remove: &dyn Fn(&Path) -> io::Result<()>) -> Result<bool> {
+        let (locks, work) = (self.at("locks")?, self.at("work")?);
+        for dir in [&locks, &work] {
+            fs::create_dir_all(dir).io("create", dir)?;
+        }
+        let Some(_lock) = self.lock(key)? else { return Ok(false) };
+        // At once, for half an entry must not be taken for a whole one; where this is killed, the next run clears it.
+        let discarded = work.join(key);
+        fs::rename(entry, &discarded).io("remove", entry)?;
+        remove(&discarded).io("remove", entry)?;
+        // The log of its compilation goes with it.
+        let _ = fs::remove_file(self.at("logs")?.join(format!("{key}.log")));
+        let _ = fs::remove_file(locks.join(key));
+        Ok(true)
+    }
+
     /// Waits for the lock until the user interrupts.
     fn wait_for_lock(&self, key: &str, stop: Stop, waiting: &dyn Fn()) -> Result<Flock<OwnedFd>> {
         let (file, mut opened) = self.open_lock(key)?;
         for tried in 0.. {
             opened = match Flock::lock(opened, FlockArg::LockExclusiveNonblock) {
-                Ok(lock) => return Ok(lock),
+                Ok(lock) => {
+                    self.touch(key);
+                    return Ok(lock);
+                }
                 Err((opened, nix::Error::EWOULDBLOCK)) => opened,
                 Err((_, e)) => return Err(io::Error::from(e)).io("lock", &file),
             };

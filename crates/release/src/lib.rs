@@ -8,6 +8,7 @@
 mod archive;
 mod blobs;
 mod cache;
+mod cache_entries;
 mod checksum;
 mod collect;
 mod compile;
@@ -27,6 +28,7 @@ mod submodules;
 mod tree;
 
 pub use cache::Stop;
+pub use cache_entries::{CacheEntry, cache_entries, prune_cache};
 pub use compile::{CompiledPackage, Compiler, Progress};
 pub use job::Job;
 pub use package::{Content, Package};

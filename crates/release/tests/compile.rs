@@ -413,3 +413,40 @@ fn files_of_empty_submodules_are_one_problem() {
     assert_eq!(problems.iter().count(), 1, "{problems}");
     assert!(problems.to_string().contains("git submodule update --init --recursive"), "{problems}");
 }
+
+#[test]
+fn the_least_recently_used_packages_are_removed() {
+    let fixture = Fixture::new();
+    fixture.package("big", "files: []", "head -c 100000 /dev/zero > $BOSH_INSTALL_TARGET/out");
+    fixture.compiled(&["app", "big"]);
+    // As if they had been used long ago, `big` first, then `app`.
+    let ages = ["big", "app", "lib"];
+    let key_of =
+        |name: &str| names(&fixture.cache().join("packages")).into_iter().find(|key| key.starts_with(name)).unwrap();
+    let used = |name: &str, seconds: u64| {
+        let lock = fs::File::options().write(true).open(fixture.cache().join("locks").join(key_of(name))).unwrap();
+        lock.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+    };
+    ages.iter().zip(1..).for_each(|(name, seconds)| used(name, seconds));
+    let entries = || -> Vec<String> {
+        let entries = release::cache_entries(&fixture.cache()).unwrap();
+        entries.iter().map(|entry| entry.key.split('-').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(entries(), ages);
+    // A use makes it the newest.
+    fixture.compiled(&["lib"]);
+    used("lib", 9);
+    let remove = |path: &Path| fs::remove_dir_all(path);
+    let prune = |limit: u64, since: u64| -> Vec<String> {
+        let since = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(since);
+        let removed = release::prune_cache(&fixture.cache(), limit, since, &remove).unwrap();
+        removed.iter().map(|entry| entry.key.split('-').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(prune(1_000_000, 100), Vec::<String>::new());
+    assert_eq!(prune(1_000, 100), ["big"]);
+    assert_eq!((prune(0, 3), entries()), (vec!["app".to_owned()], vec!["lib".to_owned()]));
+    assert!(names(&fixture.cache().join("work")).is_empty());
+    assert_eq!(names(&fixture.cache().join("locks")).len(), 1);
+    let (_, events) = fixture.compile(&["app"]);
+    assert_eq!(events, ["cached lib", "started app", "finished app"]);
+}

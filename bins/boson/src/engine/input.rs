@@ -6,6 +6,7 @@ use problem::{Place, Problem, Problems, Result, code};
 use startup::Secret;
 
 use super::publish::Publish;
+use crate::cache::CacheLimit;
 use crate::state::StateDir;
 use crate::stemcells::StemcellOption;
 
@@ -20,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) releases: Vec<PathBuf>,
     /// Root file systems of compiling and running.
     pub(crate) stemcells: Vec<StemcellOption>,
+    /// How large the cache may become.
+    pub(crate) cache_limit: CacheLimit,
     /// The deployment's name; the manifest's where absent.
     pub(crate) name: Option<String>,
     /// Directory of the deployment's state; a default that depends on the name where absent.
@@ -39,6 +42,7 @@ pub(crate) struct Input {
     pub(crate) text: Secret<Vec<u8>>,
     pub(crate) releases: Vec<PathBuf>,
     pub(crate) stemcells: Vec<StemcellOption>,
+    pub(crate) cache_limit: CacheLimit,
     /// The name given, which overrides the manifest's.
     pub(crate) given_name: Option<String>,
     /// The state directory given.
@@ -71,6 +75,7 @@ impl Input {
             text,
             releases: config.releases,
             stemcells: config.stemcells,
+            cache_limit: config.cache_limit,
             given_name: config.name.filter(|name| !name.is_empty()),
             given_dir: config.state_dir.filter(|path| !path.as_os_str().is_empty()),
             publish: config.publish,

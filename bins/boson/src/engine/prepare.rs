@@ -2,6 +2,7 @@
 //! of a deployment that is up has changed by then.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use problem::{Problem, Problems, code};
 
@@ -24,6 +25,7 @@ pub(crate) fn prepare(
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<Deployment, Failure> {
+    let started = SystemTime::now();
     let releases = stages::open_releases(input, interrupt)?;
     let given = input.releases.iter().map(PathBuf::as_path);
     let stemcells = Stemcells::open(&input.stemcells, &state::cache()?, &|| interrupt.is_asked())?;
@@ -47,6 +49,8 @@ pub(crate) fn prepare(
         progress.line(&warning);
     }
     deployment.packages = stages::compile(&releases, &deployment, &stemcells, progress, interrupt)?;
+    // What this deployment uses has just been used, and stays.
+    input.cache_limit.apply(started);
     deployment.source_names = source_names;
     Ok(deployment)
 }

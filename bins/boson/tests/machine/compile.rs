@@ -348,3 +348,22 @@ fn packages_are_compiled_and_instances_run_on_a_stemcell() {
     let seen = machine.boson(&["exec", "web/0", "cat", "/etc/marker", "/var/vcap/packages/tool/base"]).ends_with(0);
     assert_eq!(seen.stdout, "of-the-stemcell\nof-the-stemcell\n");
 }
+
+#[test]
+fn the_cache_is_listed_and_pruned() {
+    let machine = machine();
+    compile(&machine, &["--cache-limit", "1"]).ends_with(0);
+    let list = || machine.boson(&["cache", "list"]).ends_with(0).stdout;
+    // What was used just now stays, whatever the limit is.
+    assert!(list().contains("package") && list().contains(" tool-") && list().ends_with("B\n"), "{}", list());
+    machine.boson(&["cache", "prune", "--cache-limit", "1"]).ends_with(0);
+    assert_eq!(list().lines().count(), 3, "{}", list());
+    let pruned = machine.boson(&["cache", "prune", "--all"]).ends_with(0).stdout;
+    assert!(pruned.contains("removed package") && pruned.ends_with("0 entries, 0 B\n"), "{pruned}");
+    assert_eq!(list(), "0 entries, 0 B\n");
+    machine.up(&[]).ends_with(0);
+    let refused = machine.boson(&["cache", "prune"]).ends_with(65);
+    assert!(refused.stderr.contains("a deployment is up"), "{}", refused.stderr);
+    let wrong = machine.boson(&["cache", "prune", "--cache-limit", "x"]).ends_with(2);
+    assert!(wrong.stderr.contains("--cache-limit"), "{}", wrong.stderr);
+}
