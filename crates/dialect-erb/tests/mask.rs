@@ -18,7 +18,7 @@ fn text(random: &mut Random, longest: usize) -> String {
 }
 
 /// What a message may make of a value.
-fn told(random: &mut Random, secret: &str) -> String {
+fn spelled(random: &mut Random, secret: &str) -> String {
     let escaped = |c: char| !c.is_alphanumeric();
     match random.below(8) {
         0 => format!("{secret:?}"),
@@ -42,8 +42,8 @@ fn no_piece_of_a_value_is_left() {
         let secrets: Vec<String> = (0..1 + random.below(3)).map(|_| text(&mut random, 30)).collect();
         let properties = Value::map([("names", Value::array(secrets.iter().cloned().map(Value::str)))]);
         let mask = Mask::new(&Value::map([("properties", properties)]), b"<%= p('names') %>");
-        let said: Vec<String> = secrets.iter().map(|secret| told(&mut random, secret)).collect();
-        let shown = mask.apply(&format!("what they gave: {}", said.join(", and: ")));
+        let message: Vec<String> = secrets.iter().map(|secret| spelled(&mut random, secret)).collect();
+        let shown = mask.apply(&format!("what they gave: {}", message.join(", and: ")));
         for secret in &secrets {
             let characters: Vec<char> = secret.chars().collect();
             for piece in characters.windows(PIECE) {
@@ -62,8 +62,9 @@ fn what_holds_no_value_stays_as_it_is() {
         let secret = text(&mut random, 60);
         let properties = Value::map([("name", Value::str(secret.clone()))]);
         let mask = Mask::new(&Value::map([("properties", properties)]), b"");
-        for said in ["undefined method 'nil?' for an instance of Integer", "Can't find property '[\"some.thing\"]'"] {
-            assert_eq!(mask.apply(said), said, "{secret:?}");
+        for message in ["undefined method 'nil?' for an instance of Integer", "Can't find property '[\"some.thing\"]'"]
+        {
+            assert_eq!(mask.apply(message), message, "{secret:?}");
         }
     }
 }

@@ -62,14 +62,14 @@ end
 autoload :Lazy, 'lazy'
 check('a file is required once') { [require('one'), require('one'), require('one.rb'), require('two')] == [true, false, false, false] }
 check('what it requires is loaded once') { [One::LOADS, TWO, LEAF] == [1, 1, 2] }
-check('its name is no path') { One::PLACE == '<boson>/lib/one.rb' }
+check('its name is not a path') { One::PLACE == '<boson>/lib/one.rb' }
 check('magic comments hold') { FROZEN }
 check('autoload finds it') { Lazy.is_a?(Class) }
 check('autoload by place finds it') { Beside.is_a?(Class) }
 check('what is not there') { raises(LoadError, 'cannot load such file -- absent') { require 'absent' } }
 check('the machine has a library, too') { raises(LoadError, 'cannot load such file -- csv') { require 'csv' } }
 check('files of the disk are found by path') { require(File.join(work, 'disk/a')) && ON_DISK }
-check('there is no place to be relative to') { raises(LoadError, 'cannot infer basepath') { eval("require_relative 'x'", binding, 'job/template') } }
+check('require_relative needs a place') { raises(LoadError, 'cannot infer basepath') { eval("require_relative 'x'", binding, 'job/template') } }
 check('Kernel has it') { Kernel.require('one') == false }
 check('it is private') { raises(NoMethodError, nil) { Object.new.require('one') }.to_s.start_with?('private method') }
 abort(WRONG.join("\n")) unless WRONG.empty?

@@ -19,11 +19,11 @@ fn every_field_that_a_pod_cannot_vary_is_named() {
         .iter()
         .map(|(process, field)| format!("error: job 'j' of instance group 'g' renders a bpm.yml whose process '{process}' has a field '{field}' that differs between instances\n{hint}"))
         .collect();
-    assert_eq!((planned.code, planned.said), (Some(65), expected));
+    assert_eq!((planned.code, planned.printed), (Some(65), expected));
 }
 
 #[test]
-fn a_missing_template_is_told_once() {
+fn a_missing_template_is_reported_once() {
     let groups = "instance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}, {name: h, instances: 1, jobs: [{name: j, release: r}]}]";
-    assert_eq!(plan(SPEC, groups).said, "error: Missing template file 'bpm.yml.erb' for job 'j'\n");
+    assert_eq!(plan(SPEC, groups).printed, "error: Missing template file 'bpm.yml.erb' for job 'j'\n");
 }

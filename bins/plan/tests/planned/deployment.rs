@@ -11,7 +11,7 @@ use crate::{HEAD, Planned, plan, plan_templates, plan_whole};
 
 impl Planned {
     pub(crate) fn deployment(&self) -> Deployment {
-        assert_eq!(self.code, Some(0), "{}", self.said);
+        assert_eq!(self.code, Some(0), "{}", self.printed);
         let text = std::fs::read_to_string(self.work.path().join("out/deployment/output.json")).unwrap();
         let text = handoff::output::decode(&text, handoff::output::DEPLOYMENT_YAML, "output.json").unwrap();
         Deployment::decode(&text, "deployment.yaml").unwrap()
@@ -204,7 +204,7 @@ fn wrong_settings_are_reported_together() {
     );
     assert_eq!(planned.code, Some(65));
     assert_eq!(
-        planned.said,
+        planned.printed,
         "error: Property 'bosh.agent.settings' value (a Array) did not match the required type 'Hash'
 error: Required property 'name' was not specified
 error: 'internal' of a port must be a number from 1 to 65535
@@ -298,7 +298,7 @@ fn what_differs_each_time_counts_by_its_inputs() {
         let planned = |value| plan_templates(&[("j", spec)], &[("j", "t", template)], &manifest(value));
         let (first, again, other) = (planned(1), planned(1), planned(2));
         let warning = "template 't' of job 'j' of release 'r' does not render the same each time";
-        assert_eq!(first.said.matches(warning).count(), 1, "{template}: {}", first.said);
+        assert_eq!(first.printed.matches(warning).count(), 1, "{template}: {}", first.printed);
         assert_eq!(first.digests("g"), again.digests("g"), "{template}");
         assert_ne!(first.digests("g"), other.digests("g"), "{template}");
     }
@@ -315,7 +315,7 @@ fn what_differs_each_time_counts_by_its_inputs() {
         ("<% define_singleton_method(:own) { 1 } %><%= own %>", "1"),
     ] {
         let checked = plan_templates(&[("j", spec)], &[("j", "t", template)], &manifest(1));
-        assert_eq!(checked.said, "", "{template}");
+        assert_eq!(checked.printed, "", "{template}");
         assert_eq!(checked.digests("g"), digests(text, "{}"), "{template}");
     }
 }
@@ -350,9 +350,9 @@ fn templates_that_fail_are_reported_for_all_groups() {
         )
     };
     let k = "    - Unable to render templates for job 'k'. Errors are:\n      - Error filling in template 'c' (line 1: three)\n";
-    assert!(planned.said.contains(&of("g", k)), "{}", planned.said);
-    assert!(planned.said.contains(&of("h", "")), "{}", planned.said);
-    assert!(planned.said.contains("hint: did you mean 'name'?"), "{}", planned.said);
+    assert!(planned.printed.contains(&of("g", k)), "{}", planned.printed);
+    assert!(planned.printed.contains(&of("h", "")), "{}", planned.printed);
+    assert!(planned.printed.contains("hint: did you mean 'name'?"), "{}", planned.printed);
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn aliases(planned: &Planned) -> Vec<(String, String)> {
 }
 
 fn warnings(planned: &Planned) -> Vec<String> {
-    let lines = planned.said.lines().filter(|line| line.contains("DNS"));
+    let lines = planned.printed.lines().filter(|line| line.contains("DNS"));
     lines.map(|line| line.split("warning: ").last().unwrap_or_default().to_owned()).collect()
 }
 
@@ -41,7 +41,7 @@ fn every_job_may_have_aliases() {
     // The files of jobs count in the order of their names.
     let expected = [pair("x.internal", "*.h.default.d.bosh"), pair("y.internal", "10.0.0.1 z.internal")];
     assert_eq!(aliases(&planned), expected);
-    assert!(warnings(&planned).is_empty(), "{}", planned.said);
+    assert!(warnings(&planned).is_empty(), "{}", planned.printed);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn aliases_of_other_deployments_are_reported() {
         "instance_groups: [{name: g, instances: 1, networks: [{name: default}], jobs: [{name: a, release: r}]}]",
     );
     let warning = "the DNS alias 'x.internal' has a target in the deployment 'cf', and this one is 'd'";
-    assert!(warnings(&planned)[0].ends_with(warning), "{}", planned.said);
+    assert!(warnings(&planned)[0].ends_with(warning), "{}", planned.printed);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn aliases_that_are_no_lists_are_errors() {
         let planned = plan_templates(&[("a", SPEC)], &[("a", "a", text)], manifest);
         assert_eq!(planned.code, Some(66), "{text}");
         assert_eq!(
-            planned.said,
+            planned.printed,
             "error: job 'a' of instance group 'g' renders a dns/aliases.json that is not a JSON object of lists of names\n"
         );
     }
@@ -87,6 +87,6 @@ fn bosh_dns_is_not_run_and_its_aliases_count() {
     let job = &planned.deployment().instance_groups[0].jobs[1];
     assert!(job.services.is_empty() && job.scripts.is_empty(), "{job:?}");
     let warned = warnings(&planned);
-    assert_eq!(warned.len(), 1, "{}", planned.said);
+    assert_eq!(warned.len(), 1, "{}", planned.printed);
     assert!(warned[0].ends_with("the job 'bosh-dns' is not run: boson answers the names of BOSH DNS in its place"));
 }

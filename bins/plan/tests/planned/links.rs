@@ -48,7 +48,7 @@ fn the_name_of_a_link_is_the_last_part_of_from() {
         assert_eq!(link["instance_group"], yaml("g"), "{from}");
     }
     let nobody = consumed("{from: l.m}");
-    assert!(nobody.said.contains("link 'l' with alias 'm' and type 't'"), "{}", nobody.said);
+    assert!(nobody.printed.contains("link 'l' with alias 'm' and type 't'"), "{}", nobody.printed);
 }
 
 #[test]
@@ -72,8 +72,10 @@ addons:
 fn jobs_of_addons_come_after_all_others() {
     let wants = "consumes: [{name: l, type: t}]";
     let planned = plan(&[("b", wants), ("c", wants), ("d", wants), ("e", wants)], UNRESOLVED);
-    let jobs =
-        planned.said.lines().filter_map(|line| line.strip_prefix("  - Failed to resolve link 'l' with type 't' from "));
+    let jobs = planned
+        .printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("  - Failed to resolve link 'l' with type 't' from "));
     let jobs: Vec<&str> = jobs.map(|line| line.split('.').next().unwrap()).collect();
     let expected = ["c' in instance group 'one", "c' in instance group 'two", "d' in instance group 'one"];
     let rest = [
@@ -87,11 +89,11 @@ fn jobs_of_addons_come_after_all_others() {
 }
 
 #[test]
-fn an_addons_mistake_is_told_once_however_many_groups_have_it() {
+fn an_addons_mistake_is_reported_once_however_many_groups_have_it() {
     let specs = [("b", ""), ("c", ""), ("d", "provides: [{name: l, type: t, properties: [nowhere]}]"), ("e", "")];
     let planned = plan(&specs, UNRESOLVED);
     assert_eq!(planned.code, Some(65));
-    assert_eq!(planned.said, "error: Link property nowhere in template d is not defined in release spec\n");
+    assert_eq!(planned.printed, "error: Link property nowhere in template d is not defined in release spec\n");
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn custom_providers_are_told_of_in_bosh_s_order() {
         format!("Custom provider 'a' {place} is already defined in release 'r'"),
         format!("Custom provider 'm' {place} is defined multiple times in manifest."),
     ];
-    assert_eq!(planned.said, expected.map(|text| format!("error: {text}\n")).concat());
+    assert_eq!(planned.printed, expected.map(|text| format!("error: {text}\n")).concat());
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn what_a_consumer_asks_for_is_a_text() {
         for (given, class) in [("[l]", "Array"), ("{l: l}", "Hash")] {
             let expected =
                 format!("error: Property '{key}' value (a {class}) did not match the required type 'String'\n");
-            assert_eq!(consumed(&format!("{{{key}: {given}}}")).said, expected);
+            assert_eq!(consumed(&format!("{{{key}: {given}}}")).printed, expected);
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Planned {
     /// The exit code.
     pub(crate) code: Option<i32>,
     /// What it printed, without places and codes.
-    pub(crate) said: String,
+    pub(crate) printed: String,
 }
 
 /// Plans a manifest, of which `rest` is what follows on name and releases; `specs` are the jobs' names, and what their specs
@@ -56,7 +56,7 @@ fn run(specs: &[(&str, &str)], templates: &[(&str, &str, &str)], manifest: &str)
         write(&job.join("spec"), format!("name: {name}\n{spec}\n"));
     }
     let planned = plan_in(work, manifest);
-    assert_eq!(planned.work.path().join("out").exists(), planned.code == Some(0), "{}", planned.said);
+    assert_eq!(planned.work.path().join("out").exists(), planned.code == Some(0), "{}", planned.printed);
     planned
 }
 
@@ -65,8 +65,8 @@ fn plan_in(work: TempDir, manifest: &str) -> Planned {
     write(&work.path().join("manifest.yml"), manifest);
     let planned = execute(&work, &["--output-dir", "out"]);
     let shown = |line: &&str| !line.starts_with("  -->") && !line.starts_with("  code: ");
-    let said = planned.1.lines().filter(shown).map(|line| format!("{line}\n")).collect();
-    Planned { code: planned.0, said, work }
+    let printed = planned.1.lines().filter(shown).map(|line| format!("{line}\n")).collect();
+    Planned { code: planned.0, printed, work }
 }
 
 /// Runs `plan` on the manifest of a directory; returns the exit code and everything that it printed.
@@ -103,7 +103,7 @@ impl Planned {
 
     /// A group of `properties.yaml`.
     pub(crate) fn group(&self, name: &str) -> Value {
-        assert_eq!(self.code, Some(0), "{}", self.said);
+        assert_eq!(self.code, Some(0), "{}", self.printed);
         let output = std::fs::read(self.work.path().join("out").join(name).join("ig-resolved/output.json")).unwrap();
         let output: serde_json::Value = serde_json::from_slice(&output).unwrap();
         let document: Value = serde_yaml::from_str(output["properties.yaml"].as_str().unwrap()).unwrap();
@@ -112,7 +112,7 @@ impl Planned {
 
     /// A group of `bpm.yaml`.
     pub(crate) fn bpm_info(&self, group: &str) -> BpmInfo {
-        assert_eq!(self.code, Some(0), "{}", self.said);
+        assert_eq!(self.code, Some(0), "{}", self.printed);
         let path = self.work.path().join("out").join(group).join("bpm/output.json");
         let text = std::fs::read_to_string(path).unwrap();
         BpmInfo::decode(&handoff::output::decode(&text, "bpm.yaml", "x").unwrap(), "x").unwrap()

@@ -8,7 +8,7 @@ const GROUP: &str = "instance_groups: [{name: g, instances: 1, jobs: [{name: j, 
 fn the_name_may_come_from_the_command_line_alone() {
     let manifest = format!("releases: [{{name: r, version: 1}}]\n{GROUP}");
     let planned = plan_whole(&[("j", "")], &manifest);
-    assert_eq!(planned.said, "error: Required property 'name' was not specified in the manifest\n");
+    assert_eq!(planned.printed, "error: Required property 'name' was not specified in the manifest\n");
     let named = ["--output-dir", "out", "--deployment-name", "other"];
     assert_eq!(planned.with(&named), (Some(0), String::new()));
     let both = planned.again(&format!("name: d\n{manifest}"));
@@ -22,10 +22,10 @@ fn the_name_may_come_from_the_command_line_alone() {
 fn a_manifest_without_releases_has_one_mistake() {
     let addon = "addons: [{name: x, jobs: [{name: a, release: q}]}]\n";
     let planned = plan_whole(&[("j", "")], &format!("name: d\n{GROUP}{addon}"));
-    assert_eq!(planned.said, "error: Required property 'releases' was not specified in the manifest\n");
+    assert_eq!(planned.printed, "error: Required property 'releases' was not specified in the manifest\n");
     let both = plan_whole(&[("j", "")], &format!("{HEAD}release: {{name: r, version: 1}}\n{GROUP}"));
     assert_eq!(
-        both.said,
+        both.printed,
         "error: Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.\n"
     );
     let one = plan_whole(&[("j", "")], &format!("name: d\nrelease: {{name: r, version: 7}}\n{GROUP}"));
@@ -37,21 +37,21 @@ fn an_availability_zone_that_is_not_a_string_is_shown() {
     for (az, shown) in [("5", "'5'"), ("~", "''"), ("yes", "'true'"), ("1.50", "'1.5'"), ("[z]", "(a Array)")] {
         let planned = plan(&[("j", "")], &GROUP.replace("instances: 1", &format!("instances: 1, azs: [{az}]")));
         let expected = format!("error: Instance group 'g' has invalid availability zone {shown}, string expected\n");
-        assert_eq!(planned.said, expected);
+        assert_eq!(planned.printed, expected);
     }
 }
 
 #[test]
 fn an_unknown_job_of_an_addon_has_a_message_of_its_own() {
     let addon = "addons: [{name: x, jobs: [{name: jj, release: r}]}]\n";
-    let said = plan(&[("jobs", "")], &format!("{}{addon}", GROUP.replace("name: j,", "name: jobs,"))).said;
-    assert_eq!(said, "error: Can't find job 'jj'\n  hint: its jobs are: jobs\n");
-    let said = plan(&[("jobs", "")], &GROUP.replace("name: j,", "name: x,")).said;
-    assert_eq!(said, "error: Job 'x' not found in release 'r'\n  hint: its jobs are: jobs\n");
+    let printed = plan(&[("jobs", "")], &format!("{}{addon}", GROUP.replace("name: j,", "name: jobs,"))).printed;
+    assert_eq!(printed, "error: Can't find job 'jj'\n  hint: its jobs are: jobs\n");
+    let printed = plan(&[("jobs", "")], &GROUP.replace("name: j,", "name: x,")).printed;
+    assert_eq!(printed, "error: Job 'x' not found in release 'r'\n  hint: its jobs are: jobs\n");
     let both = GROUP.replace("name: j,", "name: jj,").replace("}]}]", "}]}, {name: h, instances: 1, jobs: []}]");
     let elsewhere = "addons: [{name: x, jobs: [{name: jj, release: r}], include: {instance_groups: [h]}}]\n";
-    let said = plan(&[("jobs", "")], &format!("{both}{elsewhere}")).said;
-    assert_eq!(said, "error: Job 'jj' not found in release 'r'\n  hint: its jobs are: jobs\n");
+    let printed = plan(&[("jobs", "")], &format!("{both}{elsewhere}")).printed;
+    assert_eq!(printed, "error: Job 'jj' not found in release 'r'\n  hint: its jobs are: jobs\n");
 }
 
 #[test]
@@ -59,10 +59,10 @@ fn a_manual_link_needs_instances_for_its_properties() {
     let spec = "consumes: [{name: l, type: t}]";
     for link in ["{properties: {a: 1}}", "{properties: {a: 1}, address: x}"] {
         let manifest = GROUP.replace("release: r}", &format!("release: r, consumes: {{l: {link}}}}}"));
-        let said = plan(&[("j", spec)], &manifest).said;
+        let printed = plan(&[("j", spec)], &manifest).printed;
         let expected =
             "error: Cannot specify 'properties' without 'instances' for link 'l' in job 'j' in instance group 'g'.\n";
-        assert_eq!(said, expected, "{link}");
+        assert_eq!(printed, expected, "{link}");
     }
 }
 
@@ -83,18 +83,18 @@ addons:
 "
     );
     let planned = plan_whole(&[("j", ""), ("a", "")], &manifest);
-    let (code, said) = planned.with(&["--output-dir", "out"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, printed) = planned.with(&["--output-dir", "out"]);
+    assert_eq!(code, Some(0), "{printed}");
     let expected = " WARN 4 settings of pods have no effect:
   --> manifest.yml:6:44: env.bosh.agent.settings.labels.a of instance group 'g'
   --> manifest.yml:6:51: env.bosh.agent.settings.tmpfs of instance group 'g'
   --> manifest.yml:7:54: properties.quarks.ports of job 'j'
   --> manifest.yml:13:54: properties.quarks.other of job 'a'
 ";
-    assert_eq!(said, expected);
-    let (_, said) = planned.with(&["ig-resolved", "-g", "h", "-o", "one.json"]);
+    assert_eq!(printed, expected);
+    let (_, printed) = planned.with(&["ig-resolved", "-g", "h", "-o", "one.json"]);
     assert_eq!(
-        said,
+        printed,
         " WARN 1 setting of pods has no effect:\n  --> manifest.yml:13:54: properties.quarks.other of job 'a'\n"
     );
     assert_eq!(planned.with(&["bpm", "-g", "h", "-o", "two.json"]), (Some(0), String::new()));
@@ -105,8 +105,8 @@ fn a_missing_property_finds_its_misspelt_neighbour() {
     let spec = "properties: {nats.password: {}, nats.user: {}, port: {default: 1}, size: {}}\ntemplates: {t: config/t}";
     let hint = |properties: &str, asked: &str| {
         let manifest = GROUP.replace("release: r}", &format!("release: r, properties: {properties}}}"));
-        let said = plan_templates(&[("j", spec)], &[("j", "t", &format!("<%= p('{asked}') %>"))], &manifest).said;
-        said.lines().find_map(|line| line.trim().strip_prefix("hint: ").map(str::to_owned)).unwrap_or(said)
+        let printed = plan_templates(&[("j", spec)], &[("j", "t", &format!("<%= p('{asked}') %>"))], &manifest).printed;
+        printed.lines().find_map(|line| line.trim().strip_prefix("hint: ").map(str::to_owned)).unwrap_or(printed)
     };
     let similar =
         |name: &str, given: &str| format!("'{name}' has no default, and the manifest sets '{given}': is that a typo?");

@@ -81,7 +81,7 @@ fn programs_of_its_own_are_run_by_monit() {
     assert_eq!(services(&plan(&monit), "g"), ["ctl monit ctl", "j bpm j after ctl"]);
     let alone = plan_templates(&[("j", "")], &[("j", "monit", &check("ctl", "/x start"))], GROUP);
     assert_eq!(services(&alone, "g"), ["ctl monit ctl"]);
-    assert!(!alone.said.contains("warning"), "{}", alone.said);
+    assert!(!alone.printed.contains("warning"), "{}", alone.printed);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn properties_decide_what_runs() {
 fn a_syntax_error_names_the_line_of_the_template() {
     let planned = plan(&(start("j", "j") + "  if 3 then oops\n"));
     assert_eq!(planned.code, Some(66));
-    assert_eq!(planned.said, "error: syntax error 'then'\n  caused by: job 'j' of instance group 'g'\n");
+    assert_eq!(planned.printed, "error: syntax error 'then'\n  caused by: job 'j' of instance group 'g'\n");
 }
 
 #[test]
@@ -111,32 +111,32 @@ fn what_was_rendered_is_not_in_messages() {
     let manifest = GROUP.replace("release: r}", "release: r, properties: {secret: hunter2}}");
     let planned = plan_templates(&[spec], &[BPM_YML, ("j", "monit", "<%= p('secret') %>")], &manifest);
     assert_eq!(planned.code, Some(66));
-    assert!(planned.said.contains("syntax error") && !planned.said.contains("hunter2"), "{}", planned.said);
+    assert!(planned.printed.contains("syntax error") && !planned.printed.contains("hunter2"), "{}", planned.printed);
 }
 
 #[test]
 fn unknown_processes_and_jobs_are_errors() {
-    let said = |monit: &str| {
+    let printed = |monit: &str| {
         let planned = plan(monit);
         assert_eq!(planned.code, Some(66), "{monit}");
-        planned.said
+        planned.printed
     };
     let cause = "  caused by: job 'j' of instance group 'g'\n";
     assert_eq!(
-        said(&start("a", "j -p v")),
+        printed(&start("a", "j -p v")),
         format!(
             "error: monit of job 'j' starts process 'v' with bpm, which its bpm.yml does not have\n{cause}  hint: its processes are: j, w\n"
         )
     );
     assert_eq!(
-        said(&start("a", "k")),
+        printed(&start("a", "k")),
         format!(
             "error: monit of job 'j' starts job 'k' with bpm, not its own job\n{cause}  hint: a job's monit file starts the processes of that job's bpm.yml\n"
         )
     );
     let none = plan_templates(&[("j", "")], &[("j", "monit", &start("j", "j"))], GROUP);
     assert_eq!(
-        none.said,
+        none.printed,
         format!("error: monit of job 'j' starts process 'j' with bpm, but the job has no config/bpm.yml\n{cause}")
     );
 }
@@ -150,10 +150,10 @@ fn names_are_unique_in_an_instance_and_dependencies_exist() {
         plan_templates(&[("a", ""), ("b", "")], &[("a", "monit", &of_a), ("b", "monit", monit)], manifest)
     };
     let cause = "  caused by: job 'b' of instance group 'g'\n";
-    assert_eq!(two(&check("x", "/y")).said, format!("error: service name conflict, x already defined\n{cause}"));
+    assert_eq!(two(&check("x", "/y")).printed, format!("error: service name conflict, x already defined\n{cause}"));
     let unknown = two(&(check("y", "/y") + "  depends on z\n"));
     assert_eq!(
-        (unknown.code, unknown.said),
+        (unknown.code, unknown.printed),
         (Some(66), format!("error: Depend service 'z' is not defined in the control file\n{cause}"))
     );
     assert_eq!(services(&two(&(check("y", "/y") + "  depends on x\n")), "g"), ["x monit x", "y monit y after x"]);
@@ -163,10 +163,10 @@ fn names_are_unique_in_an_instance_and_dependencies_exist() {
 fn what_has_no_effect_is_reported_once() {
     let monit = check("ctl", "/x") + "  alert a@example.com\n" + "check file f with path /f\n  start program \"/y\"\n";
     let planned = plan(&monit);
-    let warnings: Vec<&str> = planned.said.lines().filter(|line| line.contains("has no effect")).collect();
-    assert_eq!(warnings.len(), 2, "{}", planned.said);
-    assert!(warnings[0].contains("the start program of 'f', which is not a process"), "{}", planned.said);
-    assert!(warnings[1].contains("'alert by mail' of 'ctl'"), "{}", planned.said);
+    let warnings: Vec<&str> = planned.printed.lines().filter(|line| line.contains("has no effect")).collect();
+    assert_eq!(warnings.len(), 2, "{}", planned.printed);
+    assert!(warnings[0].contains("the start program of 'f', which is not a process"), "{}", planned.printed);
+    assert!(warnings[1].contains("'alert by mail' of 'ctl'"), "{}", planned.printed);
 }
 
 /// Plans a group of jobs `script` (`bin/run`), `both` (`bin/run` and `bpm.yml`) and `service` (`bpm.yml`), of which the last
