@@ -16,6 +16,12 @@ fn a_nats_cluster_passes_its_smoke_tests_also_after_a_node_was_killed() {
     let printed = nats.succeed(&["run-errand", "smoke-tests"]);
     assert!(printed.contains("ok: 1000 messages arrived on each of 4 nodes"), "{printed}");
 
+    // By the alias of the link: all addresses, and one that answers.
+    let addresses = nats.succeed(&["exec", "nats/2", "getent", "ahostsv4", "nats.service.internal"]);
+    assert!((2..6).all(|n| addresses.contains(&format!("10.244.0.{n} "))), "{addresses}");
+    let greet = "exec 3<>/dev/tcp/nats.service.internal/4222; head -c 4 <&3";
+    assert_eq!(nats.succeed(&["exec", "nats/3", "bash", "-c", greet]), "INFO");
+
     nats.succeed(&["exec", "nats/1", "/bin/sh", "-c", "kill -KILL $(cat /var/vcap/sys/run/bpm/nats/nats.pid)"]);
     let status = nats.status_until(|status| status.code == Some(0) && !rows(status, &["nats/1", "137"]).is_empty());
     assert_eq!(rows(&status, &["nats/1", "running", "1"]).len(), 1, "one restart: {}", status.stdout);
