@@ -64,7 +64,7 @@ pub(crate) fn aliases(groups: &[Resolved], rendered: &[Rendered]) -> Result<Vec<
         .collect())
 }
 
-/// An object of lists of strings, in the order of the file. An empty file is none.
+/// An object of lists of strings, in the order of the file. An empty file has no aliases.
 fn read(text: &[u8]) -> Option<Vec<DnsAlias>> {
     if text.trim_ascii().is_empty() {
         return Some(Vec::new());

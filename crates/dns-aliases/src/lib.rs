@@ -83,7 +83,7 @@ pub struct Zone {
 pub enum Answer {
     /// These addresses, in the order of instances; possibly none, where a filter on health left none (NOERROR).
     Addresses(Vec<IpAddr>),
-    /// The name does not exist (NXDOMAIN); nobody else is asked.
+    /// The name does not exist (NXDOMAIN); no other server is asked.
     UnknownName,
     /// The name is malformed (FORMERR).
     Malformed,

@@ -1,4 +1,4 @@
-//! `deployment.yaml`: all that a program which makes workloads of a deployment must know about it, but for what only the
+//! `deployment.yaml`: what a program that makes workloads of a deployment must know about it, apart from what only the
 //! instances of one group need ([`crate::properties`]) and how their processes run ([`crate::bpm_info`]).
 //!
 //! No value of a property, and nothing else that may be a secret, is in it; `docs/contract.md` describes how that is decided.
@@ -301,7 +301,7 @@ pub struct ProvidedLink {
     /// Its type.
     #[serde(rename = "type")]
     pub link_type: String,
-    /// The DNS names that the manifest gives to those who provide it.
+    /// The DNS names that the manifest gives to its providers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<Alias>,
 }

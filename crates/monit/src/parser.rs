@@ -247,7 +247,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A statement of the current service; `false` if it is none.
+    /// Reads a statement of the current service; gives `false` if none comes next.
     fn option(&mut self) -> Read<bool> {
         let at = self.at();
         if self.is(&["start"]) {

@@ -53,7 +53,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The jobs, but for those whose place boson takes: nothing of them is needed.
+    /// The jobs without those whose place boson takes: nothing of these is needed.
     fn jobs(&self) -> impl Iterator<Item = &bpm_info::Job> {
         self.info.group().jobs.iter().filter(|job| !is_replaced(&job.name))
     }

@@ -148,7 +148,7 @@ pub enum EnvValue {
     /// The number of the instance's AZ, from 1. Kubernetes: a text, as each AZ has a StatefulSet of its own.
     AzIndex,
     /// The share of the largest AZ ([`Pod::replicas`](crate::Pod::replicas)). Kubernetes: a key of a ConfigMap, so that scaling
-    /// restarts nobody.
+    /// restarts no pod.
     Replicas,
     /// The instance's number in its AZ, from 0. Kubernetes: the label `apps.kubernetes.io/pod-index`.
     PodOrdinal,

@@ -1,6 +1,6 @@
 //! What runs in the instances of an instance group, as data.
 //!
-//! [`Pod::new`] computes it from the documents that `plan` writes. Whoever runs instances reads the value and decides nothing
+//! [`Pod::new`] computes it from the documents that `plan` writes. A program that runs instances reads the value and decides nothing
 //! about BOSH: `boson up` executes it in sandboxes, Kubernetes objects are another reading of it. The value has no secret in
 //! it: neither properties nor the arguments and environment of a process, which `run-process` reads from the `bpm.yml` that
 //! was rendered in the instance.

@@ -32,7 +32,7 @@ pub struct Pod {
     pub replicas: u32,
     /// The instances, by index.
     pub instances: Vec<Instance>,
-    /// The jobs, in the manifest's order, then those of addons, but for those whose place boson takes (`bpm`, `bosh-dns`).
+    /// The jobs, in the manifest's order, then those of addons, without those whose place boson takes (`bpm`, `bosh-dns`).
     pub jobs: Vec<Job>,
     /// How long an instance has to stop; `terminationGracePeriodSeconds` in Kubernetes. `run-process` divides it among
     /// scripts and processes.
