@@ -1,7 +1,7 @@
 //! YAML as Go's `yaml.v2` reads and writes it: the bosh CLI's documents, byte for byte.
 //!
-//! [`read`] resolves scalars by that library's rules (`yes` is a boolean, `0644` is 420, a date stays text), expands aliases
-//! and merges, and keeps the position of every node. [`write`] sorts keys and chooses styles as it does. Rules and message
+//! [`read()`] resolves scalars by that library's rules (`yes` is a boolean, `0644` is 420, a date stays text), expands aliases
+//! and merges, and keeps the position of every node. [`write()`] sorts keys and chooses styles as it does. Rules and message
 //! texts: `yaml.v2` 2.4.0, whose scanner and emitter are ports of libyaml, as is `libyaml-safer`.
 
 mod copy;

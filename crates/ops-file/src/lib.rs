@@ -1,6 +1,6 @@
 //! Ops files: what the bosh CLI applies to manifests (go-patch 0.2.0, with its messages).
 //!
-//! [`parse`] reads the operations of a document, [`Operation::apply`] carries one out, [`find`] reads a path. Everything is
+//! [`parse`] reads the operations of a document, [`Operation::apply`] carries one out, [`find()`] reads a path. Everything is
 //! in memory; callers name files.
 
 mod apply;

@@ -21,7 +21,7 @@ pub(crate) fn problem(release: &Path, concerns: impl Fn(&Path) -> bool) -> Optio
     Some(problem)
 }
 
-/// As [`problem`], for a file that does not exist because a link on the way to it leads into a submodule.
+/// As [`problem()`], for a file that does not exist because a link on the way to it leads into a submodule.
 pub(crate) fn problem_of_file(release: &Path, file: &Path) -> Option<Problem> {
     let target = target(file);
     problem(release, |path| target.starts_with(release.join(path)))
