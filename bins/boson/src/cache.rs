@@ -16,7 +16,7 @@ const RECENT: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct CacheLimit {
     /// Size of the cache above which the least recently used entries are removed, with K, M, G or T; 0 means no limit
-    #[arg(long, env = "BOSON_CACHE_LIMIT", value_name = "SIZE", default_value = "20G", value_parser = size)]
+    #[arg(long, env = "BOSON_CACHE_LIMIT", value_name = "SIZE", default_value = "20G", value_parser = startup::parse_size)]
     pub(crate) cache_limit: u64,
 }
 
@@ -104,31 +104,4 @@ fn describe(entry: &CacheEntry) -> String {
 
 fn total(entries: &[CacheEntry]) -> String {
     format!("{} entries, {}", entries.len(), output::size(entries.iter().map(|entry| entry.size).sum()))
-}
-
-/// Reads a number of bytes with its unit.
-fn size(text: &str) -> std::result::Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return Err("must be a number and its unit: K, M, G or T, as in 20G".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "must start with a number, as in 20G".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "is too large".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn a_limit_has_a_unit() {
-        assert_eq!((size("0"), size("5G"), size("1T")), (Ok(0), Ok(5 << 30), Ok(1 << 40)));
-        assert!(size("G").is_err() && size("5x").is_err() && size("99999999999T").is_err());
-    }
 }

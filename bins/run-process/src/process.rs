@@ -1,5 +1,7 @@
 //! Running one program of a job to its end, with its output teed and its life recorded.
 
+mod post_start;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -309,41 +311,6 @@ impl Running<'_> {
             }
             _ => None,
         }
-    }
-
-    /// BOSH: the script runs once all is started, not whenever a process is started again.
-    fn post_start(&self) -> Option<Task> {
-        let script = self.program.post_start.as_ref().filter(|script| !script.has_succeeded())?;
-        // Its failure is not the process'.
-        let failed = |problems| {
-            startup::finish(self.context.explain::<u8>(Err(problems)));
-            script.ended(Exit::Code(Class::Internal.exit_code()));
-        };
-        script.task("[post-start] ").map_err(failed).ok()
-    }
-
-    fn post_start_ended(&mut self, result: &std::result::Result<Exit, SpawnError>) {
-        let Some(script) = &self.program.post_start else { return };
-        let exit = result.as_ref().map_or_else(|error| Exit::Code(error.status()), |exit| *exit);
-        script.ended(exit);
-        self.records.note("post-start-ended", json!({"status": exit.status()}));
-        // A script that is stopped together with its process has not failed.
-        if exit.is_success() || self.state != State::Running {
-            return;
-        }
-        let problem =
-            Problem::internal("post-start failed, so that it does not become ready").code(code::SCRIPT_FAILED);
-        let problem = match result {
-            Ok(exit) => problem.because(exit),
-            Err(error) => {
-                let reason = not_started(script.path(), None, error);
-                let causes = reason.causes.iter().chain(&reason.hint);
-                causes.fold(problem.because(&reason.message), Problem::because)
-            }
-        };
-        let problem = problem
-            .hint(format!("the process goes on, and post-start is tried again; see {}", script.stderr_log().display()));
-        startup::finish(self.context.explain::<u8>(Err(problem.into())));
     }
 
     fn script(&mut self, role: Role) -> std::result::Result<Option<Task>, SpawnError> {

@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(long, env = "LOGS_EXCLUDE", value_name = "PATTERNS", default_value = "")]
     pub logs_exclude: String,
     /// Rotate logs of this size: 500K, 10M, 1G; 0: never
-    #[arg(long, env = "LOGS_ROTATE_SIZE", value_name = "SIZE", default_value = "10M", value_parser = size)]
+    #[arg(long, env = "LOGS_ROTATE_SIZE", value_name = "SIZE", default_value = "10M", value_parser = startup::parse_size)]
     pub logs_rotate_size: u64,
     /// Number of older parts that are kept beside the log, as LOG.1, LOG.2
     #[arg(long, env = "LOGS_ROTATE_KEEP", value_name = "NUMBER", default_value_t = 1)]
@@ -137,34 +137,4 @@ fn most_open() -> usize {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     // Directories are held open, too.
     (limit / 2).max(limit.saturating_sub(1000)).saturating_sub(OTHERS).max(4)
-}
-
-/// Reads a number of bytes with its unit.
-fn size(text: &str) -> std::result::Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return Err("must be a number and its unit: K, M or G, as in 10M".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "must start with a number, as in 10M".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "is too large".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, bytes) in [("0", 0), ("512", 512), ("1K", 1024), ("10M", 10 << 20), ("2G", 2 << 30)] {
-            assert_eq!(size(text), Ok(bytes));
-        }
-        for text in ["", "M", "-1", "1m", "1.5M", "99999999999G"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
 }

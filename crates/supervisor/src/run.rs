@@ -1,5 +1,8 @@
 //! The loop: wait for one event, apply it to the machine, perform the actions, end when done.
 
+mod followed;
+mod lingering;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
@@ -216,39 +219,6 @@ impl Running<'_> {
         }
     }
 
-    /// From now on the process with this id is the main one, in place of an earlier one. It may be a child already: a start
-    /// program that has become the process itself.
-    fn follow(&mut self, pid: i32) -> io::Result<()> {
-        let pid = Pid::from_raw(pid);
-        let followed = Some(PidFd::open(pid)?);
-        self.children.retain(|child| child.role != Role::Main || child.pid == pid);
-        match self.children.iter_mut().find(|child| child.pid == pid) {
-            Some(child) => (child.role, child.followed) = (Role::Main, followed),
-            None => self.children.push(Child { role: Role::Main, pid, followed }),
-        }
-        self.status = Status { pid: Some(pid), starts: self.status.starts + 1, exit: None, ..self.status };
-        self.host.started(Role::Main, pid);
-        Ok(())
-    }
-
-    /// A followed process that has ended and cannot be reaped here has a status that only its parent knows.
-    fn take_followed(&mut self) -> io::Result<()> {
-        let has_ended = |child: &Child| child.followed.as_ref().is_some_and(PidFd::has_ended);
-        if !self.children.iter().any(has_ended) {
-            return Ok(());
-        }
-        self.reap()?;
-        while let Some(at) = self.children.iter().position(has_ended) {
-            let child = self.children.swap_remove(at);
-            tracing::warn!(
-                pid = child.pid.as_raw(),
-                "the process has ended; its exit status is unknown, because it was no child"
-            );
-            self.exited(child.role, Exit::Code(1));
-        }
-        Ok(())
-    }
-
     fn spawn(&mut self, role: Role, task: Task) -> Result<Pid, SpawnError> {
         let child = sys::spawn(&task.command)?;
         for (fd, tee) in [(child.stdout, task.stdout), (child.stderr, task.stderr)] {
@@ -268,20 +238,6 @@ impl Running<'_> {
             return self.ended(role, Ok(exit));
         }
         self.lingering.push(Lingering { role, exit, until: Instant::now() + grace });
-    }
-
-    fn has_open_output(&self, role: Role) -> bool {
-        self.pumps.iter().any(|(of, pump)| *of == role && pump.is_open())
-    }
-
-    /// Ends the children whose output is complete, or whose grace is over.
-    fn take_lingering(&mut self) {
-        let now = Instant::now();
-        let (pending, over): (Vec<_>, Vec<_>) = std::mem::take(&mut self.lingering)
-            .into_iter()
-            .partition(|child| child.until > now && self.has_open_output(child.role));
-        self.lingering = pending;
-        over.into_iter().for_each(|child| self.ended(child.role, Ok(child.exit)));
     }
 
     fn ended(&mut self, role: Role, result: Result<Exit, SpawnError>) {
@@ -413,14 +369,6 @@ impl Running<'_> {
         }
     }
 
-    fn followed(&self, target: Target) -> Option<&PidFd> {
-        let is_meant = match target {
-            Target::Child(role) | Target::Group(role) => role == Role::Main,
-            Target::Everything => true,
-        };
-        self.children.iter().filter(|_| is_meant).find_map(|child| child.followed.as_ref())
-    }
-
     /// Forwards the last output. A process that still holds a pipe open is not a descendant, and is not waited for.
     fn flush(&mut self) {
         let deadline = Instant::now() + self.machine.flush_timeout();
@@ -434,15 +382,6 @@ impl Running<'_> {
                 return;
             }
         }
-    }
-
-    /// Descendants that are left running on purpose keep their log files.
-    fn leave_output(&mut self) -> io::Result<()> {
-        if !self.machine.leaves_descendants() {
-            return Ok(());
-        }
-        let streams: Vec<_> = self.pumps.drain(..).filter_map(|(_, pump)| pump.into_stream()).collect();
-        if streams.is_empty() { Ok(()) } else { sys::keep_reading(streams) }
     }
 }
 
