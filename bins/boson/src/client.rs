@@ -49,6 +49,11 @@ pub(crate) fn follow(channel: &Channel) -> Result<u8> {
 
 /// As [`follow`]; `line` prints each line of progress.
 pub(crate) fn follow_with(channel: &Channel, line: impl Fn(&str)) -> Result<u8> {
+    follow_reporting(channel, line, |text| output::error(&text))
+}
+
+/// As [`follow_with`]; `failed` takes the report of a failure.
+pub(crate) fn follow_reporting(channel: &Channel, line: impl Fn(&str), failed: impl FnOnce(String)) -> Result<u8> {
     let mut text_so_far = String::new();
     while let Some(reply) = next(channel)? {
         match reply {
@@ -56,7 +61,7 @@ pub(crate) fn follow_with(channel: &Channel, line: impl Fn(&str)) -> Result<u8> 
             Reply::Part(text) => text_so_far.push_str(&text),
             Reply::Exited(code) => return Ok(code),
             Reply::Failed { text, code } => {
-                output::error(&(text_so_far + &text));
+                failed(text_so_far + &text);
                 return Ok(code);
             }
             Reply::Row(_) => {}

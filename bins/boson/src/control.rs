@@ -18,7 +18,12 @@ pub(crate) enum Request {
     /// Run an errand; the standard streams come along.
     RunErrand(RunErrand),
     /// Run a command in an instance; the standard streams come along.
-    Exec { instance: String, argv: Vec<String> },
+    Exec {
+        instance: String,
+        argv: Vec<String>,
+        /// The value of `TERM`, if the standard streams are a terminal.
+        terminal: Option<String>,
+    },
 }
 
 /// Another version of the deployment, planned and compiled.

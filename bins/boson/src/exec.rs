@@ -1,19 +1,27 @@
 //! `boson exec`: a command inside an instance.
 
+mod terminal;
+
+use std::os::fd::AsFd;
+
 use clap::Args;
-use problem::Result;
+use problem::{Problem, Result};
 use startup::Common;
 
 use crate::control::Request;
 use crate::state::Which;
 use crate::{client, output};
+use terminal::Terminal;
 
 /// The arguments of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.",
+    long_about = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.\n\n\
+        If input and output are a terminal, the command has a terminal too: shells have line editing and job control, and \
+        Ctrl-C interrupts the command.",
     after_long_help = "Example:\n\
-        \x20\x20boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf"
+        \x20\x20boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf\n\
+        \x20\x20boson exec nats/0 bash"
 )]
 pub(crate) struct Options {
     /// The instance, as `boson status` names it
@@ -32,7 +40,20 @@ pub(crate) const ABOUT: &str = "Runs a command inside an instance";
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let channel = client::expect(&options.which.find()?)?;
-    let request = Request::Exec { instance: options.instance, argv: options.command };
-    client::ask(&channel, &request, &output::standard_streams())?;
-    client::follow(&channel)
+    let opened =
+        Terminal::open().map_err(|e| Problem::internal("cannot make a terminal for the command").because(e))?;
+    let Some((terminal, end)) = opened else {
+        let request = Request::Exec { instance: options.instance, argv: options.command, terminal: None };
+        client::ask(&channel, &request, &output::standard_streams())?;
+        return client::follow(&channel);
+    };
+    let kind = std::env::var("TERM").unwrap_or_default();
+    let request = Request::Exec { instance: options.instance, argv: options.command, terminal: Some(kind) };
+    let asked = client::ask(&channel, &request, &[end.as_fd(), end.as_fd(), end.as_fd()]);
+    drop(end);
+    let mut failure = None;
+    let result = asked.and_then(|()| client::follow_reporting(&channel, output::error, |text| failure = Some(text)));
+    terminal.close();
+    failure.iter().for_each(|text| output::error(text));
+    result
 }

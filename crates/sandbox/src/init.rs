@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -141,6 +141,11 @@ fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec
     let [input, output, error] =
         <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("a command came without its standard streams"))?;
     let mut command = Command::new(program);
+    if input.is_terminal() {
+        crate::sys::own_terminal(&mut command);
+    } else {
+        command.process_group(0);
+    }
     // This process waits for its signals instead of taking them.
     let child = crate::sys::nothing_blocked(crate::sys::streams_only(&mut command))
         .args(arguments)
@@ -150,7 +155,6 @@ fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec
         .stdin(Stdio::from(input))
         .stdout(Stdio::from(output))
         .stderr(Stdio::from(error))
-        .process_group(0)
         .spawn()
         .map_err(|e| context(&format!("run {program}"), e))?;
     i32::try_from(child.id()).map_err(io::Error::other)

@@ -94,17 +94,19 @@ impl Client {
     }
 }
 
-/// Runs a command in an instance.
+/// Runs a command in an instance; `terminal` is the kind of its terminal, if it has one.
 pub(crate) fn exec(
     running: &RunningDeployment,
     instance: &str,
     argv: &[String],
+    terminal: Option<&str>,
     client: &Client,
     streams: &Streams,
 ) -> Result<u8, Failure> {
     let found = running.find(instance)?;
     let stdio = streams.stdio().map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?;
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
-    let process = found.run(&argv, stdio)?;
+    let kind = terminal.map(|kind| ("TERM".to_owned(), kind.to_owned()));
+    let process = found.run_with(&argv, kind, stdio)?;
     client.wait(&running.host.interrupt, process)
 }

@@ -205,9 +205,14 @@ impl Instance {
 
     /// Starts a command inside, with the environment of a pod's containers.
     pub(crate) fn run(&self, argv: &[&str], stdio: Stdio) -> Outcome<Process> {
+        self.run_with(argv, None, stdio)
+    }
+
+    /// As [`Self::run`], with one more environment variable.
+    pub(crate) fn run_with(&self, argv: &[&str], variable: Option<(String, String)>, stdio: Stdio) -> Outcome<Process> {
         let command = Command {
             argv: argv.iter().map(|&arg| arg.to_owned()).collect(),
-            env: self.environment.clone(),
+            env: self.environment.iter().cloned().chain(variable).collect(),
             directory: "/".into(),
             stdio,
         };

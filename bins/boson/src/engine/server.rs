@@ -59,8 +59,9 @@ fn answer(running: &RunningDeployment, channel: Channel) {
         Request::RunErrand(errand) => {
             run(channel, fds, |client, streams| errands::run(running, &errand, client, streams));
         }
-        Request::Exec { instance, argv } => {
-            run(channel, fds, |client, streams| clients::exec(running, &instance, &argv, client, streams));
+        Request::Exec { instance, argv, terminal } => {
+            let terminal = terminal.as_deref();
+            run(channel, fds, |client, streams| clients::exec(running, &instance, &argv, terminal, client, streams));
         }
     }
 }

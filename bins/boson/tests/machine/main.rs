@@ -9,5 +9,6 @@ mod monit;
 mod names;
 mod redeploy;
 mod scripts;
+mod terminal;
 
 use deployment::Machine;

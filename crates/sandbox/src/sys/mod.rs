@@ -12,8 +12,8 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-pub(crate) use start::nothing_blocked;
 pub use start::streams_only;
+pub(crate) use start::{nothing_blocked, own_terminal};
 
 /// Adds attributes (`libc::MOUNT_ATTR_*`) to a mount and everything mounted below it.
 ///

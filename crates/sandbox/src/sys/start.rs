@@ -22,6 +22,20 @@ pub(crate) fn nothing_blocked(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(|| Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)) }
 }
 
+/// Makes what `command` starts the leader of a session, whose terminal is its standard input.
+pub(crate) fn own_terminal(command: &mut Command) -> &mut Command {
+    // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(control_terminal) }
+}
+
+/// Takes standard input as the controlling terminal. One that another session has stays there: signals do not come from it.
+fn control_terminal() -> io::Result<()> {
+    nix::unistd::setsid()?;
+    // SAFETY: the call takes plain numbers and touches no memory.
+    unsafe { libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0) };
+    Ok(())
+}
+
 /// Marks all descriptors from 3 on to be closed by the exec.
 fn close_on_exec() -> io::Result<()> {
     const FIRST: libc::c_uint = 3;
