@@ -175,7 +175,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The warm Ruby process; it makes a pass when it is told to.
+/// The warm Ruby process; it makes a pass on request.
 struct Warm {
     process: Child,
     answers: BufReader<ChildStdout>,

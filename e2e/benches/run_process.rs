@@ -162,7 +162,7 @@ fn start_times(ways: &[Way], stamp: &Path) -> Result<Vec<f64>> {
     times.into_iter().map(median).collect()
 }
 
-/// What a supervisor holds in memory while its process runs: all of it, and what nobody else could share.
+/// A supervisor's memory while its process runs: all of it, and its private part.
 fn resident(way: &Way) -> Result<(u64, u64)> {
     let child = (way.start)(&Job::Sleep).spawn()?;
     let memory = wait_and_look(&child);

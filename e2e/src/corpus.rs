@@ -1,7 +1,7 @@
 //! The corpus of BOSH's templates: `e2e/corpus/erb`, in the format of [`testkit::corpus`]. Each feature is a job.
 //!
 //! Beside the templates: `spec.yml`, what the job's spec contains in addition to name and templates; `manifest.yml`, what
-//! the manifest says about the job in addition to name and release. The kinds:
+//! the job's part of the manifest in addition to name and release. The kinds:
 //!
 //! - `render`: templates that render
 //! - `fail`: `errors` is the message about the job's templates
@@ -20,7 +20,7 @@ pub fn features(kind: &str) -> io::Result<Vec<Feature>> {
     Feature::all(&here().join("corpus/erb").join(kind), "erb")
 }
 
-/// What provides the links that features consume: two groups, of which one has no instances.
+/// The providers of the links that features consume: two groups, of which one has no instances.
 const PROVIDERS: &[(&str, &str)] = &[
     (
         "database",

@@ -9,20 +9,20 @@ use testkit::executable;
 /// The version of the Ruby that evaluates templates: major and minor.
 ///
 /// # Panics
-/// Where `boson --version` does not say.
+/// If `boson --version` does not name it.
 pub fn ruby_version() -> (u32, u32) {
     static VERSION: OnceLock<(u32, u32)> = OnceLock::new();
     *VERSION.get_or_init(|| {
-        let said = run(&["boson", "--version"], &[], &crate::here()).stdout;
-        let version = said.split("Ruby ").nth(1).and_then(|rest| {
+        let stdout = run(&["boson", "--version"], &[], &crate::here()).stdout;
+        let version = stdout.split("Ruby ").nth(1).and_then(|rest| {
             let mut numbers = rest.split(|c: char| !c.is_ascii_digit()).map(str::parse);
             Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
         });
-        version.unwrap_or_else(|| panic!("boson --version names no Ruby: {said}"))
+        version.unwrap_or_else(|| panic!("boson --version names no Ruby: {stdout}"))
     })
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Exit code; none if a signal ended it.
@@ -33,7 +33,7 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// Runs a verb (its name first, then its arguments) in `directory`, with these variables and next to no others.
+/// Runs a verb (its name first, then its arguments) in `directory`, with these variables and almost no others.
 pub fn run(arguments: &[&str], environment: &[(&str, &str)], directory: &Path) -> Outcome {
     let (name, arguments) = arguments.split_first().map_or(("", arguments), |(name, rest)| (*name, rest));
     let mut command = Command::new(executable(name));

@@ -1,7 +1,7 @@
 //! Scenarios: manifest and releases in, rendered tree and processes out; see `tests/`.
 //!
-//! This library is what the scenarios share: the real executables, a place to work in, and comparing with what is
-//! committed.
+//! This library contains the common parts of the scenarios: running executables, working directories, comparing with
+//! committed files.
 
 pub mod corpus;
 mod executables;

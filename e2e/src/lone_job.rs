@@ -1,4 +1,4 @@
-//! A deployment of one job, for what is to be known of its templates only.
+//! A deployment of one job, for tests of its templates.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use testkit::executable;
 
 use crate::run;
 
-/// What `render-jobs` finds in the directory: one job `lone`, whose templates are these, each rendered to a file of its
-/// name, with one property `text`, which is `kept`. Gives the command that renders them, into `jobs`.
+/// The input of `render-jobs` in the directory: one job `lone` with these templates, each rendered to a file of its
+/// name, with one property `text`, which is `kept`. Returns the command that renders them into `jobs`.
 ///
 /// # Panics
 /// If it cannot be planned.

@@ -1,6 +1,6 @@
-//! Pages of documentation whose examples are what the executables print.
+//! Documentation pages with the executables' output as examples.
 
-/// The page with each fenced block that `example` knows filled anew, and how many these are. `example` is told the line
+/// The page with each fenced block that `example` recognises replaced, and their number. `example` gets the line
 /// above the block.
 pub fn fill(page: &str, example: impl Fn(&str) -> Option<String>) -> (String, usize) {
     let mut after = String::new();

@@ -1,10 +1,10 @@
-//! Comparing with what is committed.
+//! Comparing with committed files.
 
 use std::path::Path;
 
 use testkit::UPDATE;
 
-/// Compares `actual` with the content of `file`; tells the first line that differs.
+/// Compares `actual` with the content of `file`; the error is the first line that differs.
 pub fn check(file: &Path, actual: &str) -> Result<(), String> {
     if std::env::var_os(UPDATE).is_some() {
         let directory = file.parent().unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! `docs/contract.md` says what the executables do: its examples are what they wrote, its tables have every field of
+//! `docs/contract.md` matches the executables: its examples are their output, its tables have every field of
 //! the examples and no other, its variables and paths are those of `--help`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -12,7 +12,7 @@ use handoff::process_state::{ProcessState, State, Stop};
 use serde_yaml::Value;
 
 const PAGE: &str = "../docs/contract.md";
-/// The scenario that the page shows; `tests/scenarios.rs` holds its files to the executables.
+/// The scenario of the page; `tests/scenarios.rs` compares its files with the executables' output.
 const SCENARIO: &str = "scenarios/orders";
 const GROUPS: [&str; 3] = ["count", "front", "store"];
 
@@ -44,7 +44,7 @@ fn state(stop: Option<Stop>) -> String {
     .encode()
 }
 
-/// What stands in the block below this line of the page.
+/// The content of the block below this line of the page.
 fn example(introduction: &str) -> Option<String> {
     if let Some(rest) = introduction.strip_prefix("[e2e/") {
         return Some(fs::read_to_string(here().join(rest.split(']').next()?)).unwrap());
@@ -56,13 +56,13 @@ fn example(introduction: &str) -> Option<String> {
 }
 
 #[test]
-fn the_examples_are_what_the_executables_wrote() {
+fn the_examples_match_the_output_of_the_executables() {
     let (after, filled) = e2e::fill(&page(), example);
     assert_eq!(filled, 7, "examples that are files or made by code");
     e2e::check(&here().join(PAGE), &after).unwrap();
 }
 
-/// The fields in a section's tables, with the path that stands above each table.
+/// The fields in a section's tables, with the path above each table.
 fn documented(text: &str) -> BTreeSet<String> {
     let mut prefix = String::new();
     let mut fields = BTreeSet::new();
@@ -79,9 +79,9 @@ fn documented(text: &str) -> BTreeSet<String> {
     fields
 }
 
-/// What of a document is not spelt out in the tables.
+/// The parts of a document that the tables do not spell out.
 struct Shape {
-    /// Maps whose keys are names of the user's, what stands for such a key, and the key that is none of them.
+    /// Maps with user-defined keys, the placeholder for such a key, and the key that is not one.
     named: &'static [(&'static str, &'static str, &'static str)],
     /// Values that are described elsewhere.
     closed: &'static [&'static str],
@@ -112,9 +112,9 @@ impl Shape {
 fn compare(heading: &str, shape: &Shape, path: &str, documents: &[Value]) {
     let mut found = BTreeSet::new();
     documents.iter().for_each(|document| shape.fields(document, path, &mut found));
-    let said = documented(section(&page(), heading));
-    let missing: Vec<_> = found.difference(&said).collect();
-    let invented: Vec<_> = said.difference(&found).collect();
+    let in_tables = documented(section(&page(), heading));
+    let missing: Vec<_> = found.difference(&in_tables).collect();
+    let invented: Vec<_> = in_tables.difference(&found).collect();
     assert!(missing.is_empty(), "{PAGE}, {heading}: these fields are written and not documented: {missing:#?}");
     assert!(invented.is_empty(), "{PAGE}, {heading}: these fields are documented and in no example: {invented:#?}");
 }
@@ -192,7 +192,7 @@ fn every_key_of_a_link_is_documented() {
     compare("Links", &shape, "<link>", &[spec()["links"]["database"].clone()]);
 }
 
-/// What `--help` prints, in one line.
+/// The output of `--help`, in one line.
 fn help(verb: &str) -> String {
     let outcome = run(&[verb, "--help"], &[], &here());
     assert_eq!(outcome.code, Some(0), "{verb} --help: {}", outcome.stderr);
@@ -205,7 +205,7 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
     rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// What stands in backquotes.
+/// The texts in backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -219,11 +219,11 @@ fn every_variable_of_a_stage_is_in_the_table_of_stages() {
         if !seen.insert(verb) {
             continue;
         }
-        let said: BTreeSet<&str> = quoted(row.get(3).unwrap_or(&"")).collect();
+        let listed: BTreeSet<&str> = quoted(row.get(3).unwrap_or(&"")).collect();
         let help = help(verb);
         let known = help.split("[env: ").skip(1).filter_map(|part| part.split('=').next());
         let known: BTreeSet<&str> = known.filter(|name| !name.starts_with("BOSON_")).collect();
-        assert_eq!(said, known, "{verb}; left: {PAGE}, right: --help");
+        assert_eq!(listed, known, "{verb}; left: {PAGE}, right: --help");
     }
     assert_eq!(seen.len(), 6, "stages");
 }

@@ -31,7 +31,7 @@ fn features(kind: &str) -> Vec<Feature> {
     features
 }
 
-/// What came of a feature: file by file, or why nothing did.
+/// The result of a feature: its files, or the error.
 type Came = Result<Vec<(String, Vec<u8>)>, String>;
 
 /// One trial for each feature of a kind, all of them from one run with this isolation mode.
@@ -139,7 +139,7 @@ fn failed(features: &[Feature], isolation: &str) -> Vec<Came> {
         .collect()
 }
 
-/// What `plan` says, but for the places: they lie in a manifest that is made for the test.
+/// The messages of `plan` without their places, which are in a manifest made for the test.
 fn refused(feature: &Feature) -> String {
     let (work, outcome) = planned("refuse", std::slice::from_ref(feature), "auto");
     assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);

@@ -1,4 +1,4 @@
-//! The reference pages say what the executables say.
+//! The reference pages match the executables.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn commands() -> Vec<(&'static str, Vec<String>)> {
 
 fn help(name: &str, verb: Option<&str>) -> String {
     let arguments: Vec<&str> = std::iter::once(name).chain(verb).chain(["--help"]).collect();
-    // The width of help texts follows the terminal's, or this.
+    // The width of help texts follows the terminal's, or this variable.
     let outcome = run(&arguments, &[("COLUMNS", "80")], &here());
     assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
     let wide: Vec<&str> = outcome.stdout.lines().filter(|line| line.chars().count() > 80).collect();
@@ -20,7 +20,7 @@ fn help(name: &str, verb: Option<&str>) -> String {
     outcome.stdout
 }
 
-/// The words in the first column below `Commands:`.
+/// The first column below `Commands:`.
 fn verbs(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
     let names = list.filter(|l| l.starts_with("  ") && !l.starts_with("   "));
@@ -28,7 +28,7 @@ fn verbs(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn cli_md_is_what_help_prints() {
+fn cli_md_matches_help() {
     let mut text = "# Command line\n\nWhat `--help` prints, of each executable and each verb; what both have is shown\nonce. A test compares this page with it.\n".to_owned();
     let mut page = |title: &str, help: &str| {
         text.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
@@ -61,7 +61,7 @@ fn env_md_lists_every_variable() {
 }
 
 #[test]
-fn a_variable_that_is_set_to_nothing_counts_as_absent() {
+fn an_empty_variable_counts_as_unset() {
     for verb in ["copy-jobs", "plan", "render-jobs", "run-process"] {
         let known = variables(&help(verb, None));
         let empty: Vec<(&str, &str)> = known.iter().map(|name| (name.as_str(), "")).collect();
@@ -70,7 +70,7 @@ fn a_variable_that_is_set_to_nothing_counts_as_absent() {
 }
 
 #[test]
-fn errors_md_shows_what_is_printed_and_names_every_case() {
+fn errors_md_matches_the_messages_and_lists_every_case() {
     let path = here().join("../docs/errors.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let case = |above: &str| {

@@ -1,4 +1,4 @@
-//! `docs/dialects/erb.md` is true: each of its examples is rendered, and each library that it names is used, without
+//! The examples of `docs/dialects/erb.md` are rendered, and each library that it names is used, without
 //! `require` and with it.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -33,7 +33,7 @@ fn cells(line: &str) -> Vec<String> {
     inner.split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect()
 }
 
-/// What is between the backquotes of a cell that holds nothing else.
+/// The text in backquotes of a cell that contains nothing else.
 fn code(cell: &str) -> String {
     cell.strip_prefix('`').and_then(|c| c.strip_suffix('`')).unwrap_or(cell).replace('⏎', "\n")
 }
@@ -52,7 +52,7 @@ provides: [{name: db, type: database, properties: [port]}]
 properties: {port: {default: 5432}}
 ";
 
-/// Renders these templates as the page says: what came of each is then in `jobs/web/<its number>`.
+/// Renders these templates as the page describes: the result of each is in `jobs/web/<its number>`.
 fn render(work: &Path, page: &str, templates: &[String]) -> Outcome {
     let (_, rest) = page.split_once("```yaml\nname: web\n").expect("the spec of the job web");
     let mut spec = format!("name: web\n{}templates:\n", rest.split("```").next().unwrap());
@@ -88,7 +88,7 @@ fn render(work: &Path, page: &str, templates: &[String]) -> Outcome {
 }
 
 #[test]
-fn the_examples_become_what_the_page_says() {
+fn the_examples_render_as_documented() {
     let page = page();
     let rows = rows(&page, "| template | becomes |");
     let work = tempfile::tempdir().unwrap();
@@ -107,7 +107,7 @@ fn the_examples_become_what_the_page_says() {
 }
 
 #[test]
-fn the_examples_fail_with_what_the_page_says() {
+fn the_examples_fail_as_documented() {
     let page = page();
     let rows = rows(&page, "| template | fails with |");
     let work = tempfile::tempdir().unwrap();
@@ -116,14 +116,14 @@ fn the_examples_fail_with_what_the_page_says() {
     assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
     for (i, (line, cells)) in rows.iter().enumerate() {
         let head = format!("- Error filling in template '{i}.erb' (line ");
-        let said = outcome.stderr.lines().find_map(|l| l.trim().strip_prefix(&head)).unwrap_or("(nothing)");
-        let said = said.split_once(": ").map_or(said, |(_, message)| message).trim_end_matches(')');
-        assert_eq!(said, code(&cells[1]).trim_end_matches(')'), "{PAGE}:{line}");
+        let message = outcome.stderr.lines().find_map(|l| l.trim().strip_prefix(&head)).unwrap_or("(nothing)");
+        let message = message.split_once(": ").map_or(message, |(_, after)| after).trim_end_matches(')');
+        assert_eq!(message, code(&cells[1]).trim_end_matches(')'), "{PAGE}:{line}");
     }
 }
 
 #[test]
-fn every_library_is_there_without_require_and_with_it() {
+fn every_library_is_available_with_and_without_require() {
     let page = page();
     let mut uses = Vec::new();
     for (line, cells) in rows(&page, "| library | what is there without `require` |") {
@@ -133,7 +133,7 @@ fn every_library_is_there_without_require_and_with_it() {
         }
     }
     assert!(uses.len() > 70, "{} uses of libraries", uses.len());
-    // A process of its own for each: what one template loads, the next one must not find.
+    // Each in its own process: a library loaded by one template must not be visible to the next one.
     let alone = |template: &str| format!("<% $alone = true %>{template}");
     let without = uses.iter().map(|(_, _, expression)| alone(expression));
     let with = uses.iter().map(|(_, library, expression)| alone(&format!("<% require '{library}' %>{expression}")));

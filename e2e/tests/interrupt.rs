@@ -1,4 +1,4 @@
-//! Whoever stops a rendering stops all of it, wherever its templates are.
+//! Stopping a rendering stops all of its processes.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -15,17 +15,17 @@ use nix::unistd::{Pid, mkfifo};
 use std::os::fd::AsFd;
 use testkit::waiting::PATIENCE;
 
-/// Renders a template that reads from a pipe, and stops that once it does; gives the pipe's other end.
+/// Renders a template that reads from a pipe, and stops that once it reads; returns the pipe's other end.
 fn stop(directory: &Path, template: &str, signal: Signal) {
     let pipe = directory.join("pipe");
     mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
     let template = template.replace("PIPE", pipe.to_str().unwrap());
     let mut render = lone_job(directory, &[("waits", &template), ("plain", "<%= p('text') %>\n")]);
     let mut rendering = render.stdin(Stdio::null()).process_group(0).spawn().unwrap();
-    // As soon as the template has opened it, too.
+    // Once the template has opened it, too.
     let pipe = File::options().write(true).open(&pipe).unwrap();
     kill(Pid::from_raw(rendering.id().cast_signed()), signal).unwrap();
-    // Nobody holds the other end any more: whoever evaluated the template has ended, too.
+    // The other end has no holder any more: the process that evaluated the template has exited, too.
     let mut fds = [PollFd::new(pipe.as_fd(), PollFlags::empty())];
     assert_eq!(poll(&mut fds, PollTimeout::try_from(PATIENCE).unwrap()), Ok(1), "the template is still evaluated");
     let status = rendering.wait().unwrap();
@@ -34,7 +34,7 @@ fn stop(directory: &Path, template: &str, signal: Signal) {
 }
 
 #[test]
-fn whatever_ends_rendering_ends_all_of_it() {
+fn interrupting_rendering_ends_all_its_processes() {
     for (kind, template) in [
         ("with others", "<%= File.read('PIPE') %>"),
         ("in a process of its own", "<% $own = 1 %><%= File.read('PIPE') %>"),
@@ -44,7 +44,7 @@ fn whatever_ends_rendering_ends_all_of_it() {
             let directory = tempfile::tempdir().unwrap();
             println!("{signal} for a template {kind}");
             stop(directory.path(), template, signal);
-            // What is left is in nobody's way.
+            // Leftovers do no harm.
             fs::write(directory.path().join("jobs-src/lone/lone/templates/waits.erb"), "done\n").unwrap();
             assert!(lone_job(directory.path(), &[("waits", "done\n")]).status().unwrap().success());
             assert_eq!(fs::read_to_string(directory.path().join("jobs/lone/waits")).unwrap(), "done\n");

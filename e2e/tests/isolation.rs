@@ -1,7 +1,7 @@
-//! What a template does is over when the next one begins, in whichever way its isolation was chosen.
+//! The effects of a template end before the next one starts, whichever isolation it uses.
 //!
-//! All templates of a run follow one another in one worker, for there is but one processor. After each that does harm the
-//! same template looks around; what it sees is always the same.
+//! One worker evaluates all templates of a run, since only one processor is available. After each harmful one the
+//! same template inspects its environment; its result is always the same.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -13,7 +13,7 @@ use e2e::run;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Templates that may follow others in one process, because all they do is to themselves.
+/// Templates that may share a process, because they only affect themselves.
 const SHARED: &[&str] = &[
     "<% leak = 1 %>",
     "<% leak = []; leak << 1; leak.clear %>",
@@ -25,7 +25,7 @@ const SHARED: &[&str] = &[
     "<%= properties.hash.a %><%= spec.networks.default.ip %>",
 ];
 
-/// Templates that get objects and a class of their own.
+/// Templates that get their own objects and class.
 const COPY: &[&str] = &[
     "<% LEAK = 1 %>",
     "<% def leak; 1; end %><%= leak %>",
@@ -51,7 +51,7 @@ const COPY: &[&str] = &[
     "<% raw_properties.freeze; p('text').freeze; p('hash').freeze %>",
 ];
 
-/// Templates that get a process of their own.
+/// Templates that get their own process.
 const PROCESS: &[&str] = &[
     "<% $leak = 1 %>",
     "<% ENV['LEAK'] = '1' %>",
@@ -146,7 +146,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Gives this process, and all that it starts, one processor.
+/// Restricts this process, and all its children, to one processor.
 fn use_one_processor() {
     let mine = sched_getaffinity(Pid::from_raw(0)).unwrap();
     let first = (0..CpuSet::count()).find(|cpu| mine.is_set(*cpu).unwrap()).unwrap();

@@ -1,15 +1,15 @@
-//! What templates leave is collected, however much it is.
+//! The garbage of templates is collected, however large it is.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::process::Command;
 
-/// Makes 3 GB of Strings, none of which is needed for long.
+/// Creates 3 GB of Strings, all of them short-lived.
 const WASTEFUL: &str = "<% 3_000.times { |i| (i.to_s * 200_000).size } %><%= p('text') %>\n";
 
 #[test]
-fn a_template_may_use_more_memory_than_there_is_over_time() {
+fn a_template_may_allocate_more_memory_than_available_over_time() {
     let work = tempfile::tempdir().unwrap();
     let apart = format!("<% $waste = 1 %>{WASTEFUL}");
     let render = e2e::lone_job(work.path(), &[("shared", WASTEFUL), ("apart", &apart)]);

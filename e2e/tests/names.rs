@@ -1,4 +1,4 @@
-//! Names of hosts, as templates find them: `.ci/static` has these tests run in a network of their own, with the name server
+//! Host names in templates: `.ci/static` runs these tests in their own network, with the name server
 //! of this file and what a kubelet gives a container: `/etc/hosts` and `/etc/resolv.conf`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -55,7 +55,7 @@ fn serve(socket: &UdpSocket) -> std::io::Result<()> {
 }
 
 #[test]
-fn templates_find_the_names_that_the_system_finds() {
+fn templates_resolve_names_like_the_system() {
     let socket = UdpSocket::bind("127.0.0.1:53").unwrap();
     std::thread::spawn(move || serve(&socket));
     let directory = tempfile::tempdir().unwrap();

@@ -8,13 +8,13 @@ use e2e::{here, lone_job};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-/// OpenSSL's library makes a store of every certificate that the machine trusts while it is loaded; here it is made on demand.
+/// OpenSSL loads every trusted certificate of the machine when its library is loaded; here they are loaded on demand.
 #[test]
-fn trusted_certificates_are_read_when_they_are_asked_for() {
+fn trusted_certificates_are_read_on_demand() {
     let work = tempfile::tempdir().unwrap();
     let trusted = work.path().join("trusted.pem");
     let digest = ("digest", "<%= OpenSSL::Digest.hexdigest('SHA256', '').size %>");
-    // Whoever opens it waits for somebody who writes.
+    // Opening it blocks until a writer opens it.
     mkfifo(&trusted, Mode::S_IRWXU).unwrap();
     let mut render = lone_job(work.path(), &[digest]);
     let render = render.env("SSL_CERT_FILE", &trusted).env("TEMPLATE_TIMEOUT", "20");

@@ -17,7 +17,7 @@ const ROUNDS: u64 = 3;
 const JOBS: usize = 30;
 const PROPERTIES: usize = 6;
 
-/// What a template may ask of a value: everything that shows its type, its order and its bytes.
+/// Expressions on a value that show its type, its order and its bytes.
 const TEMPLATES: &[(&str, &str)] = &[
     ("inspect", "<%= raw_properties.inspect %>\n"),
     ("each", "<% raw_properties.each do |k, v| %><%= k %>: <%= v.class %> <%= v %>\n<% end %>"),
@@ -63,7 +63,7 @@ load('manifest.yml')['instance_groups'][0]['jobs'].each do |job|
 end
 "#;
 
-/// Plain scalars that YAML 1.1 and Psych take in their own ways.
+/// Plain scalars with a special meaning in YAML 1.1 or Psych.
 const PLAIN: &[&str] = &[
     "0",
     "1",
@@ -193,7 +193,7 @@ fn random_properties_render_as_ruby_evaluates_them() {
     for seed in 1..=ROUNDS {
         let work = tempfile::tempdir().unwrap();
         write(work.path(), &mut Random::new(seed)).unwrap();
-        // The Ruby that is in the executables, where that is not the machine's.
+        // The Ruby version of the executables, if the machine's differs.
         let mut ruby = Command::new(std::env::var_os("BOSON_E2E_RUBY").unwrap_or_else(|| "ruby".into()));
         ruby.args(["--disable-gems", "-e", REFERENCE]).current_dir(work.path());
         assert!(ruby.status().unwrap().success(), "seed {seed}: the reference failed");
@@ -271,7 +271,7 @@ struct Values<'a> {
     anchors: usize,
     /// Of anchors: an alias finds only those of its own job.
     prefix: String,
-    /// Only what JSON can hold.
+    /// Only values that JSON can represent.
     json: bool,
 }
 
@@ -288,7 +288,7 @@ impl Values<'_> {
                 let anchor = self.random.below(self.anchors);
                 format!("*{}{anchor}", self.prefix)
             }
-            // Anchored arrays hold scalars only: what is sorted in one place is not sorted in another.
+            // Anchored arrays hold scalars only: Hashes are sorted in some places and not in others.
             8 => {
                 let items: Vec<String> = (0..self.random.below(3)).map(|_| self.value(0)).collect();
                 self.anchors += 1;

@@ -1,13 +1,13 @@
-//! Every directory of `e2e/scenarios` is a test: it goes through the real stages, and what comes out of each is compared
+//! Every directory of `e2e/scenarios` is a test: it goes through the real stages, and the output of each is compared
 //! with the numbered files.
 //!
 //! ```text
 //! 1-manifest.yml                      in:  the deployment
 //! 2-releases/<release>/               in:  its releases, as source directories
-//! 3-output/<group>/ig-resolved.yaml   out: what `plan` resolved
-//! 3-output/<group>/bpm.yaml           out: what `plan` says is to run
-//! 4-rendered/<group>-<index>/<job>/   out: what `render-jobs` made of the templates, for each instance
-//! 5-processes.txt                     out: what `run-process` would run
+//! 3-output/<group>/ig-resolved.yaml   out: resolved by `plan`
+//! 3-output/<group>/bpm.yaml           out: the processes found by `plan`
+//! 4-rendered/<group>-<index>/<job>/   out: rendered by `render-jobs`, for each instance
+//! 5-processes.txt                     out: the processes that `run-process` would run
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use walkdir::WalkDir;
 
 fn main() {
-    // Built before the tests start, so that none of them waits.
+    // Built before the tests start, so that no test waits for it.
     let _ = testkit::executable("plan");
     let mut directories: Vec<PathBuf> = fs::read_dir(here().join("scenarios"))
         .expect("e2e/scenarios")
@@ -45,7 +45,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
-/// What came out: the file's path in the scenario, and its content.
+/// The output: the file's path in the scenario, and its content.
 type Files = BTreeMap<String, String>;
 
 /// Runs the stages in an isolation mode of templates.
@@ -127,7 +127,7 @@ fn render_jobs(
     succeed(&["render-jobs"], &environment)
 }
 
-/// Adds the rendered files of an instance, below `prefix`, and one that lists their modes.
+/// Adds the rendered files of an instance, below `prefix`, and a list of their modes.
 fn rendered(jobs: &Path, info: &BpmInfo, prefix: &str, files: &mut Files) -> Result<(), String> {
     let mut modes = String::new();
     for job in &info.group().jobs {
@@ -149,7 +149,7 @@ fn rendered(jobs: &Path, info: &BpmInfo, prefix: &str, files: &mut Files) -> Res
     Ok(())
 }
 
-/// Adds what runs in an instance: its services, as the `bpm.yml` that was rendered for it has them, errands, and jobs that
+/// Adds the processes of an instance: its services, as in the `bpm.yml` rendered for it, errands, and jobs that
 /// have hooks only.
 fn list_processes(jobs: &Path, info: &BpmInfo, instance: &Instance, list: &mut String) -> Result<(), String> {
     let group = info.group();
@@ -183,7 +183,7 @@ fn list_processes(jobs: &Path, info: &BpmInfo, instance: &Instance, list: &mut S
     Ok(())
 }
 
-/// Compares what came with what is committed, in both directions.
+/// Compares the output with the committed files, in both directions.
 fn compare(directory: &Path, files: &Files) -> Result<(), String> {
     let mut committed = Vec::new();
     for part in ["3-output", "4-rendered"] {

@@ -1,4 +1,4 @@
-//! The command lines of the scripts that make clusters and images, as far as they need neither.
+//! The command lines of the scripts that make clusters and images, without a cluster or images.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
@@ -19,7 +19,7 @@ fn run(command: &mut Command) -> Ran {
 }
 
 #[test]
-fn a_cluster_removes_nothing_but_what_is_a_cluster_s() {
+fn a_cluster_removes_only_its_own_state() {
     let dir = tempfile::tempdir().unwrap();
     let place = |name: &str| dir.path().join(name);
     fs::create_dir_all(place("precious/sub")).unwrap();
@@ -33,7 +33,7 @@ fn a_cluster_removes_nothing_but_what_is_a_cluster_s() {
             assert!(place("precious/sub").exists() && place("file").exists() && place("link").is_symlink());
         }
     }
-    // What never was up, and what was not up for long.
+    // A state directory that was never up, and one of an interrupted start.
     fs::create_dir(place("ours")).unwrap();
     fs::write(place("ours/.boson-cluster"), "").unwrap();
     for state in ["ours", "nothing"] {
@@ -44,7 +44,7 @@ fn a_cluster_removes_nothing_but_what_is_a_cluster_s() {
 }
 
 #[test]
-fn what_the_recipe_of_release_images_lacks_is_told() {
+fn missing_requirements_of_the_release_image_recipe_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let recipe = |arguments: &[&str]| {
         let mut command = Command::new(here().join("../images/release/build"));

@@ -29,14 +29,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Installs without anything in the environment, as in an image that holds nothing else.
+/// Installs with an empty environment, as in an image without other files.
 fn install(dir: &Path) -> Output {
     let mut command = Command::new(testkit::executable("boson-pod"));
     command.env_clear().args(["install", "--to"]).arg(dir).output().unwrap()
 }
 
 #[test]
-fn an_installed_name_does_what_it_says() {
+fn an_installed_name_runs_its_verb() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("deep/bin");
     for _ in 0..2 {
@@ -61,7 +61,7 @@ fn an_installed_name_does_what_it_says() {
 }
 
 #[test]
-fn several_at_once_do_what_one_does_and_nothing_stays_of_who_was_killed() {
+fn concurrent_installations_succeed_and_leftovers_of_killed_ones_are_removed() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("bin");
     fs::create_dir(&dir).unwrap();
@@ -83,7 +83,7 @@ fn several_at_once_do_what_one_does_and_nothing_stays_of_who_was_killed() {
 }
 
 #[test]
-fn others_may_run_it_whatever_the_umask() {
+fn installed_executables_are_executable_by_all_whatever_the_umask() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("deep/bin");
     let installed = Command::new("sh")
@@ -97,7 +97,7 @@ fn others_may_run_it_whatever_the_umask() {
 }
 
 #[test]
-fn the_default_destination_lies_under_the_root() {
+fn the_default_destination_is_below_the_root() {
     let root = tempfile::tempdir().unwrap();
     let output = boson_pod(&["install", "--root", root.path().to_str().unwrap()]);
     assert!(output.status.success(), "{output:?}");
@@ -105,7 +105,7 @@ fn the_default_destination_lies_under_the_root() {
 }
 
 #[test]
-fn the_first_argument_is_as_good_as_the_name() {
+fn the_first_argument_selects_the_verb_like_the_name() {
     let root = tempfile::tempdir().unwrap();
     let jobs = root.path().join("var/vcap/jobs/web/config");
     fs::create_dir_all(&jobs).unwrap();
@@ -115,7 +115,7 @@ fn the_first_argument_is_as_good_as_the_name() {
 }
 
 #[test]
-fn help_names_everything_and_nonsense_is_a_usage_error() {
+fn help_lists_all_verbs_and_invalid_arguments_are_a_usage_error() {
     let help = text(&boson_pod(&["--help"]).stdout);
     for name in NAMES.iter().chain(&["install"]) {
         assert!(help.contains(name), "{help}");

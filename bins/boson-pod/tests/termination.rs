@@ -45,7 +45,7 @@ fn job(script: &str) -> Container {
 }
 
 #[test]
-fn every_verb_that_fails_says_there_what_it_says_on_stderr() {
+fn every_failing_verb_writes_its_message_to_the_file() {
     let cases: [(&[&str], i32); 6] = [
         (&["copy-jobs", "--release", "x"], 65),
         (&["create-dirs"], 65),
@@ -65,7 +65,7 @@ fn every_verb_that_fails_says_there_what_it_says_on_stderr() {
 }
 
 #[test]
-fn how_a_process_ended_is_told_but_not_what_it_printed() {
+fn the_exit_of_a_process_is_reported_without_its_output() {
     for (script, code, how) in
         [("echo hunter2 >&2; exit 3", 3, "exit status 3"), ("kill -9 $$", 137, "killed by SIGKILL")]
     {
@@ -82,7 +82,7 @@ fn how_a_process_ended_is_told_but_not_what_it_printed() {
 }
 
 #[test]
-fn success_says_nothing_and_no_file_is_made() {
+fn success_writes_nothing_and_creates_no_file() {
     let container = job("exit 0");
     write(&container.path("dev/termination-log"), "as it was");
     assert!(container.run(&["run-process", "--job", "web"]).status.success());
@@ -95,7 +95,7 @@ fn success_says_nothing_and_no_file_is_made() {
 }
 
 #[test]
-fn it_has_no_more_than_kubernetes_takes() {
+fn the_message_fits_the_kubernetes_limit() {
     let container = Container::new();
     let files: Vec<String> = (0..200).map(|n| format!("/nonexistent/{}/{n}", "\u{20ac}".repeat(50))).collect();
     let mut args = vec!["wait-for", "--wait-timeout", "0"];
@@ -107,7 +107,7 @@ fn it_has_no_more_than_kubernetes_takes() {
 }
 
 #[test]
-fn what_is_no_file_is_left_alone() {
+fn other_file_types_are_left_unchanged() {
     let container = Container::new();
     let other = container.path("other");
     fs::rename(container.path("dev/termination-log"), &other).unwrap();
@@ -117,7 +117,7 @@ fn what_is_no_file_is_left_alone() {
 }
 
 /// Runs a script in a container of which this program is the first process, with the usual place of the message; gives the
-/// message. Nothing where this machine lets nobody make such a container.
+/// message. `None` where such a container cannot be created.
 fn in_a_container(first: &str) -> Option<String> {
     let container = Container::new();
     let dev = container.path("dev");
@@ -137,11 +137,11 @@ fn in_a_container(first: &str) -> Option<String> {
 }
 
 #[test]
-fn the_failure_of_what_visits_a_container_is_not_the_containers() {
+fn failures_of_exec_commands_are_not_the_containers() {
     let fails = format!("{} --wait-timeout 0 /nonexistent/file", testkit::executable("wait-for").display());
     let Some(message) = in_a_container(&fails) else { return };
     assert!(message.starts_with("error: file:/nonexistent/file is not available\n"), "{message}");
-    // A probe, say, of a process that goes on and ends well.
+    // For example a probe of a process that keeps running and exits with status 0.
     let job = job(&format!("{fails} 2>/dev/null; true"));
     let root = job.path("");
     let run_process = testkit::executable("run-process");

@@ -1,10 +1,10 @@
-//! Interrupting what is under way when the user asks for the end.
+//! Interrupts running work when the user asks boson to stop.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whether the end was asked for, and how to end what is under way.
+/// Whether a stop was requested, and how to stop running work.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Arc<Shared>);
 
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Inner {
 }
 
 impl Interrupt {
-    /// Asks for the end, and ends what is under way.
+    /// Requests the stop, and interrupts running work.
     pub(crate) fn trigger(&self) {
         let mut inner = self.inner();
         inner.asked += 1;
@@ -37,30 +37,30 @@ impl Interrupt {
         self.0.asked.notify_all();
     }
 
-    /// Waits for so long, or until the end is asked for; returns whether it was.
+    /// Waits for this time or until a stop is requested; returns whether one was.
     pub(crate) fn wait_for(&self, limit: Duration) -> bool {
         let waited = self.0.asked.wait_timeout_while(self.inner(), limit, |inner| inner.asked == 0);
         drop(waited);
         self.is_asked()
     }
 
-    /// Waits until the end is asked for.
+    /// Waits until a stop is requested.
     pub(crate) fn wait(&self) {
         let waited = self.0.asked.wait_while(self.inner(), |inner| inner.asked == 0);
         drop(waited);
     }
 
-    /// Whether the end was asked for.
+    /// Whether a stop was requested.
     pub(crate) fn is_asked(&self) -> bool {
         self.inner().asked > 0
     }
 
-    /// Whether it was asked for a second time: what does not stop by then is killed.
+    /// Whether a stop was requested twice: what still runs then is killed.
     pub(crate) fn is_urgent(&self) -> bool {
         self.inner().asked > 1
     }
 
-    /// `end` is what ends something, as long as the guard lives.
+    /// Calls `end` on a stop request, as long as the guard exists.
     pub(crate) fn guard(&self, end: impl Fn() + Send + 'static) -> Guard {
         let mut inner = self.inner();
         if inner.asked > 0 {
@@ -77,7 +77,7 @@ impl Interrupt {
     }
 }
 
-/// Something that is under way.
+/// A piece of running work.
 #[derive(Debug)]
 pub(crate) struct Guard {
     interrupt: Interrupt,
@@ -96,7 +96,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
-    fn what_is_under_way_is_ended_and_what_comes_later_too() {
+    fn running_and_later_steps_are_interrupted() {
         let ended = Arc::new(AtomicU32::new(0));
         let end = || {
             let ended = Arc::clone(&ended);

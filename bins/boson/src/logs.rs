@@ -1,4 +1,4 @@
-//! `boson logs`: what the jobs have logged.
+//! `boson logs`: the log files of the jobs.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -46,13 +46,13 @@ pub(crate) struct Options {
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Prints what the jobs have logged";
 
-/// How often files are polled that grow.
+/// How often growing files are polled.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Where the logs are in an instance's `/var/vcap`.
+/// The directory of the logs in an instance's `/var/vcap`.
 const LOGS: &str = "sys/log";
 
-/// What programs send to `/dev/log`.
+/// The log of messages sent to `/dev/log`.
 const SYSLOG: &str = "syslog.log";
 
 /// Runs the verb; returns the exit code.
@@ -91,7 +91,7 @@ struct Source {
     dir: InstanceDir,
 }
 
-/// The instances that are wanted.
+/// The requested instances.
 fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     let mut all = Vec::new();
     for name in names(&dir.instances(), "")? {
@@ -112,7 +112,7 @@ fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     Err(problem.hint(format!("the instances are: {}", known.join(", "))).into())
 }
 
-/// Checks that one of the instances has the job, or at least logs of it: what a job has logged outlives it.
+/// Checks that one of the instances has the job or logs of it: logs outlive their job.
 fn check_job(sources: &[Source], options: &Options) -> Result<()> {
     let Some(wanted) = &options.job else { return Ok(()) };
     let mut known = Vec::new();
@@ -129,7 +129,7 @@ fn check_job(sources: &[Source], options: &Options) -> Result<()> {
     Err(problem.hint(format!("the jobs with logs are: {}", known.join(", "))).into())
 }
 
-/// Prints what there is below each instance's `/var/vcap`, and with `--follow` what comes, until there are no sources any more.
+/// Prints the logs below each instance's `/var/vcap`, and with `--follow` new lines until no sources are left.
 fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options) -> Result<u8> {
     let mut reader = Reader { seen: HashMap::new() };
     loop {
@@ -152,7 +152,7 @@ fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options
     }
 }
 
-/// Whether there is a file in one of the directories that this user may not read.
+/// Whether one of the directories has a file that this user may not read.
 fn is_closed(vcap: &Path) -> bool {
     let denied = |path: &str| {
         sandbox::open_beneath(vcap, Path::new(path)).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
@@ -164,7 +164,7 @@ fn is_closed(vcap: &Path) -> bool {
     entries(LOGS).iter().any(|job| denied(job) || entries(job).iter().any(|file| denied(file)))
 }
 
-/// Has each instance's logs printed by a sandbox that has its ids, all at once when they are followed.
+/// Has a sandbox with the instance's ids print its logs; all at once when they are followed.
 fn print_inside(sources: &[Source], options: &Options) -> Result<u8> {
     if !options.follow {
         return sources.iter().try_fold(0, |code, source| Ok(code.max(print_one_inside(source, options)?)));
@@ -200,7 +200,7 @@ fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
     Ok(sandbox::once(spec, command).map_err(cannot)?.code())
 }
 
-/// What is in a directory; nothing if it is not there, or is none.
+/// The names in a directory; empty if it does not exist or is not a directory.
 fn names(base: &Path, path: &str) -> Result<Vec<String>> {
     match sandbox::names_beneath(base, Path::new(path)) {
         Err(e) if is_nothing(&e) => Ok(Vec::new()),
@@ -208,7 +208,7 @@ fn names(base: &Path, path: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Whether there is nothing to be read: jobs can put there what they want, a link, a pipe, a socket.
+/// Whether there is nothing to read: jobs can create anything there, a link, a pipe, a socket.
 fn is_nothing(e: &std::io::Error) -> bool {
     use nix::libc::{ELOOP, ENOENT, ENOTDIR, ENXIO};
     matches!(e.raw_os_error(), Some(ENOENT | ENOTDIR | ELOOP | ENXIO))
@@ -221,7 +221,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Prints the lines that are new; a line without its end waits for it.
+    /// Prints the new lines; an incomplete line waits for its end.
     fn print(&mut self, label: &str, vcap: &Path, path: &str) -> Result<()> {
         let opened = sandbox::open_beneath(vcap, Path::new(path));
         let path = &vcap.join(path);

@@ -1,10 +1,10 @@
-//! What the laptop's verbs print for their user.
+//! Output for the user of the verbs that run on a laptop.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the one place where they print")]
 
 /// A line on standard output.
 pub(crate) fn line(text: &str) {
     use std::io::Write;
-    // A reader who has seen enough is no mistake of ours.
+    // A closed pipe (`boson ... | head`) is not an error of boson.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 

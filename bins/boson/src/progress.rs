@@ -1,4 +1,4 @@
-//! Steps as they are made: a spinner on a terminal, else one line for each step that is done.
+//! Progress: a spinner on a terminal, otherwise one line for each completed step.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,12 @@ use sandbox::Channel;
 use crate::control::Reply;
 use crate::output;
 
-/// Shows what is being done.
+/// Shows the current step.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     plain: AtomicBool,
-    /// The verb of another process that shows the lines, too.
+    /// The verb of another process that shows the lines as well.
     follower: Mutex<Option<Arc<Channel>>>,
 }
 
@@ -46,7 +46,7 @@ impl Progress {
         Step { progress: self, started: Instant::now() }
     }
 
-    /// From now on standard output is not the terminal.
+    /// Standard output is not the terminal from now on.
     pub(crate) fn leave_the_terminal(&self) {
         self.plain.store(true, Ordering::SeqCst);
     }
@@ -55,22 +55,22 @@ impl Progress {
         self.bar.as_ref().filter(|_| !self.plain.load(Ordering::SeqCst))
     }
 
-    /// From now on another process gets the lines, too; with `None` none does any more.
+    /// Sends the lines to another process as well; `None` stops that.
     pub(crate) fn follow(&self, follower: Option<Arc<Channel>>) {
         *self.follower.lock().unwrap_or_else(PoisonError::into_inner) = follower;
     }
 
-    /// A line that stays, where no bar shows what is being done.
+    /// A permanent line, printed only where no bar shows the current step.
     pub(crate) fn plain_line(&self, text: &str) {
         if self.bar().is_none() {
             self.line(text);
         }
     }
 
-    /// A line that stays.
+    /// A permanent line.
     pub(crate) fn line(&self, text: &str) {
         if let Some(follower) = &*self.follower.lock().unwrap_or_else(PoisonError::into_inner) {
-            // One that has exited needs no line.
+            // A process that has exited needs no line.
             let _ = follower.send(&Reply::Line(text.to_owned()), &[]);
         }
         match self.bar() {
@@ -80,7 +80,7 @@ impl Progress {
     }
 }
 
-/// A step that is being made.
+/// A running step.
 #[derive(Debug)]
 pub(crate) struct Step<'a> {
     progress: &'a Progress,
@@ -88,14 +88,14 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Shows what part of the step is being done.
+    /// Shows the current part of the step.
     pub(crate) fn at(&self, doing: impl Into<String>) {
         if let Some(bar) = self.progress.bar() {
             bar.set_message(doing.into());
         }
     }
 
-    /// The step is made.
+    /// Completes the step.
     pub(crate) fn done(self, what: &str) {
         let seconds = self.started.elapsed().as_secs_f64();
         self.progress.line(&format!("{what} ({seconds:.1} s)"));

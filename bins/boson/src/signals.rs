@@ -1,10 +1,10 @@
-//! Ctrl-C and its relatives, taken by one thread for the whole process.
+//! Ctrl-C and the other termination signals, received by one thread for the whole process.
 
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::getpid;
 use problem::{Problem, Result};
 
-/// The signals that ask for the end, kept from ending the process at once.
+/// The termination signals, blocked so that they do not end the process at once.
 #[derive(Debug)]
 pub(crate) struct Signals {
     mask: SigSet,
@@ -35,7 +35,7 @@ impl Signals {
         Ok(())
     }
 
-    /// What acts as a signal does.
+    /// Performs the default action of a signal.
     pub(crate) fn remote(&self) -> impl Fn() + Send + 'static {
         || {
             // To itself, which is always allowed.

@@ -63,7 +63,7 @@ fn set_time(path: &Path, seconds: u64, nanoseconds: u32) {
     fs::File::open(path).unwrap().set_modified(time).unwrap();
 }
 
-/// A source with everything that a copy has to keep.
+/// A source with every kind of file and attribute that a copy keeps.
 fn nats(source: &Path) {
     write_with_mode(&source.join("nats/job.MF"), "name: nats\n", 0o644);
     write_with_mode(&source.join("nats/templates/bin/run"), "#!/bin/sh\n", 0o755);
@@ -91,7 +91,7 @@ fn a_copy_keeps_contents_modes_times_and_links() {
 }
 
 #[test]
-fn the_release_and_the_paths_can_be_given_otherwise() {
+fn release_and_paths_can_be_set_by_flags_and_variables() {
     let pod = Pod::new();
     nats(&pod.source());
     assert!(pod.command(&[]).env("RELEASE_NAME", "by-env").status().unwrap().success());
@@ -143,7 +143,7 @@ fn absolute_links_inside_become_relative() {
 }
 
 #[test]
-fn everything_that_cannot_be_copied_is_named_and_nothing_changes() {
+fn all_uncopyable_files_are_reported_and_nothing_changes() {
     let pod = Pod::new();
     write(&pod.source().join("a/x"), "1");
     pod.copies(&["--release", "r"]);
@@ -161,7 +161,7 @@ fn everything_that_cannot_be_copied_is_named_and_nothing_changes() {
 }
 
 #[test]
-fn a_missing_source_is_named() {
+fn a_missing_source_is_reported() {
     let pod = Pod::new();
     let message = pod.fails(65, &["--release", "r"]);
     assert!(message.contains("var/vcap/jobs-src does not exist") && message.contains("hint:"), "{message}");
@@ -172,7 +172,7 @@ fn a_missing_source_is_named() {
 }
 
 #[test]
-fn a_release_needs_a_name_that_is_one() {
+fn an_invalid_release_name_is_refused() {
     let pod = Pod::new();
     nats(&pod.source());
     for name in ["", ".", "..", "../x", "a/b", "/", ".hidden", "a\nb", &"n".repeat(201)] {
@@ -194,7 +194,7 @@ fn an_unwritable_destination_is_one_error_and_leaves_nothing() {
     assert!(message.contains("it is not a directory"), "{message}");
     pod.fails(70, &["--to", file.join("below").to_str().unwrap()]);
     assert_eq!(fs::read(&file).unwrap(), b"precious");
-    // Nobody, root neither, can make a file in /proc.
+    // Not even root can create a file in /proc.
     let message = pod.fails(70, &["--to", "/proc/boson/x"]);
     assert!(message.contains("/proc/boson"), "{message}");
     assert_eq!(names(&pod.path("")), ["file", "var"]);
@@ -223,7 +223,7 @@ fn a_link_at_the_destination_is_replaced_not_followed() {
     pod.copies(&["--release", "r"]);
     assert_eq!(tree(&pod.copied("r")), tree(&pod.source()));
     assert_eq!(names(outside.path()), ["precious"]);
-    // Nor is one above it, in the volume that all releases share.
+    // There is none above it either, in the volume that all releases share.
     fs::remove_dir_all(pod.copied("")).unwrap();
     symlink(outside.path(), pod.path("var/vcap/all-releases/jobs-src")).unwrap();
     assert!(pod.fails(70, &["--release", "r"]).contains("not followed"));
@@ -256,7 +256,7 @@ fn many_files(source: &Path) {
     }
 }
 
-/// Starts a copy and ends it with `signal` while it is under way; gives its exit status.
+/// Starts a copy and sends it `signal` while it runs; returns its exit status.
 fn interrupted(pod: &Pod, signal: &str) -> std::process::ExitStatus {
     let volume = pod.copied("");
     loop {
@@ -269,7 +269,7 @@ fn interrupted(pod: &Pod, signal: &str) -> std::process::ExitStatus {
         // The shell's own: a machine may have no program of this name.
         assert!(Command::new("sh").args(["-c", &format!("kill -s {signal} {id}")]).status().unwrap().success());
         let status = run.wait().unwrap();
-        // It may have been too fast; then it is tried again.
+        // The copy may have completed already; then the test tries again.
         if !status.success() {
             return status;
         }
@@ -277,12 +277,12 @@ fn interrupted(pod: &Pod, signal: &str) -> std::process::ExitStatus {
 }
 
 #[test]
-fn a_killed_copy_leaves_the_old_sources_and_the_next_clears_it_away() {
+fn a_killed_copy_leaves_the_old_sources_and_the_next_run_removes_its_leftovers() {
     let pod = Pod::new();
     let old = Pod::new();
     write(&old.source().join("a/old"), "old");
     many_files(&pod.source());
-    // Somebody else's copy under way: of a release whose name begins alike, and one that lives.
+    // A copy by another process: of a release with the same name prefix, still running.
     fs::create_dir_all(pod.copied(".r-2.copy-jobs-0123456789abcdef")).unwrap();
     pod.copies(&["--release", "r", "--from", old.source().to_str().unwrap()]);
     let status = interrupted(&pod, "KILL");
@@ -295,7 +295,7 @@ fn a_killed_copy_leaves_the_old_sources_and_the_next_clears_it_away() {
 }
 
 #[test]
-fn a_copy_that_is_asked_to_end_leaves_nothing() {
+fn a_terminated_copy_leaves_nothing() {
     use std::os::unix::process::ExitStatusExt;
     let pod = Pod::new();
     many_files(&pod.source());
@@ -303,14 +303,14 @@ fn a_copy_that_is_asked_to_end_leaves_nothing() {
     for (name, number) in [("TERM", 15), ("INT", 2)] {
         let _ = fs::remove_dir_all(pod.copied("r"));
         let status = interrupted(&pod, name);
-        // A shell has its background jobs ignore INT, these tests perhaps among them.
+        // A shell has its background jobs ignore INT, perhaps these tests too.
         assert_eq!(status.signal().or(status.code().map(|code| code - 128)), Some(number));
         assert!(names(&pod.copied("")).iter().all(|name| name == "r"));
     }
 }
 
 #[test]
-fn the_help_teaches() {
+fn the_help_shows_examples() {
     let output = Pod::new().run(&["--help"]);
     let help = String::from_utf8(output.stdout).unwrap();
     for part in ["--from", "--to", "RELEASE_NAME", "Example", "copy-jobs --release nats", "Exit codes"] {

@@ -1,4 +1,4 @@
-//! The tree that `create-dirs` makes.
+//! The directory tree of `create-dirs`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -73,7 +73,7 @@ fn every_job_gets_boshs_directories() {
         assert!(output.status.success(), "{output:?}");
         assert_eq!(tree(&base), expected, "the second run changes nothing");
     }
-    // Root of a user namespace may lack the id.
+    // Root of a user namespace may not have the id.
     if std::os::unix::fs::chown(root.path(), Some(1000), Some(1000)).is_ok() {
         let meta = base.join("data/nats").metadata().unwrap();
         assert_eq!((meta.uid(), meta.gid()), (0, 1000));
@@ -81,7 +81,7 @@ fn every_job_gets_boshs_directories() {
 }
 
 #[test]
-fn what_is_mounted_at_sys_is_used() {
+fn a_mount_at_sys_is_used() {
     let root = with_jobs();
     let base = root.path().join("var/vcap");
     fs::create_dir_all(base.join("sys/log")).unwrap();
@@ -94,7 +94,7 @@ fn what_is_mounted_at_sys_is_used() {
 
 /// The ephemeral disk may be new while the root file system is not.
 #[test]
-fn a_link_whose_target_was_removed_gets_it_again() {
+fn the_removed_target_of_a_link_is_created_again() {
     let root = with_jobs();
     let base = root.path().join("var/vcap");
     assert!(create_dirs(root.path()).status.success());
@@ -106,7 +106,7 @@ fn a_link_whose_target_was_removed_gets_it_again() {
 }
 
 #[test]
-fn without_rendered_jobs_it_is_told_where_they_should_be() {
+fn missing_rendered_jobs_are_reported_with_their_path() {
     let root = tempfile::tempdir().unwrap();
     let output = create_dirs(root.path());
     assert_eq!(output.status.code(), Some(65));
@@ -116,7 +116,7 @@ fn without_rendered_jobs_it_is_told_where_they_should_be() {
 }
 
 #[test]
-fn all_that_cannot_be_made_is_reported() {
+fn all_failures_are_reported() {
     let root = with_jobs();
     let base = root.path().join("var/vcap");
     fs::create_dir_all(base.join("data")).unwrap();

@@ -1,4 +1,4 @@
-//! Real lifecycle scripts. What all of them have in common is tested with `pre-start`.
+//! Real lifecycle scripts. `pre-start` stands for all verbs in tests of common behaviour.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -71,7 +71,7 @@ fn scripts_run_in_parallel() {
 }
 
 #[test]
-fn a_failure_is_told_in_boshs_words_with_its_reason() {
+fn a_failure_is_reported_with_boshs_message_and_its_cause() {
     let root = root(&[
         ("a", Some("exit 3")),
         ("b", Some("exit 0")),
@@ -99,7 +99,7 @@ fn a_failure_is_told_in_boshs_words_with_its_reason() {
 }
 
 #[test]
-fn when_all_fail_nothing_is_called_successful() {
+fn when_all_scripts_fail_none_is_listed_as_successful() {
     let root = root(&[("a", Some("exit 3"))]);
     let stderr = text(&run(root.path()).stderr);
     assert!(stderr.starts_with("error: 1 of 1 pre-start scripts failed. Failed Jobs: a.\n"), "{stderr}");
@@ -123,13 +123,13 @@ fn term_stops_the_scripts() {
 }
 
 #[test]
-fn no_scripts_are_no_failure_and_no_jobs_are_one() {
+fn missing_scripts_succeed_and_missing_jobs_fail() {
     assert_eq!(run(root(&[("a", None)]).path()).status.code(), Some(0));
     assert_eq!(run(tempfile::tempdir().unwrap().path()).status.code(), Some(65));
 }
 
 #[test]
-fn only_the_jobs_that_are_named_are_run() {
+fn only_scripts_of_the_named_jobs_run() {
     let root = root(&[("a", Some("echo a")), ("b", Some("echo b")), ("c", None)]);
     let run = |jobs: &[&str]| command(root.path()).args(jobs.iter().flat_map(|job| ["--job", job])).output().unwrap();
     assert_eq!(text(&run(&["b"]).stdout), "[b] b\n");
@@ -143,7 +143,7 @@ fn only_the_jobs_that_are_named_are_run() {
 }
 
 #[test]
-fn how_a_script_ended_can_be_read() {
+fn script_states_are_written_to_files() {
     let root = root(&[("a", Some("cat \"${0%/jobs/*}/sys/run/boson/a/pre-start.hook\"")), ("b", Some("exit 3"))]);
     let output = run(root.path());
     assert!(
@@ -160,10 +160,10 @@ fn how_a_script_ended_can_be_read() {
 }
 
 #[test]
-fn a_script_that_floods_loses_nothing_and_one_that_is_silent_is_not_waited_for() {
+fn a_flood_of_output_is_kept_whole_and_a_background_process_is_not_waited_for() {
     let root = root(&[
         ("a", Some("seq 1 100000; seq 1 100000 >&2")),
-        // Closes its output and goes on.
+        // Closes its output and keeps running.
         ("b", Some("exec >&- 2>&-; sleep 0.1; exit 0")),
     ]);
     let output = run(root.path());
@@ -174,9 +174,9 @@ fn a_script_that_floods_loses_nothing_and_one_that_is_silent_is_not_waited_for()
     assert_eq!((log("stdout").len(), log("stdout")), (588_895, log("stderr")));
 }
 
-/// A daemon that a script starts with the script's own outputs runs on, and what it prints later is in the log.
+/// A daemon that a script starts with the script's own outputs keeps running, and its later output is logged.
 #[test]
-fn what_a_script_leaves_in_the_background_runs_on_and_its_output_is_kept() {
+fn a_background_process_of_a_script_keeps_running_and_its_output_is_logged() {
     let root = root(&[(
         "a",
         Some(
@@ -195,7 +195,7 @@ fn what_a_script_leaves_in_the_background_runs_on_and_its_output_is_kept() {
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
 }
 
-/// The idioms of public releases: `exec > >(tee -a LOG | logger -t TAG)`. The helpers write after the script's end.
+/// The idioms of public releases: `exec > >(tee -a LOG | logger -t TAG)`. The helpers write after the script's exit.
 #[test]
 fn the_last_lines_behind_a_process_substitution_are_not_lost() {
     let slowly = "while read -r line; do sleep 0.01; echo \"<$line>\"; done";

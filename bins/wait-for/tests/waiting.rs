@@ -27,13 +27,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs it until it has said `said` on stderr; gives it with the text so far.
-fn start_until_said(mut command: Command, said: &str) -> (Child, String) {
+/// Runs it until its stderr contains `expected`; returns it with the text so far.
+fn start_until_printed(mut command: Command, expected: &str) -> (Child, String) {
     let mut child = command.spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
     let mut so_far = Vec::new();
     let mut byte = [0];
-    while !text(&so_far).contains(said) {
+    while !text(&so_far).contains(expected) {
         assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended: {}", text(&so_far));
         so_far.push(byte[0]);
     }
@@ -41,7 +41,7 @@ fn start_until_said(mut command: Command, said: &str) -> (Child, String) {
     (child, text(&so_far))
 }
 
-/// An HTTP server that gives these answers one after the other, the last one for ever.
+/// An HTTP server that sends these answers one after the other, and repeats the last one.
 fn serve(answers: &'static [&'static str]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -61,7 +61,7 @@ fn serve(answers: &'static [&'static str]) -> String {
             } else {
                 answer
             };
-            // In pieces, as networks do.
+            // In pieces, as a network may deliver them.
             for piece in answer.as_bytes().chunks(7) {
                 let _ = stream.write_all(piece).and_then(|()| stream.flush());
             }
@@ -70,7 +70,7 @@ fn serve(answers: &'static [&'static str]) -> String {
     address
 }
 
-/// A port at which nobody listens while the descriptor is open: nobody else gets it.
+/// A port without a listener, reserved while the descriptor is open.
 fn closed_port() -> (OwnedFd, String) {
     let fd = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
     bind(fd.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).unwrap();
@@ -79,7 +79,7 @@ fn closed_port() -> (OwnedFd, String) {
 }
 
 #[test]
-fn available_targets_end_the_wait_at_once() {
+fn available_targets_complete_the_wait_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let address = serve(&["echo"]);
     let (file, http) = (dir.path().to_str().unwrap(), format!("http://{address}/health?key=hunter2"));
@@ -91,13 +91,13 @@ fn available_targets_end_the_wait_at_once() {
 }
 
 #[test]
-fn what_comes_later_is_noticed() {
+fn targets_that_appear_later_are_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("ready");
     let file = file.to_str().unwrap();
     let address = serve(&["HTTP/1.1 503 Unavailable\r\n\r\n", "hello\r\n", "", "HTTP/1.0 302 Found\r\n\r\n"]);
-    let (child, said) = start_until_said(command(&["--wait-interval", "10ms", file]), "exist\n");
-    assert!(said.ends_with(&format!("file:{file}: waiting: it does not exist\n")), "{said}");
+    let (child, stderr) = start_until_printed(command(&["--wait-interval", "10ms", file]), "exist\n");
+    assert!(stderr.ends_with(&format!("file:{file}: waiting: it does not exist\n")), "{stderr}");
     std::fs::write(file, "").unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
     let output = wait_for(&["--interval", "10ms", &format!("http://{address}/")]);
@@ -106,7 +106,7 @@ fn what_comes_later_is_noticed() {
 }
 
 #[test]
-fn the_message_at_the_end_says_what_is_missing_and_why() {
+fn the_final_message_lists_missing_targets_and_causes() {
     let root = tempfile::tempdir().unwrap();
     testkit::files::write(&root.path().join("etc/hosts"), "127.0.0.1 web\n");
     testkit::files::write(&root.path().join("etc/resolv.conf"), "nameserver nobody\noptions timeout:1 attempts:1\n");
@@ -128,7 +128,7 @@ fn the_message_at_the_end_says_what_is_missing_and_why() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_given_up() {
+fn a_silent_server_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = format!("http://{}/", listener.local_addr().unwrap());
     let output = wait_for(&["--wait-timeout", "0", "--wait-check-timeout", "100ms", &target]);
@@ -139,7 +139,7 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn one_may_be_enough_and_targets_come_from_the_environment_too() {
+fn targets_and_the_any_mode_can_be_set_by_environment() {
     let mut any = command(&[]);
     any.env("WAIT_FOR", "file:/nonexistent/a\n /").env("WAIT_ANY", "true").env("WAIT_TIMEOUT", "1h");
     assert!(any.output().unwrap().status.success());
@@ -149,13 +149,13 @@ fn one_may_be_enough_and_targets_come_from_the_environment_too() {
 }
 
 #[test]
-fn signals_end_the_waiting_at_once_and_the_exit_code_tells() {
+fn signals_end_the_wait_at_once_with_their_exit_code() {
     for (signal, code, name) in [(Signal::SIGTERM, 143, "SIGTERM"), (Signal::SIGINT, 130, "SIGINT")] {
         // Even while a check is running.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let http = format!("http://{}/", listener.local_addr().unwrap());
         let command = command(&["--wait-check-timeout", "1h", "/nonexistent/file", &http]);
-        let (child, _) = start_until_said(command, "waiting");
+        let (child, _) = start_until_printed(command, "waiting");
         kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code));
@@ -166,7 +166,7 @@ fn signals_end_the_waiting_at_once_and_the_exit_code_tells() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn invalid_arguments_are_a_usage_error() {
     let cases: [&[&str]; 6] = [
         &[],
         &[" "],
@@ -183,7 +183,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
 }
 
 #[test]
-fn progress_can_be_read_by_machines() {
+fn progress_can_be_printed_as_json() {
     let output = wait_for(&["--log-format", "json", "--wait-timeout", "0", "/", "/nonexistent/file"]);
     let stderr = text(&output.stderr);
     let lines: Vec<serde_json::Value> =
@@ -199,13 +199,13 @@ fn a_hundred_targets_are_checked_concurrently() {
     let files: Vec<PathBuf> = (0..100).map(|n| dir.path().join(format!("file-{n}"))).collect();
     let mut command = command(&["--wait-interval", "5ms"]);
     command.args(&files);
-    let (child, _) = start_until_said(command, "waiting");
+    let (child, _) = start_until_printed(command, "waiting");
     let touch = |files: &[PathBuf]| files.iter().for_each(|file: &PathBuf| std::fs::write(file as &Path, "").unwrap());
     touch(&files);
     assert!(child.wait_with_output().unwrap().status.success());
 }
 
-/// A name server that knows `db.example` only, on an address that nobody else uses; nothing where only root may have one.
+/// A name server that has `db.example` only, on an otherwise unused address; `None` where that needs root.
 fn name_server() -> Option<IpAddr> {
     let pid = std::process::id().to_be_bytes();
     let address = Ipv4Addr::new(127, 53, pid[2].max(1), pid[3].max(1));

@@ -16,7 +16,7 @@ use control::{Caller, Reply, Request, RequestError, Server, State, Status, ask};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Uid;
 
-/// Far more than anything takes, even on a busy machine.
+/// Far longer than any step takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(600);
 
 fn status() -> Reply {
@@ -55,7 +55,7 @@ fn answer(server: &mut Server) -> Request {
 }
 
 #[test]
-fn a_request_is_answered_when_it_is_done() {
+fn a_request_is_answered_on_completion() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("web.sock");
     let mut server = Server::listen(&path).unwrap();
@@ -64,7 +64,7 @@ fn a_request_is_answered_when_it_is_done() {
     let stop = asking(&path, Request::Stop { wait: true });
     let (stopper, request) = take(&mut server)[0];
     assert_eq!(request, Request::Stop { wait: true });
-    // Others are answered meanwhile.
+    // Other clients are answered meanwhile.
     let other = asking(&path, Request::Status);
     assert_eq!(answer(&mut server), Request::Status);
     assert_eq!(other.join().unwrap().unwrap(), status());
@@ -77,7 +77,7 @@ fn a_request_is_answered_when_it_is_done() {
 }
 
 #[test]
-fn a_path_may_be_longer_than_an_address() {
+fn a_socket_path_may_exceed_the_address_limit() {
     let dir = tempfile::tempdir().unwrap();
     let deep = dir.path().join("d".repeat(200)).join("e".repeat(200));
     fs::create_dir_all(&deep).unwrap();
@@ -91,17 +91,17 @@ fn a_path_may_be_longer_than_an_address() {
 }
 
 #[test]
-fn what_a_killed_predecessor_left_is_replaced() {
+fn the_socket_of_a_killed_predecessor_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("web.sock");
-    // Dropping a listener of the standard library leaves its socket, as being killed does.
+    // Dropping a listener of the standard library leaves its socket, as a kill does.
     drop(UnixListener::bind(&path).unwrap());
     assert!(matches!(ask(&path, Request::Status, DEADLINE), Err(RequestError::NoServer)));
     let mut server = Server::listen(&path).unwrap();
     let client = asking(&path, Request::Status);
     answer(&mut server);
     client.join().unwrap().unwrap();
-    // Killed before the socket had its name.
+    // Killed before the socket was renamed to its path.
     let mut successor = Server::listen(&path).unwrap();
     drop(server);
     let client = asking(&path, Request::Status);
@@ -110,7 +110,7 @@ fn what_a_killed_predecessor_left_is_replaced() {
 }
 
 #[test]
-fn who_hangs_or_talks_nonsense_does_not_keep_others_from_asking() {
+fn hanging_and_invalid_clients_do_not_block_others() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("web.sock");
     let mut server = Server::listen(&path).unwrap();
@@ -130,7 +130,7 @@ fn who_hangs_or_talks_nonsense_does_not_keep_others_from_asking() {
         (b"\xff\n", "it is malformed"),
         (b"{\"version\":2,\"request\":\"fly\"}\n", "it is malformed"),
         (b"{\"version\":3,\"request\":\"status\"}\n", "it has version 3, and version 2 is expected"),
-        // As version 1 was.
+        // In the format of version 1.
         (b"\0\0\0\x14{\"request\":\"status\"}", "it is malformed"),
     ] {
         let mut stream = UnixStream::connect(&path).unwrap();
@@ -149,7 +149,7 @@ fn who_hangs_or_talks_nonsense_does_not_keep_others_from_asking() {
 }
 
 #[test]
-fn replies_that_are_waited_for_are_not_given_up_for_newcomers() {
+fn pending_replies_are_kept_when_new_clients_connect() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("web.sock");
     let mut server = Server::listen(&path).unwrap();
@@ -171,14 +171,14 @@ fn replies_that_are_waited_for_are_not_given_up_for_newcomers() {
 }
 
 #[test]
-fn a_client_that_goes_is_forgotten() {
+fn a_disconnected_client_is_dropped() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("web.sock");
     let mut server = Server::listen(&path).unwrap();
     let limit = Duration::from_millis(20);
     for _ in 0..100 {
         assert!(matches!(ask(&path, Request::Stop { wait: true }, limit), Err(RequestError::TimedOut)));
-        // As it has gone already, or will have: the reply reaches nobody and hurts nobody.
+        // The client may have gone already: the reply is dropped.
         for (caller, _) in server.requests() {
             server.reply(caller, &status());
         }
@@ -194,7 +194,7 @@ fn a_client_that_goes_is_forgotten() {
 }
 
 #[test]
-fn a_server_that_ends_ends_the_waiting() {
+fn the_exit_of_the_server_ends_the_wait_of_its_clients() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("web.sock");
     let mut server = Server::listen(&path).unwrap();
@@ -206,7 +206,7 @@ fn a_server_that_ends_ends_the_waiting() {
 
 const AS_SOMEBODY_ELSE: &str = "CONTROL_TEST_SOCKET";
 
-/// Does something in the process that [`others_are_not_listened_to`] starts, and nothing else.
+/// Does something in the process that [`requests_of_other_users_are_refused`] starts, and nothing else.
 #[test]
 fn somebody_else() {
     let Some(path) = std::env::var_os(AS_SOMEBODY_ELSE) else { return };
@@ -218,7 +218,7 @@ fn somebody_else() {
 }
 
 #[test]
-fn others_are_not_listened_to() {
+fn requests_of_other_users_are_refused() {
     if !Uid::effective().is_root() {
         return;
     }

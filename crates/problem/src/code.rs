@@ -28,7 +28,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // What a problem has that nothing more precise fits.
+    // Defaults, used if no more precise code applies.
 
     /// A flag or a variable is malformed, contradicts another one, or is missing.
     USAGE = "usage";

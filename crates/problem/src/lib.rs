@@ -151,9 +151,9 @@ impl fmt::Display for Place {
 pub struct Note {
     /// Where it is wrong.
     pub place: Place,
-    /// What is wrong there, where the message is about all places together.
+    /// The error at this place, if the message is about all places together.
     pub what: Option<String>,
-    /// What the user can do about it.
+    /// The hint: how the user can correct it.
     pub hint: Option<String>,
 }
 
@@ -162,15 +162,15 @@ pub struct Note {
 pub struct Problem {
     /// Decides the exit code.
     pub class: Class,
-    /// The stable name of what is wrong.
+    /// The stable code of the error.
     pub code: Code,
-    /// What is wrong; may have several lines.
+    /// The message; may have several lines.
     pub message: String,
     /// Where it is wrong.
     pub place: Option<Place>,
     /// What led to it, outermost first.
     pub causes: Vec<String>,
-    /// What the user can do about it.
+    /// The hint: how the user can correct it.
     pub hint: Option<String>,
     /// Further places, where the message is a report about several mistakes.
     pub notes: Vec<Note>,
@@ -210,7 +210,7 @@ impl Problem {
         Problem::new(Class::Internal, message)
     }
 
-    /// Names what is wrong more precisely than the class does.
+    /// Sets a code that is more precise than that of the class.
     #[must_use]
     pub fn code(mut self, code: Code) -> Self {
         self.code = code;
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_code_is_that_of_the_gravest_class() {
+    fn the_most_severe_class_sets_the_exit_code() {
         let all = |v: Vec<Problem>| Problems::check(v).unwrap_err().exit_code();
         assert_eq!(all(vec![Problem::template("t"), Problem::input("i")]), 65);
         assert_eq!(all(vec![Problem::input("i"), Problem::internal("x"), Problem::template("t")]), 70);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_of_several_places_says_what_is_where() {
+    fn a_problem_of_several_places_describes_each_place() {
         let note = |line, what: &str| Note { place: Place::line("m.yml", line), what: Some(what.into()), hint: None };
         let mut p = Problem::input("two").hint("look");
         p.notes = vec![note(1, "a"), note(2, "b")];

@@ -70,7 +70,7 @@ fn remove(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Names the archive, and what is in it, in place of the directory that it was unpacked to.
+/// Replaces the directory that the archive was unpacked to by the archive's name and the path in it.
 fn named(mut problems: Problems, archive: &Path, dir: &Path) -> Problems {
     let archive = format!("{}: ", archive.display());
     let places = [dir.join(OUTER), dir.to_path_buf()].map(|place| format!("{}/", place.display()));
@@ -188,7 +188,7 @@ pub(crate) fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
     problem.because(deepest(e))
 }
 
-/// The crate's errors name the directory that is unpacked to; what is wrong is below.
+/// The crate's errors name the directory that is unpacked to; the causes are added below.
 fn deepest(e: &io::Error) -> String {
     let mut deepest: &dyn std::error::Error = e;
     while let Some(source) = deepest.source() {
@@ -271,7 +271,7 @@ fn read_package(part: &Part, release: &Path, manifest: &Path) -> Result<Package>
     })
 }
 
-/// What a compiled package was compiled with need not be in the archive.
+/// The compile-time dependencies of a compiled package need not be in the archive.
 fn read_compiled(part: &Part, release: &Path, manifest: &Path, known: &[String]) -> Result<Package> {
     let name = name_of(part, manifest)?;
     let mut dependencies = dependencies(part, manifest)?;

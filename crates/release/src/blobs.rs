@@ -12,7 +12,7 @@ use crate::checksum::{self, Fault};
 use crate::package_file::PackageFile;
 use crate::spec;
 
-/// What a source directory's blobs are.
+/// The state of a source directory's blobs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Blobs {
     list: PathBuf,
@@ -63,7 +63,7 @@ impl Blobs {
         }
     }
 
-    /// What is wrong with the content of the blobs among a package's files. BOSH: it is checked whenever a release is made.
+    /// The errors in the blobs among a package's files. BOSH: they are checked whenever a release is made.
     pub(crate) fn damaged<'a>(&self, files: impl IntoIterator<Item = (&'a PathBuf, &'a PackageFile)>) -> Vec<Problem> {
         let own = files.into_iter().filter(|(path, file)| file.source == self.dir.join(path));
         own.filter_map(|(path, file)| self.damage(path, &file.source)).collect()

@@ -38,7 +38,7 @@ pub(crate) struct Cache {
     dir: PathBuf,
 }
 
-/// A package being compiled; what was done is removed when this is dropped without [`Work::commit`].
+/// A package being compiled; its files are removed when this is dropped without [`Work::commit`].
 pub(crate) struct Work<'a> {
     /// The script's working directory.
     pub(crate) compile: PathBuf,
@@ -46,7 +46,7 @@ pub(crate) struct Work<'a> {
     pub(crate) install: PathBuf,
     /// An empty directory for the runner's own use.
     pub(crate) scratch: PathBuf,
-    /// What the script prints.
+    /// The output of the script.
     pub(crate) log: PathBuf,
     dir: PathBuf,
     destination: PathBuf,
@@ -71,7 +71,7 @@ impl Cache {
         Ok(self.at("digests")?.join(name))
     }
 
-    /// The compiled package, if there is one.
+    /// The compiled package, if it exists.
     pub(crate) fn get(&self, key: &str) -> Result<Option<PathBuf>> {
         let dir = self.at("packages")?.join(key);
         if !dir.is_dir() {
@@ -225,7 +225,7 @@ impl Cache {
 }
 
 impl Work<'_> {
-    /// Makes what was installed the compiled package; gives its directory.
+    /// Makes the installed files the compiled package; returns its directory.
     pub(crate) fn commit(self) -> Result<PathBuf> {
         flush(&self.install).io("flush", &self.install)?;
         fs::rename(&self.install, &self.destination).io("write", &self.destination)?;

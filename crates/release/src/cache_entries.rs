@@ -1,4 +1,4 @@
-//! What a cache holds, and its limit.
+//! The entries of a cache, and its limit.
 
 use std::fs;
 use std::io;
@@ -41,7 +41,7 @@ pub fn cache_entries(dir: &Path) -> Result<Vec<CacheEntry>> {
         for child in children {
             let path = child.io("read", &directory)?.path();
             let key = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // What is being unpacked is not an entry yet.
+            // A directory that is being unpacked is not an entry yet.
             if path.is_dir() && !(kind != "package" && key.contains('.')) {
                 let used = cache.last_use(&key, &path);
                 entries.push(CacheEntry { kind, key, size: size(&path), path, used });

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-/// Why a file is not what it was.
+/// Why a file differs from its checksum.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// It cannot be read.

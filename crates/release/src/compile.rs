@@ -26,10 +26,10 @@ pub struct Compiler<'a> {
     base: Option<&'a str>,
 }
 
-/// What a [`Compiler`] reports while it works.
+/// The progress that a [`Compiler`] reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// So many packages are neither in the cache nor compiled in the release; reported once, before the first starts.
+    /// This many packages are neither in the cache nor compiled in the release; reported once, before the first starts.
     Planned {
         /// Their number.
         packages: usize,
@@ -70,7 +70,7 @@ pub struct CompiledPackage {
     pub name: String,
     /// Where its content lies; it must not be written to.
     pub dir: PathBuf,
-    /// Identifies what it was compiled from.
+    /// Identifies its inputs.
     pub fingerprint: String,
     /// The packages it depends on.
     pub dependencies: Vec<String>,
@@ -130,7 +130,7 @@ impl<'a> Compiler<'a> {
         Ok(compiled.collect())
     }
 
-    /// What has to be compiled.
+    /// The packages to compile.
     fn missing<'p>(&self, plans: &'p [Plan<'p>]) -> Result<Vec<&'p Plan<'p>>> {
         let mut missing = Vec::new();
         for plan in plans {

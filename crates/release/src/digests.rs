@@ -129,7 +129,7 @@ fn parse(line: &str) -> Option<(PathBuf, (FileDigest, Stamp))> {
     Some((PathBuf::from(fields.next()?), (digest, Stamp(stamp))))
 }
 
-/// Keeps what was found; where that fails the next run reads the files again.
+/// Stores the digests; if that fails, the next run reads the files again.
 fn remember<'a>(memory: &Path, found: impl Iterator<Item = (&'a PathBuf, (&'a FileDigest, Option<&'a Stamp>))>) {
     let mut text = String::new();
     for (path, (digest, stamp)) in found {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_known_again() {
+    fn stored_digests_are_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let memory = dir.path().join("digests/x");
         let stamp = Stamp([1, -2, 3, 4, 5, 6, 7]);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn other_packages_files_stay_known() {
+    fn digests_of_other_packages_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let memory = dir.path().join("memory");
         let [one, two, gone] = ["one", "two", "gone"].map(|name| dir.path().join(name));

@@ -1,4 +1,4 @@
-//! What identifies a compiled package: everything that could make it come out differently.
+//! The fingerprint of a compiled package: everything that could change the result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt;

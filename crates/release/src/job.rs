@@ -105,7 +105,7 @@ fn own_files(dir: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// What is wrong with a template's source.
+/// The errors in a template's source.
 fn template_fault(dir: &Path, release: &Path, source: &str, job: &str) -> Option<Problem> {
     let missing =
         || Problem::input(format!("Missing template file '{source}' for job '{job}'")).code(code::TEMPLATE_MISSING);

@@ -45,7 +45,7 @@ impl Pattern {
     pub(crate) fn find(&self, release: &Path, base: &str) -> Result<Vec<(PathBuf, PackageFile)>> {
         let base = release.join(base);
         let start = base.join(&self.start);
-        // A submodule's directory may be a link; what it leads to must be the release's all the same.
+        // A submodule's directory may be a link; its target must be in the release all the same.
         match fs::canonicalize(&start) {
             Ok(real) if !real.starts_with(release) => {
                 let outside = format!("{} leads out of the release", start.display());

@@ -25,7 +25,7 @@ pub struct CompileStep<'a> {
     pub is_last: bool,
     /// The package's files and its scripts; the script runs in it.
     pub compile_dir: &'a Path,
-    /// What the script fills.
+    /// The directory that the script fills.
     pub install_dir: &'a Path,
     /// An empty directory for the runner's own use.
     pub scratch_dir: &'a Path,
@@ -88,7 +88,7 @@ fn vcap() -> Vcap {
 
 /// Runs a script where it sees the directories of its [`CompileStep`] as BOSH has them.
 pub trait Runner: Sync {
-    /// Runs it to its end; gives its exit status as a shell shows it.
+    /// Runs it until it exits; returns its exit status as a shell shows it.
     fn run(&self, step: &CompileStep) -> Result<u8>;
 
     /// Whether the user has interrupted.

@@ -11,7 +11,7 @@ use crate::job::Job;
 use crate::release::Release;
 
 impl Release {
-    /// Writes what a release image has in `/var/vcap/jobs-src` into the new or empty directory `dest`.
+    /// Writes the content of a release image's `/var/vcap/jobs-src` into the new or empty directory `dest`.
     ///
     /// BOSH: a compiled job holds `job.MF` (the bytes of its spec), `monit`, and only the templates that the spec lists,
     /// links followed.

@@ -28,7 +28,7 @@ use unpack::Unpacker;
 
 /// What an OCI image layout has in its root (OCI Image Format Specification, "Image Layout").
 const OCI_LAYOUT: &str = "oci-layout";
-/// What a BOSH stemcell has in its root, and the archive in it.
+/// The files in the root of a BOSH stemcell, and the archive among them.
 const STEMCELL_MANIFEST: &str = "stemcell.MF";
 const STEMCELL_IMAGE: &str = "image";
 
@@ -52,7 +52,7 @@ impl Stemcell {
     /// Opens a stemcell; archives and images are unpacked into `cache_dir`, once, until `stop` returns true.
     ///
     /// # Errors
-    /// A path that is none of the kinds above, or is damaged.
+    /// A path that is of none of these kinds, or is damaged.
     pub fn open(path: &Path, cache_dir: &Path, stop: Stop) -> Result<Stemcell> {
         let missing = |e| Problem::input(format!("cannot read the stemcell {}", path.display())).because(e);
         let real = fs::canonicalize(path).map_err(missing)?;
@@ -127,7 +127,7 @@ fn unpack_archive(path: &Path, archive: ArchiveFile, to: &Path) -> Result<()> {
     }
 }
 
-/// Looks for the files that tell the kinds apart.
+/// Finds the kind by the files in it.
 fn kind_of(path: &Path, archive: &ArchiveFile) -> Result<Kind> {
     let cannot = |e: io::Error| not_a_stemcell(path, &e);
     let again = ArchiveFile { read: archive.read.try_clone().io("read", path)?, stop: archive.stop };
@@ -177,7 +177,7 @@ fn not_a_stemcell(path: &Path, e: &io::Error) -> Problem {
 const HINT: &str = "a stemcell is a directory or an archive (tar, tar.gz) of a root file system, an OCI image layout, or a BOSH \
                     stemcell for Warden";
 
-/// Refuses what has no programs.
+/// Refuses a root without programs.
 fn check_root(dir: &Path, given: &Path) -> Result<()> {
     if dir.join("usr").is_dir() || dir.join("bin").exists() {
         return Ok(());

@@ -22,7 +22,7 @@ pub(crate) fn remove_tree(dir: &Path) -> io::Result<()> {
 
 /// Flushes all files to the disk: a cache that lost power must not hold half a package.
 pub(crate) fn flush(dir: &Path) -> io::Result<()> {
-    // What its own script made unreadable stays as it is.
+    // Files that its own script made unreadable are kept as they are.
     let is_denied = |e: &io::Error| e.kind() == io::ErrorKind::PermissionDenied;
     for entry in WalkDir::new(dir) {
         let entry = match entry.map_err(io::Error::from) {

@@ -33,7 +33,7 @@ fn plain(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
         header.set_mode(0o644);
-        // As bosh writes it, and without the crate's own checks, which a hostile archive has not been through either.
+        // In bosh's format, and without the crate's own checks, which a hostile archive skips as well.
         let name = path.as_bytes();
         header.as_old_mut().name[..name.len()].copy_from_slice(name);
         header.set_cksum();
@@ -111,7 +111,7 @@ impl Fixture {
         Release::open_any(&self.with_manifest(&self.manifest()), &self.cache(), &|| false)
     }
 
-    /// The texts of what is wrong with it, and no trace in the cache.
+    /// The messages about it; asserts that the cache is unchanged.
     fn problems(&self, manifest: &str) -> String {
         let problems = Release::open_any(&self.with_manifest(manifest), &self.cache(), &|| false).unwrap_err();
         assert_eq!(problems.exit_code(), 65, "{problems}");
@@ -149,7 +149,7 @@ fn on_host(step: &CompileStep) -> Result<u8> {
 }
 
 #[test]
-fn an_archive_is_read_and_its_jobs_are_those_of_an_image() {
+fn an_archive_is_read_with_its_jobs() {
     let fixture = Fixture::new();
     let release = fixture.open().unwrap();
     assert_eq!((release.name.as_str(), release.version.as_deref()), ("web-release", Some("1+dev.1")));
@@ -172,7 +172,7 @@ fn its_packages_are_compiled_once() {
 }
 
 #[test]
-fn a_compiled_package_is_taken_as_it_is_without_what_it_was_compiled_with() {
+fn a_compiled_package_is_used_without_its_compile_time_dependencies() {
     let fixture = Fixture::compiled();
     let (out, events) = fixture.compile();
     assert_eq!(out, "compiled\n");
@@ -180,7 +180,7 @@ fn a_compiled_package_is_taken_as_it_is_without_what_it_was_compiled_with() {
 }
 
 #[test]
-fn an_archive_need_not_be_compressed_and_neither_what_is_in_it() {
+fn archives_and_their_contents_may_be_uncompressed() {
     let mut fixture = Fixture::new();
     fixture.lib = plain(&[("./packaging", b"cp words $BOSH_INSTALL_TARGET"), ("./words", b"plain words\n")]);
     assert_eq!(fixture.compile().0, "plain words\nmore\n");
@@ -193,7 +193,7 @@ fn an_archive_need_not_be_compressed_and_neither_what_is_in_it() {
 }
 
 #[test]
-fn of_several_digests_the_strongest_is_that_of_the_archive() {
+fn the_strongest_of_several_digests_identifies_the_archive() {
     let fixture = Fixture::new();
     let (app, other) = (sha1(&fixture.app), "0".repeat(40));
     let sha256: String = Sha256::digest(&fixture.app).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -209,7 +209,7 @@ fn of_several_digests_the_strongest_is_that_of_the_archive() {
 }
 
 #[test]
-fn the_cache_may_be_reached_by_a_link() {
+fn the_cache_path_may_be_a_link() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.dir.path().join("elsewhere")).unwrap();
     symlink("elsewhere", fixture.cache()).unwrap();
@@ -217,7 +217,7 @@ fn the_cache_may_be_reached_by_a_link() {
 }
 
 #[test]
-fn who_does_not_want_to_wait_finds_nothing_left() {
+fn an_interrupted_unpacking_leaves_nothing() {
     let fixture = Fixture::new();
     let path = fixture.with_manifest(&fixture.manifest());
     let all = Cell::new(0);
@@ -240,7 +240,7 @@ fn who_does_not_want_to_wait_finds_nothing_left() {
 }
 
 #[test]
-fn little_that_becomes_much_can_be_given_up_too() {
+fn unpacking_highly_compressed_data_can_be_interrupted() {
     let mut fixture = Fixture::new();
     fixture.lib = tgz(&[("./packaging", b""), ("./words", &vec![0; 10_000_000])]);
     let path = fixture.with_manifest(&fixture.manifest());
@@ -254,7 +254,7 @@ fn little_that_becomes_much_can_be_given_up_too() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_in_nobodys_way() {
+fn leftovers_of_a_killed_run_do_no_harm() {
     let fixture = Fixture::new();
     let release = fixture.open().unwrap();
     let part = release.dir.with_extension("part");
@@ -288,7 +288,7 @@ fn duplicate_names_are_reported() {
 }
 
 #[test]
-fn a_name_that_leads_elsewhere_is_none() {
+fn names_that_are_paths_are_refused() {
     let fixture = Fixture::new();
     let problems = fixture.problems(&fixture.manifest().replace("name: lib", "name: ../lib"));
     assert!(problems.contains("'../lib' is not a valid name of a job or package"), "{problems}");
@@ -309,7 +309,7 @@ fn nothing_is_written_outside_of_the_cache() {
 }
 
 #[test]
-fn what_is_no_archive_is_refused() {
+fn a_file_that_is_not_an_archive_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (file, cache) = (dir.path().join("web.tgz"), dir.path().join("cache"));
     for (content, why) in [

@@ -65,7 +65,7 @@ fn a_release_is_read() {
 }
 
 #[test]
-fn a_release_without_a_name_has_its_directory_s() {
+fn a_release_without_a_name_is_named_after_its_directory() {
     let dir = release();
     write(&dir.path().join("config/final.yml"), "final_name: other\nblobstore: {provider: local}\n");
     assert_eq!(Release::open(dir.path()).unwrap().name, "other");
@@ -80,7 +80,7 @@ fn a_release_without_a_name_has_its_directory_s() {
 }
 
 #[test]
-fn a_release_image_s_jobs_are_staged() {
+fn jobs_of_a_release_image_are_staged() {
     let dir = release();
     write(&dir.path().join("shared/common.erb"), "shared");
     symlink("../../../shared/common.erb", dir.path().join("jobs/web/templates/common.erb")).unwrap();
@@ -103,7 +103,7 @@ fn a_release_image_s_jobs_are_staged() {
 }
 
 #[test]
-fn everybody_may_read_a_staged_job_whatever_the_umask_of_who_checked_it_out() {
+fn a_staged_job_is_world_readable_whatever_the_umask() {
     let dir = release();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     for (file, of_author) in [("spec", 0o600), ("monit", 0o660), ("templates/run.erb", 0o700)] {
@@ -117,7 +117,7 @@ fn everybody_may_read_a_staged_job_whatever_the_umask_of_who_checked_it_out() {
 }
 
 #[test]
-fn everything_wrong_with_a_release_is_reported_in_bosh_s_words() {
+fn all_problems_of_a_release_are_reported_with_boshs_messages() {
     let dir = release();
     let at = |path: &str| dir.path().join(path);
     write(&at("jobs/other/spec"), "name: another\ntemplates: {gone.erb: x, ../monit: y}\npackages: []\n");
@@ -169,14 +169,14 @@ fn missing_packages_and_cycles_are_reported() {
 }
 
 #[test]
-fn what_is_no_release_is_said() {
+fn a_directory_that_is_not_a_release_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     assert!(problems(dir.path())[0].ends_with("is not a release"));
     assert!(problems(&dir.path().join("missing"))[0].starts_with("no release found in"));
 }
 
 #[test]
-fn a_package_of_another_release_is_missed_when_it_is_needed() {
+fn a_missing_package_of_another_release_is_reported_when_needed() {
     let dir = release();
     write(&dir.path().join("packages/golang/spec.lock"), "name: golang\nfingerprint: 0123\n");
     let release = Release::open(dir.path()).unwrap();
@@ -185,7 +185,7 @@ fn a_package_of_another_release_is_missed_when_it_is_needed() {
 }
 
 #[test]
-fn a_package_directory_may_have_another_name_than_its_package() {
+fn a_package_may_differ_in_name_from_its_directory() {
     let dir = release();
     fs::rename(dir.path().join("packages/lib"), dir.path().join("packages/elsewhere")).unwrap();
     let release = Release::open(dir.path()).unwrap();
@@ -235,7 +235,7 @@ fn empty_submodules_are_one_problem_with_the_command() {
     let text = found.to_string();
     assert!(text.contains("git submodules are not checked out: src/a, src/deep/b"), "{text}");
     assert!(text.contains("`git submodule update --init --recursive`") && text.contains(".gitmodules"), "{text}");
-    // What is not missing is not a problem.
+    // A package that exists is not reported.
     write(&at("src/a/x.erb"), "");
     write(&at("src/a/y.erb"), "");
     Release::open(dir.path()).unwrap();

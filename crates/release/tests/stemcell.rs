@@ -141,7 +141,7 @@ fn a_bosh_stemcell_holds_an_archive() {
 }
 
 #[test]
-fn what_is_no_stemcell_is_refused_and_leaves_nothing() {
+fn an_invalid_stemcell_is_refused_and_leaves_nothing() {
     let fixture = Fixture::new();
     write(&fixture.path("text"), "nothing");
     fs::create_dir(fixture.path("empty")).unwrap();

@@ -1,4 +1,4 @@
-//! Reading on the host what a sandbox has written.
+//! Reading a sandbox's files on the host.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_below_is_read_and_nothing_else() {
+    fn only_files_below_the_directory_are_read() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("base/data/sys")).unwrap();
         fs::create_dir(dir.path().join("outside")).unwrap();

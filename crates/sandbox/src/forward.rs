@@ -17,7 +17,7 @@ pub(crate) fn run(fds: Vec<OwnedFd>, (address, port): (Ipv4Addr, u16)) -> io::Re
             Ok((client, _)) => {
                 thread::spawn(move || TcpStream::connect(target).and_then(|server| both_ways(&client, &server)));
             }
-            // Given up before it was accepted, or too many at once: that ends none of the others.
+            // The client may have gone before it was accepted, or there are too many at once: the others continue.
             Err(_) => thread::sleep(Duration::from_millis(50)),
         }
     }

@@ -40,7 +40,7 @@ impl Stdio {
     }
 }
 
-/// What is run in a sandbox, as its root, with exactly this environment.
+/// A command to run in a sandbox, as its root, with exactly this environment.
 #[derive(Debug)]
 pub struct Command {
     /// The program (a path inside) and its arguments.
@@ -185,7 +185,7 @@ impl Process {
         self.send_signal(signal, false);
     }
 
-    /// Signals it and what it has started, as far as that stayed in its process group.
+    /// Signals it and its descendants, as far as they stayed in its process group.
     pub fn signal_group(&self, signal: Signal) {
         self.send_signal(signal, true);
     }

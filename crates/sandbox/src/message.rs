@@ -59,7 +59,7 @@ impl Step {
     }
 }
 
-/// What the program asks a network's holder for.
+/// A request of the program to a network's holder.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToHolder {
     /// A new instance; its connection comes along.
@@ -70,12 +70,12 @@ pub(crate) enum ToHolder {
     NameServer { address: Ipv4Addr },
 }
 
-/// What the program asks an instance's init for.
+/// A request of the program to an instance's init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToInit {
     /// Make the root file system; the first message.
     Start { spec: Box<InstanceSpec>, ids: Ids },
-    /// Run a command; its standard streams come along.
+    /// Run a command; its standard streams are sent along.
     Run { id: u64, argv: Vec<String>, env: Vec<(String, String)>, directory: PathBuf },
     /// Signal a command, or its whole process group.
     Signal { id: u64, signal: i32, group: bool },

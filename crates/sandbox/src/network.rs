@@ -31,7 +31,7 @@ pub struct Network {
 impl Network {
     /// Makes the network. Diagnostics of its processes are written to `log`.
     ///
-    /// The calling thread must live as long as the network: the kernel takes its end for the program's.
+    /// The calling thread must run as long as the network: the kernel takes its exit for the program's.
     pub fn start(subnet: Subnet, log: Option<&File>) -> io::Result<Network> {
         let user_namespace = !ids::privileged();
         let (shim, channel, ids) = start_shim(&Setup::Network { user_namespace, subnet }, log)?;

@@ -13,13 +13,13 @@ use crate::spec::InstanceSpec;
 /// A sandbox without a network, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Once {
-    // Dropped first: its end is what the shim waits for.
+    // Dropped first: the shim waits for its end.
     instance: Option<Instance>,
     shim: Child,
 }
 
 impl Once {
-    /// Makes it; `spec.address` is not used. The calling thread must live as long as the sandbox.
+    /// Creates it; `spec.address` is not used. The calling thread must run as long as the sandbox.
     pub fn start(spec: InstanceSpec) -> io::Result<Once> {
         let (shim, channel, ids) = start_shim(&Setup::Once { user_namespace: !ids::privileged() }, None)?;
         done(&channel)?;

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_itself_and_no_other() {
+    fn a_process_is_identified_by_pid_and_start_time() {
         let own = ProcessId::own().unwrap();
         assert!(own.is_alive());
         assert!(!ProcessId { started: own.started + 1, ..own }.is_alive());

@@ -39,7 +39,7 @@ fn own_end() -> io::Result<Channel> {
     Channel::from_stdin()
 }
 
-/// The process that makes namespaces, and waits for the one that lives in them.
+/// The process that creates namespaces, and waits for the process inside.
 fn shim() -> io::Result<()> {
     let channel = own_end()?;
     // A session of its own: Ctrl-C on the program's terminal is the program's business.
@@ -65,7 +65,7 @@ fn shim() -> io::Result<()> {
         Setup::Forward { to, port } => forward::run(fds, (to, port)),
     };
     if let Err(e) = &result {
-        // If nobody receives it, the program has exited.
+        // A failed send means that the program has exited.
         let _ = channel.send(&Step::Failed { message: e.to_string() }, &[]);
     }
     result

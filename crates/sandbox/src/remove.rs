@@ -1,4 +1,4 @@
-//! Removing what a sandbox has written.
+//! Removing a sandbox's files.
 
 use std::io;
 use std::path::Path;

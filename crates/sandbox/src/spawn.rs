@@ -19,8 +19,8 @@ fn spawn(role: &str, end: OwnedFd, log: Option<&File>) -> io::Result<Child> {
         Some(file) => Stdio::from(file.try_clone()?),
         None => Stdio::null(),
     };
-    // Nothing of the program's own gets in: neither its environment, which root inside could read, nor its descriptors,
-    // nor what it blocks.
+    // Nothing is inherited from the program: not its environment, which root inside could read, not its descriptors,
+    // not its blocked signals.
     let mut command = Command::new("/proc/self/exe");
     nothing_blocked(streams_only(&mut command))
         .args([MARK, role])

@@ -44,11 +44,11 @@ pub struct Bind {
     pub source: PathBuf,
     /// In the sandbox, absolute; made where it is missing.
     pub target: PathBuf,
-    /// What the sandbox may do with it.
+    /// The access that the sandbox has.
     pub access: Access,
 }
 
-/// What a sandbox may do with a file or directory of the host.
+/// A sandbox's access to a file or directory of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     /// Read it.

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_limit_is_longer_than_zero() {
+    fn a_zero_time_limit_is_refused() {
         let message = |text| time_limit("T", Some(text)).unwrap_err().to_string();
         assert_eq!(message("0s"), "error: T must be longer than 0");
         assert!(
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_people_do() {
+    fn durations_are_parsed_with_units() {
         let cases = [
             ("45s", Some(45_000)),
             ("45", Some(45_000)),

@@ -136,7 +136,7 @@ pub fn main_with_args<A: Args>(
     finish(run(parsed.verb, &parsed.common))
 }
 
-/// Ends the program because of its command line, which may just have asked for help.
+/// Exits because of the command line, which may have requested help.
 fn misused(error: &clap::Error) -> ! {
     if error.use_stderr() {
         // The root is as unknown as everything else; where it is not given, it is this.
@@ -197,7 +197,7 @@ mod tests {
     use tracing_subscriber::filter::LevelFilter;
 
     #[test]
-    fn what_to_log_is_a_level_and_levels_of_targets() {
+    fn a_log_filter_is_a_level_and_levels_of_targets() {
         assert_eq!(filter("warn").default_level(), Some(LevelFilter::WARN));
         let several = filter("info, plan=debug,run_process=off");
         assert_eq!(several.default_level(), Some(LevelFilter::INFO));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_filter_leaves_what_can_be_understood() {
+    fn valid_parts_of_an_invalid_log_filter_apply() {
         let filter = filter("plan=loud,,=,warn");
         assert!(filter.would_enable("vcap", &tracing::Level::WARN));
         assert!(!filter.would_enable("plan", &tracing::Level::INFO));

@@ -158,7 +158,7 @@ mod tests {
         verbs: crate::verbs!("tool": "greet" => greet, "say-hello" => greet),
     };
 
-    /// What a command line calls: the program's name in help texts, and the arguments after it.
+    /// The command of a command line: the program's name in help texts, and the arguments after it.
     fn call(args: &[&str]) -> Option<(&'static str, Vec<OsString>)> {
         let (_, name, args) = EXECUTABLE.call(args.iter().map(Into::into).collect()).ok()?;
         Some((name, args[1..].to_vec()))
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grammars_are_sound() {
+    fn the_command_definitions_are_valid() {
         EXECUTABLE.check();
     }
 }

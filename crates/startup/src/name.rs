@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_no_name() {
+    fn a_path_is_not_a_name() {
         for name in ["", ".", "..", "a/b", "/", "a/", "/a", "a\0"] {
             assert!(plain_name(name).is_err(), "{name:?}");
         }

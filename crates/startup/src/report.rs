@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_shown_not_sent() {
+    fn control_characters_are_escaped() {
         assert_eq!(without_control("a\tü\n\u{1b}[31m\r\0\u{9b}x"), "a\tü\n\\u{1b}[31m\\r\\0\\u{9b}x");
     }
 

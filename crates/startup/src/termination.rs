@@ -47,7 +47,7 @@ fn write(path: &Path, reason: &str) -> std::io::Result<()> {
     File::options().write(true).truncate(true).open(path)?.write_all(shortened(reason).as_bytes())
 }
 
-/// The beginning, which names what is wrong.
+/// The beginning, which contains the message.
 fn shortened(reason: &str) -> String {
     if reason.len() <= MOST {
         return reason.to_owned();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_reason_is_cut_between_characters() {
+    fn a_long_reason_is_truncated_between_characters() {
         assert_eq!(shortened("short"), "short");
         let exact = "x".repeat(MOST);
         assert_eq!(shortened(&exact), exact);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_an_existing_file_is_written_to() {
+    fn only_an_existing_file_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let [file, link, none] = ["file", "link", "none"].map(|name| dir.path().join(name));
         fs::write(&file, "a longer text of before").unwrap();

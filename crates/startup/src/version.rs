@@ -20,7 +20,7 @@ mod tests {
     use super::text;
 
     #[test]
-    fn the_commit_follows_the_version_where_it_is_known() {
+    fn a_known_commit_follows_the_version() {
         assert_eq!(text("1.2.3", "0123456789ab-dirty"), "1.2.3 (0123456789ab-dirty)");
         assert_eq!(text("1.2.3", ""), "1.2.3");
     }

@@ -18,7 +18,7 @@ pub enum Notice {
     Started(usize, Pid),
     /// The program with this number ended.
     Exited(usize, Exit),
-    /// The supervisor was asked to stop.
+    /// The supervisor received a stop signal.
     StopRequested,
 }
 
@@ -27,7 +27,7 @@ pub enum Notice {
 pub struct Outcome {
     /// How each program ended, or why it did not start.
     pub results: Vec<Result<Exit, SpawnError>>,
-    /// Whether a signal asked for the end.
+    /// Whether a signal requested the stop.
     pub stop_requested: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Outcome {
 pub const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 
 /// Runs all tasks at once until each has ended and its output is read (see [`OUTPUT_GRACE`]). Descendants that still run then are
-/// left running, and their output goes on to the log files, unless a signal asked for the end.
+/// left running, and their output goes on to the log files, unless a signal requested the stop.
 pub fn run(signals: &Signals, tasks: Vec<Task>, policy: Policy, notify: &mut dyn FnMut(Notice)) -> io::Result<Outcome> {
     let mut machine = Batch::new(tasks.len(), policy);
     let mut host = Programs {

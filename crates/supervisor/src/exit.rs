@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_128_and_its_number() {
+    fn a_signal_is_128_plus_its_number() {
         let cases = [
             (Exit::Code(0), 0, "exit status 0"),
             (Exit::Code(255), 255, "exit status 255"),

@@ -13,7 +13,7 @@ pub use life::{Life, Plan, StopLimits};
 
 use crate::exit::Exit;
 
-/// Numbers of the signals that the machines themselves know; they are the same on every Linux.
+/// Numbers of the signals that the machines use; they are the same on every Linux.
 pub(crate) mod signal {
     pub(crate) const INT: i32 = 2;
     pub(crate) const QUIT: i32 = 3;
@@ -21,33 +21,33 @@ pub(crate) mod signal {
     pub(crate) const TERM: i32 = 15;
 }
 
-/// A process that was killed and is still there is killed again after this time: it may have had children in between.
+/// A process that still exists after KILL is killed again after this time: it may have had children in between.
 pub(crate) const KILL_INTERVAL: Duration = Duration::from_millis(100);
-/// So often; then the rest is left to the kernel (a process in an uninterruptible wait cannot be killed by anybody).
+/// How often; then the rest is left to the kernel (a process in an uninterruptible wait cannot be killed).
 pub(crate) const KILL_ATTEMPTS: u32 = 50;
 
-/// How long it takes until a post-start that has failed for the first time is run again; twice as long each further time.
+/// The delay before a failed post-start script is run again; it doubles with each further failure.
 const POST_START_INTERVAL: Duration = Duration::from_secs(1);
-/// But no longer.
+/// The maximum of that delay.
 const LONGEST_POST_START_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long it takes until a post-start that has failed so often is run again.
+/// The delay before a post-start script that has failed this often is run again.
 pub(crate) fn post_start_interval(failures: u32) -> Duration {
     let doubled = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
     POST_START_INTERVAL.saturating_mul(doubled).min(LONGEST_POST_START_INTERVAL)
 }
 
-/// How long the last output has to reach a slow reader, where nothing limits it.
+/// How long a slow reader has for the last output, if nothing else limits it.
 pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How processes are stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// The signal that asks a process to stop.
+    /// The signal that stops a process.
     pub stop_signal: i32,
     /// How long it has before QUIT.
     pub stop_timeout: Duration,
-    /// How long it has between QUIT and KILL; as long has what it left behind between TERM and KILL.
+    /// How long it has between QUIT and KILL; leftover processes have as long between TERM and KILL.
     pub quit_timeout: Duration,
 }
 
@@ -62,7 +62,7 @@ impl Default for Policy {
     }
 }
 
-/// A child, by what it is for.
+/// A child, by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// One of several programs that run side by side, by its number.
@@ -83,12 +83,12 @@ pub enum Role {
     PostStop,
 }
 
-/// A request from outside: from a control socket, say.
+/// A request from outside, for example from a control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Start the process if it does not run; a stop that is under way is waited for.
     Start,
-    /// Stop the process, and stay.
+    /// Stop the process, and keep the supervisor running.
     Stop,
     /// Stop the process if it runs, then start it.
     Restart,
@@ -103,64 +103,64 @@ pub enum Request {
 pub enum Drained {
     /// It is done; the process may be stopped after this time.
     After(Duration),
-    /// It is to be asked again after this time.
+    /// The script is to be run again after this time.
     Again(Duration),
 }
 
-/// What the other processes of the pod do, as far as this one has to know it.
+/// The state of the other processes of the pod, as far as this one needs it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pod {
-    /// How many others live: their supervisors run, and their processes have not ended.
+    /// How many others are alive: their supervisors run, and their processes have not exited.
     pub others: u32,
-    /// How many of those were asked to end.
+    /// How many of those are stopping.
     pub asked: u32,
-    /// How many of those that were asked still have their job's pre-stop before them.
+    /// How many of the stopping ones have not completed their job's pre-stop.
     pub before_pre_stopped: u32,
-    /// How many of those that were asked still have their job's drain before them.
+    /// How many of the stopping ones have not completed their job's drain.
     pub before_drained: u32,
-    /// How many of those that were asked are of the same job.
+    /// How many of the stopping ones belong to the same job.
     pub of_the_job: u32,
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The supervisor got this signal.
     Signal(i32),
-    /// Somebody asks for something.
+    /// A request was received.
     Request(Request),
-    /// A child that was to be started runs.
+    /// A started child runs.
     Started(Role),
-    /// A child ended, or could not be started (with the status that a shell gives then).
+    /// A child exited, or could not be started (with the status that a shell returns then).
     Exited(Role, Exit),
-    /// There is no such child to be started: the job has no such script.
+    /// The child does not exist: the job does not have the script.
     Absent(Role),
-    /// The drain script ended.
+    /// The drain script exited.
     Drained(Drained),
     /// No child is left, not even an adopted one.
     NoChildren,
-    /// The time armed last for this purpose is over.
+    /// The time armed for this purpose has passed.
     Timeout(Timer),
-    /// What the other processes of the pod do now.
+    /// The new state of the other processes of the pod.
     Pod(Pod),
     /// All other processes of the pod run, for the first time.
     PodRuns,
     /// Whether this process is the one that runs its job's scripts.
     Claimed(bool),
-    /// Everything that has to run before this process runs.
+    /// All dependencies of this process run.
     MayStart,
-    /// The process that is to be followed runs with this id. The loop turns it into [`Event::Started`].
+    /// The process to follow runs with this id. The loop turns it into [`Event::Started`].
     Found(i32),
-    /// The process that is to be followed has not appeared in time. The loop turns it into [`Event::Exited`].
+    /// The process to follow has not appeared in time. The loop turns it into [`Event::Exited`].
     NotFound,
 }
 
-/// What a time is measured for.
+/// The purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Timer {
     /// The next step towards KILL for the process.
     Main,
-    /// The next step towards KILL for everything.
+    /// The next step towards KILL for all processes.
     Sweep,
     /// Whether the whole pod stops.
     Window,
@@ -168,7 +168,7 @@ pub enum Timer {
     Pause,
     /// The scripts before the process is stopped.
     Scripts,
-    /// Everything.
+    /// The total time of the stop.
     Total,
     /// The pause before post-start is run again.
     PostStart,
@@ -180,7 +180,7 @@ impl Timer {
         [Timer::Main, Timer::Sweep, Timer::Window, Timer::Pause, Timer::Scripts, Timer::Total, Timer::PostStart];
 }
 
-/// What is to be done.
+/// An action for the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Start this child; reported as started, exited or absent.
@@ -189,13 +189,13 @@ pub enum Action {
     Send(Target, i32),
     /// Report [`Event::Timeout`] after this time, forgetting an earlier one.
     Arm(Timer, Duration),
-    /// Forget about this time.
+    /// Cancel this timer.
     Disarm(Timer),
-    /// Report [`Event::NoChildren`] if that is so.
+    /// Report [`Event::NoChildren`] if no children are left.
     Count,
     /// Find out whether this process runs its job's scripts.
     Claim,
-    /// It is over: nothing is left to wait for.
+    /// Finish: nothing is left to wait for.
     Finish,
 }
 
@@ -210,56 +210,56 @@ pub enum Target {
     Everything,
 }
 
-/// What a machine is doing, for those who look at it from outside.
+/// The state of a machine, for outside observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     /// The hook runs, or the process is about to be started.
     Starting,
     /// The process runs.
     Running,
-    /// The process was asked to end by a request, and has not yet.
+    /// A request has asked the process to stop, and it has not exited yet.
     Stopping,
     /// The process was stopped by a request and can be started again.
     Stopped,
-    /// The supervisor is on its way out: the pod stops, or the process ended by itself.
+    /// The supervisor is exiting: the pod stops, or the process exited.
     Ending,
-    /// Everything is over.
+    /// Everything has finished.
     Ended,
 }
 
-/// How far the stop of the pod has come, for the other processes of the pod.
+/// The progress of the pod's stop, for the other processes of the pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Progress {
-    /// Nobody asked.
+    /// No stop was requested.
     #[default]
     None,
-    /// Asked to end.
+    /// A stop was requested.
     Asked,
-    /// The job's pre-stop is over.
+    /// The job's pre-stop has completed.
     PreStopped,
-    /// The job's drain is over.
+    /// The job's drain has completed.
     Drained,
-    /// The process has ended.
+    /// The process has exited.
     Ended,
 }
 
 /// A pure state machine for the loop.
 pub trait Machine {
-    /// What to do first.
+    /// The first actions.
     fn begin(&mut self) -> Vec<Action>;
-    /// What to do now that `event` happened.
+    /// The actions after `event`.
     fn on(&mut self, event: Event) -> Vec<Action>;
-    /// What it is doing.
+    /// The current state.
     fn state(&self) -> State;
-    /// How far the stop of the pod has come.
+    /// The progress of the pod's stop.
     fn progress(&self) -> Progress;
-    /// Whether a signal asked for the end.
+    /// Whether a signal requested the stop.
     fn stop_requested(&self) -> bool;
-    /// How long the last output has to reach a slow reader once every process has ended.
+    /// How long a slow reader has for the last output once every process has exited.
     fn flush_timeout(&self) -> Duration {
         FLUSH_TIMEOUT
     }
-    /// Whether descendants that still run at the end are left alone.
+    /// Whether descendants that still run at the end are left running.
     fn leaves_descendants(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What a process prints: into its log file and to the supervisor's own stdout or stderr.
+//! The output of a process: into its log file and to the supervisor's own stdout or stderr.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Where one stream of a process goes.
 #[derive(Debug, Default)]
 pub struct Tee {
-    /// Gets everything as it is.
+    /// Gets everything unchanged.
     pub file: Option<File>,
     /// Gets everything too, as long as its reader reads.
     pub echo: Option<Echo>,
@@ -96,7 +96,7 @@ impl Pump {
         })
     }
 
-    /// What the pump waits for.
+    /// The events that the pump waits for.
     pub(crate) fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
         self.echo_interest(wanted);
         if let (Some(source), false) = (&self.source, self.holds_back()) {
@@ -104,7 +104,7 @@ impl Pump {
         }
     }
 
-    /// What it waits for to get rid of what it has.
+    /// The events that it waits for to write its pending output.
     pub(crate) fn echo_interest<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
         if let (Some(echo), false) = (&self.tee.echo, self.pending.is_empty()) {
             wanted.push(PollFd::new(echo.fd.as_fd(), PollFlags::POLLOUT));
@@ -131,7 +131,7 @@ impl Pump {
         self.source.map(|source| (source, self.tee.file))
     }
 
-    /// The beginning of what came; what comes later is not kept.
+    /// The beginning of the output; later output is not kept.
     pub(crate) fn take_captured(&mut self) -> Vec<u8> {
         self.tee.capture = 0;
         std::mem::take(&mut self.captured)
@@ -183,7 +183,7 @@ impl Pump {
     /// Forwards the first `n` bytes of the buffer.
     fn take(&mut self, n: usize) {
         let bytes = &self.buffer[..n];
-        // A full disk must stop neither the process nor what is echoed; once there is room again, the log goes on.
+        // A full disk must stop neither the process nor the echo; once space is available again, the log continues.
         if let Some(file) = &mut self.tee.file {
             let result = file.write_all(bytes);
             if let (Err(error), false) = (&result, self.log_fails) {
@@ -221,7 +221,7 @@ impl Pump {
         }
     }
 
-    /// Writes what the echo takes without blocking.
+    /// Writes as much as the echo takes without blocking.
     fn echo(&mut self) {
         let mut written = 0;
         while let (Some(echo), true) = (&self.tee.echo, written < self.pending.len()) {

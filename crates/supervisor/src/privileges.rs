@@ -1,4 +1,4 @@
-//! What this process may do, so that a run without privileges skips what it cannot do instead of failing.
+//! The privileges of this process, so that an unprivileged run skips settings instead of failing.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -62,7 +62,7 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    /// As the kernel reported them first: a supervisor keeps what it has.
+    /// As the kernel reported them first: a supervisor keeps its privileges.
     pub fn current() -> &'static Privileges {
         static CURRENT: OnceLock<Privileges> = OnceLock::new();
         CURRENT.get_or_init(Privileges::ask)

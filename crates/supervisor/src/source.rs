@@ -24,10 +24,10 @@ use nix::unistd::Pid;
 use crate::exit::Exit;
 use crate::machine::{Event, Progress, State};
 
-/// What a run is doing now.
+/// The current state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// What the machine is doing.
+    /// The machine's state.
     pub state: State,
     /// How far the stop of the pod has come.
     pub progress: Progress,
@@ -54,6 +54,6 @@ pub trait Source {
         None
     }
 
-    /// Does what can be done without waiting (accept, read, write), and gives what is asked of the machine.
+    /// Does all work that does not block (accept, read, write), and returns the requests to the machine.
     fn advance(&mut self, status: &Status) -> Vec<Event>;
 }

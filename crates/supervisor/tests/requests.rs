@@ -1,6 +1,6 @@
-//! Real children that are stopped and started on request: what a process does as it ends never touches the next one.
+//! Real children that are stopped and started on request: a process that is exiting never affects the next one.
 //!
-//! Started with arguments of its own, this program is the supervisor: it takes requests from stdin and prints its states.
+//! Started with arguments, this program is the supervisor: it reads requests from stdin and prints its states.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -33,9 +33,9 @@ fn main() {
         ("c03_a_restarted_process_can_still_crash_and_be_stopped", restarted_crashes),
         ("c04_a_stopped_process_waits_without_doing_anything", stopped_waits),
         ("c08_a_stop_ends_post_start_and_a_start_runs_it_once_more", post_start),
-        ("c15_stops_that_repeat_are_one_stop", repeated_stops),
-        ("what_a_process_left_behind_is_gone_before_the_next_one_starts", leftovers),
-        ("any_order_of_requests_ends_well", any_order),
+        ("c15_repeated_stops_are_one_stop", repeated_stops),
+        ("leftover_processes_are_gone_before_the_next_start", leftovers),
+        ("requests_in_any_order_complete", any_order),
     ];
     let trials = trials.map(|(name, test)| {
         Trial::test(name, move || {
@@ -88,7 +88,7 @@ struct Stdin {
 
 impl Source for Stdin {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        // The descriptor lives as long as the process.
+        // The descriptor stays open as long as the process runs.
         static STDIN: std::sync::OnceLock<std::io::Stdin> = std::sync::OnceLock::new();
         wanted.push(PollFd::new(STDIN.get_or_init(std::io::stdin).as_fd(), PollFlags::POLLIN));
     }
@@ -117,7 +117,7 @@ fn supervise(args: Vec<OsString>) {
     let signals = Signals::block().unwrap();
     fcntl(std::io::stdin(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     let mut life = Life::new(Plan {
-        // A busy machine is no reason for QUIT.
+        // A busy machine must not lead to QUIT.
         policy: Policy { stop_timeout: Duration::from_secs(600), ..Policy::default() },
         process: true,
         hook: false,
@@ -201,7 +201,7 @@ impl Supervisor {
         self.ends();
     }
 
-    /// It ends by itself, having said so.
+    /// The supervisor exits after printing its last state.
     fn ends(&mut self) {
         let mut rest = String::new();
         self.states.read_to_string(&mut rest).unwrap();
@@ -217,7 +217,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// Takes its time to end, and says when it starts and when it ends.
+/// Exits slowly, and logs its start and its end.
 const SLOW: &str = "trap 'read x < DIR/gate; echo end $$ >> DIR/log; exit' TERM; echo start $$ >> DIR/log; \
     while :; do sleep 10 & wait $!; done";
 
@@ -227,7 +227,7 @@ fn gate(supervisor: &Supervisor) -> std::path::PathBuf {
     gate
 }
 
-/// Lets one process pass.
+/// Lets one process continue.
 fn open(gate: &Path) {
     std::fs::write(gate, "\n").unwrap();
 }
@@ -238,7 +238,7 @@ fn one_after_the_other() {
     supervisor.wait_for("log", 1);
     supervisor.ask(&["stop", "start", "start", "stop", "start"]);
     supervisor.until(State::Stopping, 1);
-    // The old one still lives, so there is no new one.
+    // The old one is still alive, so no new one is started.
     assert_eq!(supervisor.read("log").lines().count(), 1);
     open(&gate);
     supervisor.until(State::Running, 2);
@@ -264,13 +264,13 @@ fn restarted_crashes() {
     supervisor.until(State::Running, 3);
     let third = supervisor.wait_for("log", 3)[2].clone();
     assert_ne!(log[1], third);
-    // Ending by itself it ends the run, whatever stops there were before.
+    // An exit of the process ends the run, whatever stops there were before.
     kill(Pid::from_raw(third.parse().unwrap()), Signal::SIGKILL).unwrap();
     supervisor.ends();
 }
 
 fn stopped_waits() {
-    // An orphan that ends after the stop, and signals, are nothing to a stopped process.
+    // An orphan that exits after the stop, and signals, do not affect a stopped process.
     let mut supervisor = Supervisor::start("echo $$ >> DIR/log; exec sleep 1000", None);
     supervisor.wait_for("log", 1);
     supervisor.ask(&["stop"]);
@@ -336,7 +336,7 @@ fn any_order() {
         random ^= random << 17;
         supervisor.ask(&[["start", "stop", "restart", "1", "10"][(random % 5) as usize]]);
     }
-    // Whatever that came to, it can be stopped and started.
+    // In any case it can be stopped and started.
     supervisor.ask(&["stop"]);
     supervisor.until_line(|line| line.starts_with("Stopped"), "Stopped");
     supervisor.ask(&["start"]);

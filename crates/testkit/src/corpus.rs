@@ -66,7 +66,7 @@ impl Feature {
         fs::read(self.directory.join(name)).unwrap_or_default()
     }
 
-    /// Compares with the file that contains what is expected; writes it instead if [`UPDATE`] is set.
+    /// Compares with the file of the expectation; writes it instead if [`UPDATE`] is set.
     ///
     /// # Errors
     /// The difference, or why the file cannot be written.
@@ -83,7 +83,7 @@ impl Feature {
         Err(format!("{file} ({UPDATE}=1 writes it)\n  expected {:?}\n  actual   {:?}", show(&expected), show(actual)))
     }
 
-    /// The name of the file that contains what is expected of this version of the reference.
+    /// The name of the file with the expectation for this version of the reference.
     fn expected(&self, name: &str, reference: Reference) -> String {
         let start = format!("{name}-since-{}-", reference.name);
         let versions = fs::read_dir(&self.directory).into_iter().flatten().flatten().filter_map(|file| {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_expectation_that_the_reference_has_reached_counts() {
+    fn the_newest_expectation_up_to_the_reference_version_applies() {
         let directory = tempfile::tempdir().unwrap();
         let feature = directory.path().join("kind/feature");
         fs::create_dir_all(&feature).unwrap();

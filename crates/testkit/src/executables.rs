@@ -79,7 +79,7 @@ fn is_current(executable: &Path) -> Result<(), String> {
     let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
     let built = modified(executable).map_err(|_| format!("{} is missing", executable.display()))?;
     for source in sources::of(executable, &sources::workspace()) {
-        // What has been removed is no longer part of it.
+        // Removed sources are no longer part of it.
         if modified(&source).is_ok_and(|changed| changed > built) {
             return Err(format!("{} is older than {}", executable.display(), source.display()));
         }

@@ -1,6 +1,6 @@
 //! Random choices that are the same in every run.
 
-/// A generator with a seed (xorshift64*): what it made once it makes again.
+/// A generator with a seed (xorshift64*): the same seed gives the same numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

@@ -1,4 +1,4 @@
-//! Waiting for what has to happen.
+//! Waiting for events.
 
 use std::time::{Duration, Instant};
 

@@ -35,13 +35,13 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     content.persist(path).map(drop).map_err(|e| e.error).io("write", path)
 }
 
-/// Removes what writers of `path` that were killed have left beside it. To be called when nobody writes it.
+/// Removes leftovers of killed writers of `path`. Must not run while another process writes it.
 pub fn clear_leftovers(path: &Path) {
     let prefix = staged_prefix(path);
     let is_left = |name: &OsStr| name.as_bytes().starts_with(prefix.as_bytes()) && name.as_bytes().ends_with(b".tmp");
     for entry in fs::read_dir(parent(path)).into_iter().flatten().flatten() {
         if is_left(&entry.file_name()) {
-            // Best effort: it takes a little space and is in nobody's way.
+            // Best effort: the file takes a little space and does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -86,7 +86,7 @@ pub fn write_file_with_parents(path: &Path, bytes: &[u8], mode: u32) -> Result<(
     write_files_with_parents(&[(path, bytes)], mode)
 }
 
-/// What is written beside, or to be written as it is.
+/// A temporary file beside the path, or a pipe or device that is written directly.
 enum Staged<'a> {
     File { named: &'a Path, target: PathBuf, content: NamedTempFile },
     Stream { named: &'a Path, bytes: &'a [u8] },
@@ -140,14 +140,14 @@ fn unflushed(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> 
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let prefix = staged_prefix(path);
-    // Created 0600: nobody else reads a secret before the owner of the path decided its mode.
+    // Created 0600: no other user reads a secret before the owner of the path decided its mode.
     let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").tempfile_in(parent(path))?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(Permissions::from_mode(mode))?;
     Ok(file)
 }
 
-/// How the name begins of what is written beside `path`.
+/// The prefix of the temporary files beside `path`.
 fn staged_prefix(path: &Path) -> String {
     format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy())
 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_killed_writers_left_is_removed_and_nothing_else() {
+    fn only_leftovers_of_killed_writers_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let staged = unflushed(&dir.path().join("f"), b"x", 0o600).unwrap().into_temp_path().keep().unwrap();
         for name in ["f", ".f.tmp", ".f2.abc.tmp", ".f.abc", "f.abc.tmp"] {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn several_files_are_written_or_none() {
+    fn several_files_are_written_all_or_none() {
         let dir = tempfile::tempdir().unwrap();
         let texts: Vec<String> = (0..40).map(|i| format!("text {i}")).collect();
         let paths: Vec<PathBuf> = (0..40).map(|i| dir.path().join(format!("{}/{i}/f", i % 3))).collect();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link() {
+    fn a_link_is_kept_and_its_target_replaced() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("real"), "old").unwrap();
         std::os::unix::fs::symlink("real", dir.path().join("link")).unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_are_made_and_removed_again_on_failure() {
+    fn parents_are_created_and_removed_again_on_failure() {
         let dir = tempfile::tempdir().unwrap();
         write_file_with_parents(&dir.path().join("a/b/f"), b"x", 0o600).unwrap();
         assert_eq!(fs::read(dir.path().join("a/b/f")).unwrap(), b"x");

@@ -1,4 +1,4 @@
-//! Making directories that disappear again if what they were made for fails.
+//! Creating directories that are removed again if their purpose fails.
 
 use std::fs;
 use std::io;

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_and_nothing_else() {
+    fn only_regular_files_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let (file, pipe) = (dir.path().join("file"), dir.path().join("pipe"));
         std::fs::write(&file, "text").unwrap();
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_not_read_to_its_end() {
+    fn an_endless_input_is_not_read_completely() {
         assert_eq!(read(Path::new("/dev/null")).unwrap(), b"");
         let error = up_to(File::open("/dev/zero").unwrap(), 2 * 1024 * 1024).unwrap_err();
         assert_eq!(error.to_string(), "it has more than 2 MiB");

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_pipes_are_refused_whatever_they_lead_to() {
+    fn links_and_pipes_are_refused_whatever_their_target() {
         let dir = tempfile::tempdir().unwrap();
         let [link, pipe, file, twin] = ["link", "pipe", "file", "twin"].map(|name| dir.path().join(name));
         symlink(dir.path().join("target"), &link).unwrap();

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_gets_its_mode_whether_it_was_there_or_not() {
+    fn a_new_or_existing_directory_gets_its_mode() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b");
         let me = (Uid::effective(), Gid::effective());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_refused_and_what_it_points_to_untouched() {
+    fn a_link_is_refused_and_its_target_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let (target, link) = (dir.path().join("target"), dir.path().join("link"));
         fs::create_dir(&target).unwrap();

@@ -33,9 +33,9 @@ fn fields_of_vcap(file: &Path) -> Option<Vec<String>> {
         .find(|fields| fields[0] == "vcap")
 }
 
-/// Gives `path` (a link itself, not what it points to) to this owner as far as the platform allows.
+/// Gives `path` (a link itself, not its target) to this owner as far as the platform allows.
 ///
-/// Who is not root, or lives in a user namespace that lacks the id, cannot give files away: that is not an error.
+/// An unprivileged user, or a user namespace without the id, cannot give files away: that is not an error.
 /// Where the user cannot be changed the group still is, if it can be.
 pub fn chown_where_possible(path: &Path, owner: (Uid, Gid)) -> Result<()> {
     lchown_where_possible(path, owner).io("change the owner of", path)
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_cannot_be_had_is_no_failure() {
+    fn an_owner_that_cannot_be_set_is_not_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let ids = (Uid::from_raw(1000), Gid::from_raw(1000));
         chown_where_possible(dir.path(), ids).unwrap();

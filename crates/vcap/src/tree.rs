@@ -27,7 +27,7 @@ use problem::Result;
 pub struct RenderedEntry {
     /// Relative to the tree: `<job>/config/nats.conf`.
     pub path: String,
-    /// What the file holds, or where the link leads.
+    /// The file's content, or the link's target.
     pub content: Vec<u8>,
     /// Its permission bits, e.g. 0640, or 0750 under `<job>/bin/`; of a symbolic link [`LINK`].
     pub mode: u32,

@@ -1,4 +1,4 @@
-//! Reads `docs/architecture.md`: the tables in it are what the workspace is held to.
+//! Reads the tables of `docs/architecture.md`, which the workspace is checked against.
 
 use std::collections::BTreeSet;
 

@@ -7,14 +7,14 @@ use spdx::{Expression, ParseMode};
 
 use crate::graph::{Graph, Package};
 
-/// What the check found.
+/// The findings of the check.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Number of packages checked.
     pub packages: usize,
     /// Breaches.
     pub errors: Vec<String>,
-    /// What one should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(breaches("registry+https://bad", Some("0")).len(), 1);
     }
     #[test]
-    fn without_a_list_there_is_one_registry() {
+    fn without_a_list_one_registry_is_allowed() {
         let sources = Sources {
             unknown_registry: Level::Deny,
             unknown_git: Level::Deny,

@@ -41,7 +41,7 @@ fn deny() -> Result<bool, String> {
     Ok(report.errors.is_empty())
 }
 
-/// Where `images/build` puts what it builds.
+/// The output directory of `images/build`.
 fn default_directory() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     xtask::root().join(target).join("static")

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A link: its line, from 1, and its target as written.
 pub type Link = (usize, String);
 
-/// The links of a text; what is code holds none.
+/// The links of a text; code contains none.
 pub fn links(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     for (number, line) in prose(text) {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn anchors_are_githubs() {
+    fn anchors_follow_githubs_rules() {
         let text = "# `output.json`: it\n## Who an instance is\n```\n# no heading\n```\n## A\n### A\n#hash\n";
         assert_eq!(anchors(text).into_iter().collect::<Vec<_>>(), ["a", "a-1", "outputjson-it", "who-an-instance-is"]);
     }

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_of_several_parts_is_told_once() {
+    fn a_notice_of_several_parts_is_listed_once() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (dir.path().join("one"), dir.path().join("two"));
         fs::write(&one, "the text\r\n").unwrap();

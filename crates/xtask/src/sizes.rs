@@ -10,12 +10,12 @@ use object::{Endianness, elf};
 
 use crate::architecture::{Architecture, Executable};
 
-/// What was found, as a table, and what is wrong with it.
+/// The findings as a table, and the violations.
 #[derive(Debug)]
 pub struct Report {
     /// Lines of a table.
     pub table: Vec<[String; 5]>,
-    /// What is not as it must be.
+    /// The violations.
     pub errors: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_test_is_no_static_executable() {
+    fn this_test_is_not_a_static_executable() {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let Linkage::Dynamic(needed) = linkage(&bytes).unwrap() else { panic!("static") };
         assert!(needed.iter().any(|name| name.starts_with("libc.")), "{needed:?}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_executable_must_not_contain_is_found() {
+    fn forbidden_content_of_an_executable_is_found() {
         let path = std::env::current_exe().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let row = Executable {

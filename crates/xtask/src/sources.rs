@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_strings_and_tests_are_no_code() {
+    fn comments_strings_and_tests_are_removed() {
         let text = "// unsafe\n/* unsafe */ let a = \"unsafe \\\" unsafe\"; let b = r#\"unsafe\"#;\n\
                     let q = '\"'; let c  =  1;\n#[cfg(test)]\nmod tests { unsafe {} }\n";
         assert_eq!(code(text), "let a=\"\";let b=\"\";let q='';let c=1;");

@@ -7,7 +7,7 @@ use xtask::dependencies;
 use xtask::graph::Graph;
 use xtask::sources::{code, names, rust};
 
-/// Set (to anything), it makes the tests write what they would compare.
+/// Set (to anything), it makes the tests write the pages instead of comparing them.
 const UPDATE: &str = "BOSON_UPDATE";
 
 #[test]
@@ -34,7 +34,7 @@ fn the_page_of_dependencies_is_up_to_date() {
 }
 
 #[test]
-fn nobody_depends_on_what_the_rules_forbid() {
+fn no_crate_depends_on_a_forbidden_crate() {
     let architecture = Architecture::load().unwrap();
     let graph = Graph::load(None).unwrap();
     let mut broken = Vec::new();
@@ -52,7 +52,7 @@ fn nobody_depends_on_what_the_rules_forbid() {
 }
 
 #[test]
-fn no_source_contains_what_the_rules_forbid() {
+fn no_source_contains_a_forbidden_name() {
     let architecture = Architecture::load().unwrap();
     let graph = Graph::load(None).unwrap();
     let mut broken = Vec::new();
@@ -79,7 +79,7 @@ fn no_source_contains_what_the_rules_forbid() {
 }
 
 #[test]
-fn what_is_to_come_does_not_exist() {
+fn planned_crates_do_not_exist_yet() {
     let graph = Graph::load(None).unwrap();
     let text = xtask::read(DOCUMENT).unwrap().replace('\n', " ");
     let here: Vec<&str> = graph

@@ -1,4 +1,4 @@
-//! What comes from outside is allowed by `deny.toml`.
+//! All dependencies are allowed by `deny.toml`.
 
 #[test]
 fn every_dependency_is_allowed() {

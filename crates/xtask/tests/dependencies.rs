@@ -23,7 +23,7 @@ fn keys<'a>(table: &'a Table, section: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_dependency_of_the_workspace_is_one_of_a_crate() {
+fn every_workspace_dependency_is_used_by_a_crate() {
     let manifests = manifests();
     let root = &manifests.iter().find(|(path, _)| path == "Cargo.toml").unwrap().1;
     let declared = keys(root["workspace"].as_table().unwrap(), "dependencies");

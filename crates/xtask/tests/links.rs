@@ -25,7 +25,7 @@ fn normal(path: &Path) -> Option<PathBuf> {
     Some(normal)
 }
 
-/// What is wrong with a link in the document at `from`.
+/// The errors of a link in the document at `from`.
 fn mistake(documents: &[Source], from: &str, target: &str) -> Option<&'static str> {
     if target.starts_with("https://") || target.starts_with("http://") {
         return None;
@@ -45,7 +45,7 @@ fn mistake(documents: &[Source], from: &str, target: &str) -> Option<&'static st
 }
 
 #[test]
-fn every_link_of_a_document_leads_somewhere() {
+fn every_link_of_a_document_has_a_target() {
     let documents = documents();
     let mut wrong = Vec::new();
     let mut count = 0;

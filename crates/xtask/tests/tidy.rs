@@ -1,4 +1,4 @@
-//! What a reader may expect of every file.
+//! Formal rules for every file.
 
 use xtask::sources::{all, rust};
 
@@ -16,7 +16,7 @@ fn no_rust_file_is_too_long_to_read() {
 }
 
 #[test]
-fn nothing_is_left_to_do() {
+fn no_source_is_marked_unfinished() {
     // In two parts, so that this file does not find itself.
     let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
     let mut found = Vec::new();
@@ -31,7 +31,7 @@ fn nothing_is_left_to_do() {
 }
 
 #[test]
-fn every_crate_says_at_its_top_what_it_is() {
+fn every_crate_starts_with_a_doc_comment() {
     for file in rust().unwrap() {
         if file.path.ends_with("/src/lib.rs") || file.path.ends_with("/src/main.rs") {
             assert!(file.text.starts_with("//!"), "{}: starts without a doc comment", file.path);
@@ -73,7 +73,7 @@ fn text_files_end_with_one_newline_and_no_trailing_blanks() {
 }
 
 #[test]
-fn the_pinned_rust_is_the_oldest_one_that_is_promised() {
+fn the_pinned_rust_is_the_documented_minimum() {
     let toml = |path: &str| -> toml::Table { toml::from_str(&xtask::read(path).unwrap()).unwrap() };
     let pinned = toml("rust-toolchain.toml")["toolchain"]["channel"].as_str().unwrap().to_owned();
     let oldest = toml("Cargo.toml")["workspace"]["package"]["rust-version"].as_str().unwrap().to_owned();

@@ -121,7 +121,7 @@ impl Job {
         Value::Mapping(spec)
     }
 
-    /// What a manifest says of it.
+    /// Its part of the manifest.
     pub(crate) fn in_manifest(&self) -> Value {
         let mut sections = Mapping::new();
         for property in &self.properties {

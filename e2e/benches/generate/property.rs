@@ -11,7 +11,7 @@ pub(crate) struct Property {
     pub(crate) kind: Kind,
     pub(crate) description: String,
     pub(crate) default: Option<Value>,
-    /// What the manifest says.
+    /// The value in the manifest.
     pub(crate) set: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! A deployment whose jobs are written in the manner of public releases (`benches/real`), in as many copies as asked for.
+//! A deployment whose jobs are written in the manner of public releases (`benches/real`), in any number of copies.
 
 use std::error::Error;
 use std::fs;

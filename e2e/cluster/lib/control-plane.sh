@@ -1,6 +1,6 @@
 # To be sourced: etcd, API server, controller manager, scheduler and DNS, all in node 0.
 
-# user NAME USER [GROUP]: lets somebody in, and writes the file that they say who they are with.
+# user NAME USER [GROUP]: adds a user, and writes its kubeconfig.
 user() {
   local token
   token=$(openssl rand -hex 24)
@@ -51,7 +51,7 @@ control_plane() {
   user volumes system:volumes
   for i in "${!zones[@]}"; do user "node-$i" "system:node:node-$i" system:nodes; done
 
-  # Nothing of it outlives the cluster: it need not be flushed.
+  # Its data is removed with the cluster: no flushing needed.
   start 0 etcd etcd --data-dir "$state/etcd" --unsafe-no-fsync --listen-client-urls http://127.0.0.1:2379 \
     --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380
   start 0 apiserver "$bin/kube" apiserver --etcd-servers=http://127.0.0.1:2379 \

@@ -32,7 +32,7 @@ pause_image() {
   tar -C "$dir" -cf "$state/pause.tar" manifest.json config.json layer.tar
 }
 
-# This machine's, as images name it.
+# This machine's architecture, as images name it.
 architecture() {
   case $(uname -m) in
     x86_64) echo amd64 ;;

@@ -14,7 +14,7 @@ node_ip() {
   fi
 }
 
-# Where node I sends what is not for itself.
+# The gateway of node I.
 gateway() {
   local ip
   ip=$(node_ip "$1")

@@ -11,7 +11,7 @@ hold() {
   launcher=$!
   until_true 10 "node $i's process" pgrep --parent "$launcher" --exact pause
   pgrep --parent "$launcher" --exact pause >"$state/nodes/$i"
-  # Its id may be somebody else's one day.
+  # Its id may be another process's later.
   started "$(pid_of "$i")" >>"$state/nodes/$i"
   own_directories "$i"
 }
@@ -64,7 +64,7 @@ own_directories() {
   in_node "$i" mkdir -p /run/netns
 }
 
-# release I: ends node I with all that runs in it, at once, as a power cut does. What it has on disk stays.
+# release I: ends node I with all its processes at once, like a power cut. Its files are kept.
 release() {
   local i=$1 cgroup
   if holds "$i"; then

@@ -1,11 +1,11 @@
-//! Runs `/boson` or `/boson-pod` in a root directory that has nothing else, under the name that this program is called by.
+//! Runs `/boson` or `/boson-pod` in an otherwise empty root directory, under the name of this program.
 //!
 //! `.ci/static` makes the root and puts links to this program where the tests look for executables. The directory of
 //! temporary files is in the root, under the same path: the only place that can be written to.
 //!
 //! - `BOSON_EMPTY_ROOT`: the root
-//! - `BOSON_EMPTY_ROOT_UID`: who to become, if anybody
-//! - `BOSON_EMPTY_ROOT_HOSTILE`: a directory in the root, which nothing must be loaded from
+//! - `BOSON_EMPTY_ROOT_UID`: the user to become, if any
+//! - `BOSON_EMPTY_ROOT_HOSTILE`: a directory in the root, from which nothing may be loaded
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -50,7 +50,7 @@ fn run() -> Result<std::convert::Infallible, Box<dyn Error>> {
     Err(command.exec().into())
 }
 
-/// Variables by which a Ruby or a C library would load what is in this directory.
+/// Variables that make a Ruby or a C library load files of this directory.
 fn beset(command: &mut Command, hostile: &Path) {
     for variable in ["RUBYLIB", "GEM_HOME", "GEM_PATH", "LD_LIBRARY_PATH", "OPENSSL_MODULES", "GCONV_PATH", "LOCPATH"] {
         command.env(variable, hostile);
@@ -61,7 +61,7 @@ fn beset(command: &mut Command, hostile: &Path) {
     command.env("BUNDLE_GEMFILE", hostile.join("Gemfile"));
 }
 
-/// Gives a directory to a user. Other tests make and remove files in it meanwhile.
+/// Gives a directory to a user. Other tests create and remove files in it meanwhile.
 fn give(directory: &Path, uid: u32) -> Result<(), Box<dyn Error>> {
     let is_gone = |error: &walkdir::Error| error.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound);
     for entry in WalkDir::new(directory) {

@@ -1,4 +1,4 @@
-//! `bpm.yml` templates that fail, or render what BPM refuses, while `plan` looks.
+//! `bpm.yml` templates that fail, or render what BPM refuses, when `plan` evaluates them.
 
 use testkit::files::write;
 
@@ -6,7 +6,7 @@ use crate::secrets::{names, properties};
 use crate::templates::{MANIFEST, WITH_ANY};
 use crate::{job, plan, template};
 
-/// Wrong for BPM, each with the value where a message may quote it.
+/// Invalid for BPM, each with the value where a message may quote it.
 const REFUSED: &[&str] = &[
     "V",
     "processes: V",
@@ -48,25 +48,25 @@ fn refused(texts: &[String]) {
     let outcome = plan(work);
     assert_eq!(outcome.code, Some(66), "{}", outcome.stderr);
     for (i, text) in texts.iter().enumerate() {
-        let told = outcome.stderr.contains(&format!("/j{i}/templates/"));
-        assert!(told, "nothing is said about {text}\n{}", outcome.stderr);
+        let reported = outcome.stderr.contains(&format!("/j{i}/templates/"));
+        assert!(reported, "nothing is reported about {text}\n{}", outcome.stderr);
     }
 }
 
 #[test]
 fn templates_of_bpm_yml_that_fail_show_no_value() {
-    // Without a link: those ways fail as well, for want of it.
+    // Without a link: those templates fail as well, because it is missing.
     let texts: Vec<String> =
         WITH_ANY.iter().map(|(way, _)| format!("<%= begin\n{}\nend %>", way.replace('V', "p('s.plain')"))).collect();
     refused(&texts);
 }
 
 #[test]
-fn what_bpm_refuses_is_told_without_its_value() {
+fn values_that_bpm_rejects_are_not_printed() {
     let mut texts = Vec::new();
     for text in REFUSED {
         for name in ["plain", "number"] {
-            // A number is a good value of a limit, and a good name.
+            // A number is a valid limit, and a valid name.
             if name == "plain" || text.contains("processes: V") {
                 texts.push(text.replace('V', &format!("<%= p('s.{name}') %>")));
             }
@@ -76,7 +76,7 @@ fn what_bpm_refuses_is_told_without_its_value() {
 }
 
 #[test]
-fn what_differs_between_instances_is_told_without_its_value() {
+fn values_that_differ_between_instances_are_not_printed() {
     let directory = tempfile::tempdir().unwrap();
     let work = directory.path();
     let templates = [("bpm.yml".to_owned(), "config/bpm.yml".to_owned())];
@@ -89,6 +89,6 @@ fn what_differs_between_instances_is_told_without_its_value() {
     write(&work.join("manifest.yml"), format!("{manifest}{job}"));
     let outcome = plan(work);
     assert_eq!(outcome.code, Some(65));
-    let told = "renders a bpm.yml whose process '<redacted>' has a field 'limits' that differs between instances";
-    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    let message = "renders a bpm.yml whose process '<redacted>' has a field 'limits' that differs between instances";
+    assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
 }

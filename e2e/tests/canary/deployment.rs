@@ -1,4 +1,4 @@
-//! `deployment.yaml`, which has much of the manifest in it, and none of its secrets.
+//! `deployment.yaml` contains much of the manifest, but none of its secrets.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use testkit::files::write;
 use crate::secrets::{self, PLAIN, names, properties};
 use crate::{job, plan, template};
 
-/// A manifest with a marked value everywhere where one may stand; `V` stands for it, `PROPERTIES` for all properties.
+/// A manifest with a marked value in every possible place; `V` stands for it, `PROPERTIES` for all properties.
 const MANIFEST: &str = "name: d
 tags: {V: V}
 releases:

@@ -1,4 +1,4 @@
-//! Documents for `render-jobs` that are damaged or of something else.
+//! Documents for `render-jobs` that are invalid or of another kind.
 
 use testkit::files::write;
 
@@ -7,7 +7,7 @@ use crate::templates::MANIFEST;
 use crate::{job, planned, render};
 
 #[test]
-fn damaged_documents_are_refused_without_a_value() {
+fn invalid_documents_are_refused_without_printing_values() {
     let directory = tempfile::tempdir().unwrap();
     let work = directory.path();
     let declared: String = names().map(|name| format!("  s.{name}: {{}}\n")).collect();
@@ -21,7 +21,7 @@ fn damaged_documents_are_refused_without_a_value() {
     let mut damaged = vec![manifest, PLAIN.to_owned(), format!("- {PLAIN}"), format!("name: {PLAIN}"), String::new()];
     let cuts = (1..16).map(|i| good.len() * i / 16).filter(|at| good.is_char_boundary(*at));
     damaged.extend(cuts.map(|at| good[..at].to_owned()));
-    // Names are shown: they say where something is wrong.
+    // Names are shown: they locate the error.
     for (i, line) in good.lines().enumerate().filter(|(_, line)| {
         let key = line.trim_start_matches(['-', ' ']).split(':').next().unwrap();
         line.contains(": ") && !["name", "release"].contains(&key)
@@ -33,7 +33,7 @@ fn damaged_documents_are_refused_without_a_value() {
     for text in damaged {
         write(&work.join("properties.yaml"), &text);
         let code = render(work).code;
-        // What is not looked at may be anything.
+        // Fields that are not read may have any value.
         assert!(matches!(code, Some(0 | 65 | 66)), "{code:?} for {text}");
     }
 }

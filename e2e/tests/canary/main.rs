@@ -1,9 +1,9 @@
-//! No output shows a value of the deployment, whatever goes wrong.
+//! No output shows a value of the deployment, whatever fails.
 //!
-//! Marked values stand in every property, link property and field of a manifest; then everything fails that can fail,
-//! with all logging on, and what `plan` and `render-jobs` say is searched for the marks, and for every piece of them of
-//! six characters, in any letter case. What must stay readable (the author's words, Ruby's and BOSH's) is held to as
-//! well. What is promised, and what cannot be, is told in `dialect_erb`'s `mask`.
+//! Every property, link property and field of a manifest has a marked value; then every possible failure is provoked,
+//! with all logging on, and the output of `plan` and `render-jobs` is searched for the marks and for every piece of
+//! six characters of them, in any letter case. Readable parts (the author's, Ruby's and BOSH's messages) are checked as
+//! well. The module `mask` of `dialect_erb` documents what is masked and what cannot be.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
@@ -21,7 +21,7 @@ use e2e::{Outcome, run};
 use handoff::output::{PROPERTIES_YAML, decode};
 use testkit::files::write;
 
-/// Runs `plan` on `manifest.yml` and holds its words to the promise.
+/// Runs `plan` on `manifest.yml` and checks its output for secrets.
 fn plan(work: &Path) -> Outcome {
     let environment = [("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "base"), ("BOSON_LOG", "trace")];
     let outcome = run(&["plan", "--output-dir", "output"], &environment, work);
@@ -29,7 +29,7 @@ fn plan(work: &Path) -> Outcome {
     outcome
 }
 
-/// Runs `render-jobs` on `properties.yaml` and holds its words to the promise.
+/// Runs `render-jobs` on `properties.yaml` and checks its output for secrets.
 fn render(work: &Path) -> Outcome {
     render_with(work, ("TEMPLATE_TIMEOUT", "60"))
 }
@@ -51,7 +51,7 @@ fn render_with(work: &Path, variable: (&str, &str)) -> Outcome {
     outcome
 }
 
-/// Plans the group's properties, which must succeed even where templates fail, and gives `render-jobs` what it reads.
+/// Plans the group's properties, which must succeed even where templates fail, and returns the input of `render-jobs`.
 fn planned(work: &Path) {
     let path = "output.json";
     let environment = [("BOSH_MANIFEST_PATH", "manifest.yml"), ("BASE_DIR", "base"), ("BOSON_LOG", "trace")];

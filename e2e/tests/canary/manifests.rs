@@ -1,6 +1,6 @@
-//! Manifests that are wrong, with marked values in every field.
+//! Invalid manifests, with marked values in every field.
 //!
-//! Names (of groups, jobs, releases, links, networks...) are shown on purpose: they say where something is wrong.
+//! Names (of groups, jobs, releases, links, networks...) are shown on purpose: they locate the error.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use testkit::files::write;
 use crate::secrets::{PLAIN, names, properties};
 use crate::{job, plan};
 
-/// A good manifest; `V` stands for a marked value, `PROPERTIES` for all of them.
+/// A valid manifest; `V` stands for a marked value, `PROPERTIES` for all of them.
 const GOOD: &str = "name: d
 features: {use_dns_addresses: true}
 tags: {V: V}
@@ -41,7 +41,7 @@ instance_groups:
     properties: {s: PROPERTIES}
 ";
 
-/// A part of the manifest, and what it becomes; all are refused.
+/// A part of the manifest, and its replacement; all are refused.
 const WRONG: &[(&str, &str)] = &[
     // Not YAML, or not YAML that BOSH reads, near a value or because of it.
     ("vm_type: V", "vm_type: \"V"),
@@ -140,7 +140,7 @@ const WRONG: &[(&str, &str)] = &[
     ("{vault: {as: vault}}", "{}\n    custom_provider_definitions: [{name: [V], type: {V: V}}]"),
 ];
 
-/// Parts of BOSH's manifest that mean nothing to a pod: whatever is in them, nothing is said.
+/// Parts of BOSH's manifest without meaning in a pod: whatever they contain, they are not reported.
 const IGNORED: &[(&str, &str)] = &[("tags: {V: V}", "tags: V"), ("length: V", "length: [V]")];
 
 fn setting(work: &Path) {
@@ -152,8 +152,8 @@ fn setting(work: &Path) {
 }
 
 fn planned_with(work: &Path, from: &str, to: &str) -> (Option<i32>, String) {
-    assert!(GOOD.contains(from), "there is no {from:?} to spoil");
-    // The value is put in quotes neither here nor there: who writes a manifest does not always know better.
+    assert!(GOOD.contains(from), "there is no {from:?} to replace");
+    // The value is not quoted here, as authors of manifests may not quote it either.
     let manifest = GOOD.replacen(from, to, 1).replace('V', PLAIN).replace("PROPERTIES", &properties());
     write(&work.join("manifest.yml"), manifest);
     let outcome = plan(work);
@@ -161,7 +161,7 @@ fn planned_with(work: &Path, from: &str, to: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn wrong_manifests_are_refused_without_a_value() {
+fn invalid_manifests_are_refused_without_printing_values() {
     let directory = tempfile::tempdir().unwrap();
     setting(directory.path());
     let accepted = |(from, to): &&(&str, &str)| planned_with(directory.path(), from, to).0 != Some(65);
@@ -170,11 +170,11 @@ fn wrong_manifests_are_refused_without_a_value() {
 }
 
 #[test]
-fn what_means_nothing_to_a_pod_is_not_spoken_of() {
+fn parts_without_meaning_in_a_pod_are_not_reported() {
     let directory = tempfile::tempdir().unwrap();
     setting(directory.path());
     for (from, to) in IGNORED.iter().chain(&[("name: d", "name: d")]) {
-        let (code, said) = planned_with(directory.path(), from, to);
-        assert_eq!(code, Some(0), "{to}: {said}");
+        let (code, stderr) = planned_with(directory.path(), from, to);
+        assert_eq!(code, Some(0), "{to}: {stderr}");
     }
 }

@@ -1,4 +1,4 @@
-//! Values that are not as the job's `properties_schema.json` says.
+//! Values that violate the job's `properties_schema.json`.
 
 use testkit::files::write;
 
@@ -6,7 +6,7 @@ use crate::secrets::{names, properties};
 use crate::templates::MANIFEST;
 use crate::{job, plan};
 
-/// Rules that none of the values follows.
+/// Rules that every value violates.
 const RULES: &[&str] = &[
     r#"{"type": "boolean"}"#,
     r#"{"type": ["null", "boolean"]}"#,
@@ -22,7 +22,7 @@ const RULES: &[&str] = &[
 ];
 
 #[test]
-fn violations_of_a_schema_are_told_without_the_value() {
+fn schema_violations_are_reported_without_the_value() {
     for rules in RULES {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path();

@@ -3,9 +3,9 @@
 use e2e::Outcome;
 use serde_json::{Value, json};
 
-/// A value that has no word of any language in it.
+/// A value that contains no word of any language.
 pub(crate) const PLAIN: &str = "Zq7xKpw2Vn-9f3kTgh";
-/// What Ruby's `Base64` makes of it.
+/// Its encoding by Ruby's `Base64`.
 const PLAIN_BASE64: &str = "WnE3eEtwdzJWbi05ZjNrVGdo";
 
 /// Texts by the name of their property.
@@ -23,7 +23,7 @@ pub(crate) const TEXTS: &[(&str, &str)] = &[
     ("pem", "-----BEGIN CERTIFICATE-----\nMIIBqzXkVw93JtLp\n7QwZxNvb20RkTs8=\n-----END CERTIFICATE-----\n"),
 ];
 
-/// What [`TEXTS`]' `base64` decodes to.
+/// The decoded `base64` of [`TEXTS`].
 const DECODED: &str = "Hw73xkZq29vjLp48";
 
 /// Numbers as they are written, by the name of their property.
@@ -45,7 +45,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TEXTS.iter().chain(NUMBERS).map(|(name, _)| *name).chain(["deep"])
 }
 
-/// What frames a certificate is no secret, and templates speak of certificates.
+/// The frame of a certificate is not secret, and templates contain it.
 fn without_frame(secret: &str) -> Vec<&str> {
     if secret.starts_with("-----") {
         secret.lines().filter(|line| !line.starts_with("-----")).collect()
@@ -66,15 +66,15 @@ pub(crate) fn assert_none_in(outcome: &Outcome) {
 pub(crate) fn assert_none_in_text(text: &str) {
     let more = [PLAIN_BASE64, DECODED, "Dp66qzVwXk", "Ls99kqZwVj"];
     let secrets = TEXTS.iter().chain(NUMBERS).map(|(_, text)| *text).chain(more);
-    let said = text.to_lowercase();
+    let lowercase = text.to_lowercase();
     for secret in secrets.flat_map(without_frame) {
         let characters: Vec<char> = secret.to_lowercase().chars().collect();
         for piece in characters.windows(PIECE) {
             let piece: String = piece.iter().collect();
             let blank = piece.trim().len() < PIECE;
-            if let Some(at) = said.find(&piece).filter(|_| !blank) {
-                let line = said[..at].matches('\n').count();
-                panic!("{piece:?} of {secret:?} is shown: {}", said.lines().nth(line).unwrap_or_default());
+            if let Some(at) = lowercase.find(&piece).filter(|_| !blank) {
+                let line = lowercase[..at].matches('\n').count();
+                panic!("{piece:?} of {secret:?} is shown: {}", lowercase.lines().nth(line).unwrap_or_default());
             }
         }
     }

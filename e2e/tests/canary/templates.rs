@@ -1,4 +1,4 @@
-//! Templates that fail with a value in their hands.
+//! Templates that fail while they process a value.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use testkit::files::write;
 use crate::secrets::{NUMBERS, PLAIN, TEXTS, names, properties};
 use crate::{job, plan, planned, render, render_with, template};
 
-/// Ways to fail with the value `V`, and what must stay readable of the message.
+/// Ways to fail with the value `V`, and the part of the message that must stay readable.
 pub(crate) const WITH_ANY: &[(&str, &str)] = &[
     ("raise V.to_s", "<redacted>"),
     ("raise ArgumentError, \"the value #{V} is no good\"", "the value <redacted> is no good"),
@@ -68,7 +68,7 @@ pub(crate) const WITH_ANY: &[(&str, &str)] = &[
     ("sleep(V", "syntax error"),
 ];
 
-/// Ways that need a text.
+/// Ways that need a string.
 const WITH_TEXT: &[(&str, &str)] = &[
     ("Integer(V)", "invalid value for Integer(): \""),
     ("Float(V)", "invalid value for Float(): \""),
@@ -89,7 +89,7 @@ const WITH_TEXT: &[(&str, &str)] = &[
     ("raise Base64.decode64(V.gsub(/\\s/, '')).inspect", ""),
 ];
 
-/// Where templates have the value from.
+/// The sources of a template's value.
 const SOURCES: &[(&str, &str)] = &[("p", "p('s.NAME')"), ("l", "link('vault').p('s.NAME')")];
 
 pub(crate) const MANIFEST: &str = "name: d
@@ -100,7 +100,7 @@ instance_groups:
   jobs:
 ";
 
-/// Each way with each value from each source: the template's name, its text, what must stay and whether it is shown.
+/// Each way with each value from each source: the template's name, its text, the readable part and whether it is shown.
 fn failing() -> Vec<(String, String, &'static str, bool)> {
     let mut all = Vec::new();
     let mut add = |kind: &str, ways: &'static [(&str, &str)], name: &str| {
@@ -144,7 +144,7 @@ fn failing_templates_show_no_value() {
 }
 
 #[test]
-fn a_template_that_does_not_end_shows_no_value() {
+fn a_template_that_times_out_shows_no_value() {
     let directory = tempfile::tempdir().unwrap();
     let work = directory.path();
     let text = "<% warn p('s.plain'); sleep 3600 until p('s.lines').empty? %>".to_owned();
@@ -173,7 +173,7 @@ fn setting(work: &Path, templates: &[(String, String, &str, bool)]) {
 }
 
 #[test]
-fn the_marks_are_what_the_search_looks_for() {
+fn every_mark_is_long_enough_to_be_searched() {
     assert!(TEXTS.iter().all(|(_, text)| text.chars().count() >= 6) && NUMBERS.iter().all(|(_, n)| n.len() >= 6));
     assert_eq!(TEXTS[0].1, PLAIN);
 }

@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take that has to happen; it takes longer only where it does not happen.
+/// The deadline of every wait; only a failing test reaches it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What `e2e/run` tells; nothing here works without it.
-pub(crate) fn told(name: &str) -> PathBuf {
+/// A path from the environment of `e2e/run`; all tests here need it.
+pub(crate) fn from_run(name: &str) -> PathBuf {
     std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: `make e2e` runs these tests")).into()
 }
 
-/// A namespace of a test's own, in which the restricted Pod Security Standard holds.
+/// A test's own namespace, with the restricted Pod Security Standard.
 pub(crate) struct Namespace {
     pub(crate) name: String,
 }
 
 impl Namespace {
-    /// Makes it; gone again when this is dropped.
+    /// Creates it; it is deleted when this is dropped.
     pub(crate) fn new(test: &str) -> Namespace {
         let name = format!("{test}-{}", std::process::id());
         kubectl(&["create", "namespace", &name]);
@@ -53,18 +53,18 @@ impl Namespace {
         serde_json::from_str(&self.kubectl(&["get", object, "--output", "json"])).unwrap()
     }
 
-    /// What there is and what happened, the most telling first.
+    /// The objects and events of the namespace, the most useful first.
     fn story(&self) -> String {
-        let told = [
+        let reports = [
             &["get", "pods", "--output", "wide"][..],
             &["get", "events", "--sort-by", ".lastTimestamp"],
             &["logs", "--selector", "app.kubernetes.io/name", "--all-containers", "--prefix", "--tail", "30"],
             &["describe", "pods"],
         ];
-        told.map(|args| self.try_kubectl(args).unwrap_or_else(|e| e)).join("\n")
+        reports.map(|args| self.try_kubectl(args).unwrap_or_else(|e| e)).join("\n")
     }
 
-    /// Waits until it is so, and shows what there is in the namespace if it never is.
+    /// Waits until the condition holds, and shows the namespace if it never does.
     #[track_caller]
     pub(crate) fn wait_until(&self, what: &str, mut is: impl FnMut() -> bool) {
         let start = Instant::now();
@@ -79,7 +79,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // The cluster may be somebody's; nothing that is in the namespace is of use any more.
+        // The cluster may be shared; nothing in the namespace is needed any more.
         let _ = self.try_kubectl(&["delete", "pods", "--all", "--grace-period=1", "--wait=false"]);
         let _ = try_kubectl(&["delete", "namespace", &self.name, "--wait=false"]);
     }
@@ -93,10 +93,10 @@ pub(crate) fn kubectl(args: &[&str]) -> String {
 
 /// As [`kubectl`], where it may fail.
 pub(crate) fn try_kubectl(args: &[&str]) -> Result<String, String> {
-    output(Command::new(told("E2E_KUBECTL")).args(args))
+    output(Command::new(from_run("E2E_KUBECTL")).args(args))
 }
 
-/// Runs a command to its end; gives its output, or what went wrong.
+/// Runs a command until it exits; returns its output, or the error.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().map_err(|e| e.to_string())?;
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));

@@ -6,7 +6,7 @@ use std::process::Command;
 use e2e::here;
 use serde_json::Value;
 
-use crate::cluster::{Namespace, output, told};
+use crate::cluster::{Namespace, from_run, output};
 
 /// The deployment in a namespace of its own.
 pub(crate) struct Counter {
@@ -56,13 +56,13 @@ impl Counter {
         self.namespace.get(&format!("pod/{pod}"))
     }
 
-    /// The pod, if there is one at the moment.
+    /// The pod, if it exists at the moment.
     pub(crate) fn try_pod(&self, pod: &str) -> Option<Value> {
         let text = self.namespace.try_kubectl(&["get", "pod", pod, "--output", "json"]).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// What an instance answers to a line, asked by the release's own image: there is no shell in ours.
+    /// An instance's answer to a line, requested from the release's image: boson's image has no shell.
     pub(crate) fn try_ask(&self, pod: &str, address: &str, line: &str) -> Result<String, String> {
         let script = format!("exec 3<>/dev/tcp/{address}/8080; echo {line} >&3; cat <&3");
         self.namespace.try_kubectl(&["exec", pod, "--container", "counter-counter", "--", "/bin/bash", "-ec", &script])
@@ -78,7 +78,7 @@ impl Counter {
         self.namespace.kubectl(&[&["logs"], args].concat())
     }
 
-    /// What has happened to an instance since its volume was made.
+    /// The events of an instance since its volume was created.
     pub(crate) fn journal(&self, pod: &str) -> Vec<String> {
         self.ask(pod, "127.0.0.1", "journal").lines().map(str::to_owned).collect()
     }
@@ -86,7 +86,7 @@ impl Counter {
 
 /// The resolved instance group, by the executable of the image.
 fn plan(namespace: &str, manifest: &str) -> String {
-    let boson = told("E2E_BOSON");
+    let boson = from_run("E2E_BOSON");
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("manifest.yml"), manifest).unwrap();
     let boson = |args: &[&str]| output(Command::new(&boson).args(args).current_dir(dir.path())).unwrap();

@@ -1,18 +1,18 @@
-//! A pod comes up, serves, drains and stops.
+//! A pod starts, serves, drains and stops.
 
 use crate::counter::Counter;
 
 #[test]
-fn instances_come_up_know_who_they_are_and_find_each_other() {
+fn instances_start_with_their_identity_and_reach_each_other() {
     let counter = Counter::up("serves", &[]);
     for (pod, other) in [("counter-0", 1), ("counter-1", 0)] {
         let own = pod.rsplit('-').next().unwrap();
         let answer = counter.ask(pod, "127.0.0.1", "count");
         assert!(answer.starts_with(&format!("counter-counter/{own} ")), "{answer}");
-        // By the address that the link gives it.
+        // By the address in the link.
         let answer = counter.ask(pod, &format!("tally-counter-{other}.{}", counter.namespace.name), "count");
         assert!(answer.starts_with(&format!("counter-counter/{other} ")), "{answer}");
-        // And so does the other process of the pod, by itself.
+        // The other process of the pod reaches it as well.
         let address =
             format!("tally-counter-{other}.{}.svc.cluster.local: counter-counter/{other} ", counter.namespace.name);
         counter.namespace.wait_until("the caller is answered", || {
@@ -22,14 +22,14 @@ fn instances_come_up_know_who_they_are_and_find_each_other() {
 }
 
 #[test]
-fn nothing_runs_as_root_or_writes_to_its_image_and_what_is_rendered_is_in_memory() {
+fn nothing_runs_as_root_or_writes_to_its_image_and_rendered_files_are_in_memory() {
     let counter = Counter::up("restricted", &[]);
     let script = "id -u; touch /etc/changed 2>&1 || true; stat --file-system --format %T /var/vcap/jobs; \
                   stat --format '%a %F' /var/vcap/jobs/counter/bin/pre-start /var/vcap/jobs/counter/config/bpm.yml; \
                   grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/1/status | tr -d '\\t'";
     let exec = ["exec", "counter-0", "--container", "counter-counter", "--", "/bin/bash", "-c", script];
-    let said = counter.namespace.kubectl(&exec);
-    let lines: Vec<&str> = said.lines().collect();
+    let printed = counter.namespace.kubectl(&exec);
+    let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(
         lines,
         [
@@ -46,11 +46,11 @@ fn nothing_runs_as_root_or_writes_to_its_image_and_what_is_rendered_is_in_memory
 }
 
 #[test]
-fn a_pod_that_ends_answers_whoever_waits_and_comes_back_with_what_it_knew() {
+fn a_terminating_pod_completes_open_requests_and_restarts_with_its_data() {
     let counter = Counter::up("ends", &[]);
     let first = counter.ask("counter-0", "127.0.0.1", "count");
     std::thread::scope(|scope| {
-        // Asked before the end, answered after the beginning of it.
+        // Requested before the stop, answered after it has begun.
         let slow = scope.spawn(|| counter.ask("counter-1", "tally-counter-0", "'slow 4'"));
         counter.namespace.wait_until("the slow question is being answered", || {
             counter
@@ -58,7 +58,7 @@ fn a_pod_that_ends_answers_whoever_waits_and_comes_back_with_what_it_knew() {
                 .kubectl(&["logs", "counter-0", "--container", "counter-counter"])
                 .contains("asked to: slow")
         });
-        // To the last line: the sidecar ends after all others.
+        // Including the last line: the sidecar exits after all others.
         let logs = scope.spawn(|| counter.logs(&["--follow", "counter-0", "--container", "tail-logs"]));
         counter.namespace.wait_until("the logs are read", || {
             counter.logs(&["counter-0", "--container", "tail-logs"]).contains("asked to: slow")

@@ -1,4 +1,4 @@
-//! What the images hold.
+//! The contents of the images.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use e2e::here;
 
 use serde_json::Value;
 
-use crate::cluster::{output, told};
+use crate::cluster::{from_run, output};
 
 /// A document in an image's archive.
 fn document(archive: &Path, path: &str) -> Value {
@@ -27,8 +27,8 @@ fn paths(archive: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_image_of_boson_holds_executables_and_what_has_to_be_told_about_them() {
-    let paths = paths(&told("E2E_IMAGES").join("images/boson.tar"));
+fn the_boson_image_contains_executables_and_their_notices() {
+    let paths = paths(&from_run("E2E_IMAGES").join("images/boson.tar"));
     let strange: Vec<&String> = paths
         .iter()
         .filter(|path| !["bin/", "tmp/", "usr/share/doc/boson/"].iter().any(|dir| path.starts_with(dir)))
@@ -44,8 +44,8 @@ fn the_image_of_boson_holds_executables_and_what_has_to_be_told_about_them() {
 }
 
 #[test]
-fn the_image_of_boson_is_small_says_what_it_is_and_runs_as_vcap() {
-    let archive = told("E2E_IMAGES").join("images/boson.tar");
+fn the_boson_image_is_small_labelled_and_runs_as_vcap() {
+    let archive = from_run("E2E_IMAGES").join("images/boson.tar");
     let size = fs::metadata(&archive).unwrap().len();
     assert!(size <= 40_000_000, "{size} bytes");
     let manifest = document(&archive, "manifest.json");
@@ -58,8 +58,8 @@ fn the_image_of_boson_is_small_says_what_it_is_and_runs_as_vcap() {
 }
 
 #[test]
-fn a_release_image_is_its_base_with_jobs_and_packages_and_nothing_of_boson() {
-    let images = told("E2E_IMAGES").join("e2e");
+fn a_release_image_is_its_base_with_jobs_and_packages_and_no_boson() {
+    let images = from_run("E2E_IMAGES").join("e2e");
     let base = paths(&images.join("stemcell.tar"));
     let release = paths(&images.join("counter.tar"));
     let more: Vec<&str> = release.iter().filter(|path| !base.contains(path)).map(String::as_str).collect();
@@ -70,9 +70,9 @@ fn a_release_image_is_its_base_with_jobs_and_packages_and_nothing_of_boson() {
     }
 }
 
-/// The recipe, in a directory of its own, on the release that is there.
+/// The recipe, in its own directory, on the present release.
 fn recipe(directory: &Path, cache: &Path, release: &str) -> Command {
-    let images = told("E2E_IMAGES");
+    let images = from_run("E2E_IMAGES");
     let mut build = Command::new(here().join("../images/release/build"));
     build.args(["--release", release, "--tag", "boson-e2e/test:latest", "--output", "image.tar"]);
     build.arg("--base").arg(images.join("e2e/stemcell.tar")).arg("--boson").arg(images.join("images/boson.tar"));
@@ -93,13 +93,13 @@ fn file_of(archive: &Path, path: &str) -> String {
 }
 
 #[test]
-fn the_same_release_makes_the_same_image_and_only_what_has_changed_is_compiled_again() {
+fn a_release_image_is_reproducible_and_only_changed_packages_are_compiled_again() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     for place in ["here", "there", "cache"] {
         fs::create_dir(at(place)).unwrap();
     }
-    // Nobody compiles it twice and gets the same.
+    // Compiling it twice gives different results.
     let (random, packaging) = ("cat /proc/sys/kernel/random/uuid > $BOSH_INSTALL_TARGET/random\n", "release/packages");
     let copy = |place: &str| {
         let release = here().join("releases/counter");
@@ -120,7 +120,7 @@ fn the_same_release_makes_the_same_image_and_only_what_has_changed_is_compiled_a
     assert_ne!(file_of(&at("here/image.tar"), "var/vcap/packages/counter/random"), of_first);
 }
 
-/// What is in a directory.
+/// The names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -129,15 +129,15 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_recipe_leaves_nothing_and_takes_nothing_away() {
+fn the_recipe_leaves_nothing_and_removes_no_other_image() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("cache");
     fs::create_dir(&cache).unwrap();
     output(Command::new("cp").arg("-r").arg(here().join("releases/counter")).arg(dir.path().join("release"))).unwrap();
-    // It is for images of the release's sources, if for any.
+    // It applies to images of the release's sources, if to any.
     fs::write(dir.path().join("release/.dockerignore"), "*\n").unwrap();
     release_image(dir.path(), &cache);
-    // The image that the first one made known is still there.
+    // The image that the first build loaded still exists.
     let by_name = output(recipe(dir.path(), &cache, "release").args(["--boson", "boson/boson:latest"]));
     by_name.unwrap();
 

@@ -1,4 +1,4 @@
-//! A pod whose containers are killed, in whatever phase, is a working pod afterwards.
+//! A pod whose containers are killed in any phase works afterwards.
 
 use std::process::{Child, Command, Stdio};
 
@@ -6,10 +6,10 @@ use e2e::here;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use crate::cluster::{DEADLINE, Namespace, kubectl, told};
+use crate::cluster::{DEADLINE, Namespace, from_run, kubectl};
 use crate::counter::Counter;
 
-/// Kills processes of pods, on whatever node.
+/// Kills processes of pods, on any node.
 struct Killer {
     namespace: Namespace,
 }
@@ -30,14 +30,14 @@ impl Killer {
         Killer { namespace }
     }
 
-    /// Begins to look out, on every node, for the first process of each container of the pod that runs one of these
+    /// Watches, on every node, for the first process of each container of the pod that runs one of these
     /// commands, `new` ones or `any`, and kills it, once.
     fn lie_in_wait(&self, which: &str, namespace: &Namespace, pod: &str, commands: &[&str]) -> Waiting {
         let script = std::fs::read_to_string(here().join("tests/pods/kill.pl")).unwrap();
         let killers = self.namespace.kubectl(&["get", "pods", "--output", "name"]);
         let killed = NamedTempFile::new().unwrap();
         let waiting = killers.lines().map(|killer| {
-            let mut command = Command::new(told("E2E_KUBECTL"));
+            let mut command = Command::new(from_run("E2E_KUBECTL"));
             command.args([
                 "--namespace",
                 &self.namespace.name,
@@ -57,7 +57,7 @@ impl Killer {
     }
 }
 
-/// Killers that wait, and whom they have killed.
+/// Waiting killers, and their victims.
 struct Waiting {
     killers: Vec<Child>,
     killed: NamedTempFile,
@@ -85,12 +85,12 @@ impl Drop for Waiting {
     }
 }
 
-/// Those that do not end by themselves: they are killed for certain.
+/// Containers that do not exit by themselves: they are certainly killed.
 const STAY: [&str; 3] = ["tail-logs", "counter-counter", "caller-caller"];
-/// Some phases take milliseconds: whoever was missed is tried again with the next pod.
+/// Some phases take milliseconds: a missed container is tried again with the next pod.
 const ATTEMPTS: usize = 20;
 
-/// Each container, and how its command line ends.
+/// Each container, and the end of its command line.
 const CONTAINERS: [(&str, &str); 8] = [
     ("install", "install"),
     ("copy-jobs-counter", "copy-jobs"),
@@ -103,8 +103,8 @@ const CONTAINERS: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn a_kill_in_every_phase_ends_in_a_working_pod() {
-    // What can be made to take its time takes it.
+fn a_pod_works_after_a_kill_in_every_phase() {
+    // Steps that can be slowed down are slow.
     let slow = [(
         "  - name: counter\n    release: counter\n",
         "  - name: counter\n    release: counter\n    properties: {seconds: {render: 0.5, pre_start: 1}}\n",

@@ -1,4 +1,4 @@
-//! Pods on a real cluster; `make e2e` brings one, and the images.
+//! Pods on a real cluster; `make e2e` provides one, and the images.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 mod cluster;

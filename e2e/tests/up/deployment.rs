@@ -8,7 +8,7 @@ use testkit::waiting::wait_for;
 /// A deployment that is up as long as this value lives.
 pub(crate) struct Deployment {
     work: tempfile::TempDir,
-    /// That of its release and its manifest.
+    /// The directory of its release and its manifest.
     name: String,
 }
 
@@ -38,7 +38,7 @@ impl Deployment {
         self.write_manifest(&text.replace(from, to));
     }
 
-    /// Brings the manifest up as it is now; gives what `boson up` prints.
+    /// Applies the current manifest; returns the output of `boson up`.
     pub(crate) fn up_again(&self) -> String {
         let release = here().join(format!("releases/{}", self.name)).display().to_string();
         let manifest = self.manifest().display().to_string();
@@ -55,7 +55,7 @@ impl Deployment {
         run(&arguments, &[("BOSON_STATE_DIR", &state)], self.work.path())
     }
 
-    /// Runs a verb that has to succeed; gives what it prints.
+    /// Runs a verb that has to succeed; returns its output.
     pub(crate) fn succeed(&self, arguments: &[&str]) -> String {
         let outcome = self.boson(arguments);
         assert_eq!(outcome.code, Some(0), "boson {arguments:?}: {}{}", outcome.stdout, outcome.stderr);
@@ -67,7 +67,7 @@ impl Deployment {
         wait_for("the status", || Some(self.boson(&["status"])).filter(&wanted))
     }
 
-    /// Stops it, and makes sure that nothing of it is left.
+    /// Stops it, and checks that nothing of it is left.
     pub(crate) fn down(self) {
         self.succeed(&["down"]);
         assert!(!self.state().exists(), "boson down leaves {}", self.state().display());
@@ -84,7 +84,7 @@ impl Drop for Deployment {
     }
 }
 
-/// The processes that have something below `directory` mounted or name it in their command line.
+/// The processes that have a mount below `directory` or name it in their command line.
 fn users_of(directory: &Path) -> Vec<String> {
     let name = directory.display().to_string();
     let processes = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok).map(|e| e.path());
@@ -97,8 +97,8 @@ fn users_of(directory: &Path) -> Vec<String> {
     processes.filter(|p| p.join("exe").is_symlink()).filter(uses).map(|p| p.display().to_string()).collect()
 }
 
-/// Lines of the status table, its head left out, of which every word is in `words`.
-pub(crate) fn rows<'a>(status: &'a Outcome, words: &[&str]) -> Vec<&'a str> {
+/// Lines of the status table without its header, which contain all of these `columns`.
+pub(crate) fn rows<'a>(status: &'a Outcome, columns: &[&str]) -> Vec<&'a str> {
     let lines = status.stdout.lines().skip(1);
-    lines.filter(|line| words.iter().all(|word| line.split_whitespace().any(|w| w == *word))).collect()
+    lines.filter(|line| columns.iter().all(|column| line.split_whitespace().any(|w| w == *column))).collect()
 }

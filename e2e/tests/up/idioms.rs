@@ -1,4 +1,4 @@
-//! What releases do that are older than BPM, or that know VMs well.
+//! Idioms of releases that predate BPM or rely on VMs.
 
 use testkit::waiting::{eventually, wait_for};
 
@@ -8,7 +8,7 @@ use crate::deployment::{Deployment, rows};
 fn daemons_of_monit_errands_and_scripts_work_as_on_a_vm() {
     let idioms = Deployment::up("idioms");
     let status = idioms.boson(&["status"]);
-    // Twice two daemons; the errand beside them is no service.
+    // Two daemons in two instances; the errand is not a service.
     assert_eq!((status.code, rows(&status, &["running"]).len()), (Some(0), 4), "{}", status.stdout);
     assert_eq!(rows(&status, &["servers/1", "daemon/late"]).len(), 1, "{}", status.stdout);
     // `late` depends on `early`.

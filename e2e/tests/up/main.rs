@@ -1,4 +1,4 @@
-//! `boson up` on real deployments: what comes up, what is started again, what is replaced, and that nothing is left.
+//! `boson up` on real deployments: starts, restarts and replacements, and nothing left after the stop.
 
 mod deployment;
 mod idioms;

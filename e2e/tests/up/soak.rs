@@ -1,4 +1,4 @@
-//! Random kills of everything that a deployment consists of: it runs in the end, and no data of a persistent disk is lost.
+//! Random kills of every part of a deployment: it recovers, and no data of a persistent disk is lost.
 //!
 //! `SOAK_KILLS=200 cargo test -p e2e --test up soak` is the long form, `make soak` runs it; `SOAK_SEED` repeats a run.
 
@@ -11,10 +11,10 @@ use testkit::waiting::{eventually, wait_for};
 
 use crate::deployment::Deployment;
 
-/// How many kills there are by default.
+/// The default number of kills.
 const KILLS: u32 = 12;
 
-/// Who is killed.
+/// The kinds of victims.
 #[derive(Debug, Clone, Copy)]
 enum Victim {
     /// A process of a job.
@@ -67,7 +67,7 @@ fn processes(ledger: &Deployment) -> Vec<(String, i32)> {
     rows.collect()
 }
 
-/// The last whole entry on an instance's disk; nothing while the instance cannot be asked.
+/// The last complete entry on an instance's disk; `None` if the instance does not answer.
 fn last_entry(ledger: &Deployment, instance: &str) -> Option<u64> {
     let read = ledger.boson(&["exec", instance, "cat", "/var/vcap/store/ledger/entries"]);
     let whole = read.stdout.rfind('\n').map(|end| &read.stdout[..end]).filter(|_| read.code == Some(0))?;
@@ -87,7 +87,7 @@ fn strike(ledger: &Deployment, victim: Victim, process: i32) {
         Victim::Instance => parent(process).and_then(parent),
         Victim::Boson => Some(boson_of(ledger)),
     };
-    // Never a process of somebody else: what has died meanwhile has the parent 1 or none.
+    // Never a process of another test: the parent of a dead one is 1 or none.
     if let Some(pid) = pid.filter(|pid| *pid > 1) {
         let name = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).into_owned();
@@ -101,7 +101,7 @@ fn strike(ledger: &Deployment, victim: Victim, process: i32) {
 }
 
 #[test]
-fn random_kills_lose_no_data_and_everything_runs_in_the_end() {
+fn random_kills_lose_no_data_and_everything_recovers() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_nanos();
     let seed = variable("SOAK_SEED").unwrap_or(u64::try_from(now & 0xFFFF_FFFF).expect("32 bits") | 1);
     let kills = variable("SOAK_KILLS").unwrap_or(KILLS.into());
@@ -118,7 +118,7 @@ fn random_kills_lose_no_data_and_everything_runs_in_the_end() {
         if let Some(entry) = last_entry(&ledger, instance) {
             seen.insert(instance.clone(), entry);
         }
-        // Boson itself is among the victims of the short form, too.
+        // The short form kills boson itself, too.
         let victim = if number == kills / 2 { Victim::Boson } else { random.victim() };
         println!("{number}: {victim:?} of {instance}");
         strike(&ledger, victim, *pid);
@@ -129,7 +129,7 @@ fn random_kills_lose_no_data_and_everything_runs_in_the_end() {
         let before = seen.get(instance).copied().unwrap_or(0);
         assert!(entry >= before, "{instance}: entry {entry}, after it had {before}");
     }
-    // It goes on: the process has found no entry missing.
+    // It continues: the process has found no entry missing.
     let last: Vec<u64> = names.iter().map(|name| wait_for("an entry", || last_entry(&ledger, name))).collect();
     for (instance, last) in names.iter().zip(last) {
         eventually("a further entry", || last_entry(&ledger, instance).is_some_and(|entry| entry > last));

@@ -44,7 +44,7 @@ fn the_end_of_a_log_is_printed() {
 }
 
 #[test]
-fn a_log_is_followed_even_when_it_is_emptied() {
+fn a_truncated_log_is_followed() {
     let pod = Pod::new("");
     log(&pod, "stdout", "one\n");
     let mut command = pod.command("bpm");

@@ -1,8 +1,8 @@
-//! What `bpm` and `ready` find out about a real `run-process`, and what they make it do.
+//! `bpm` and `ready` with a real `run-process`: what they report and what they control.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod bad;
+mod failures;
 mod logs;
 mod post_start;
 mod requests;

@@ -1,4 +1,4 @@
-//! The post-start script beside the process, and what it has to do with being ready.
+//! The post-start script beside the process, and its effect on readiness.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn a_process_is_ready_when_post_start_has_succeeded_once() {
     assert_eq!(pod.ready(&["--", "sh", "-c", "exit 5"]).0, 5, "the further check has a say");
     assert_eq!(pod.read("sys/log/web/post-start.stdout.log"), "PATH=/usr/sbin:/usr/bin:/sbin:/bin\ndone\n");
     assert_eq!(pod.read("sys/log/web/post-start.stderr.log"), "oops\n");
-    // As in BOSH, only the start of everything runs it: neither a restart of the process nor one of its container does.
+    // As in BOSH, only the start of everything runs it, not a restart of the process or of its container.
     pod.bpm("restart", &[]);
     assert!(pod.is_ready());
     supervisor.kill();
@@ -48,7 +48,7 @@ fn a_process_is_ready_when_post_start_has_succeeded_once() {
 }
 
 #[test]
-fn a_failed_post_start_leaves_the_process_alone_and_unready_and_is_tried_again() {
+fn a_failed_post_start_keeps_the_process_unready_and_is_retried() {
     let pod = Pod::new(WAIT);
     let (fixed, count) = (pod.file("fixed"), pod.file("count"));
     pod.hook("post-start", &format!("echo started >> {}; [ -e {} ] || exit 3", count.display(), fixed.display()));
@@ -71,12 +71,12 @@ fn a_failed_post_start_leaves_the_process_alone_and_unready_and_is_tried_again()
 }
 
 #[test]
-fn the_start_of_the_process_tries_a_failed_post_start_again_at_once() {
+fn a_start_retries_a_failed_post_start_at_once() {
     let pod = Pod::new(WAIT);
     let fixed = pod.file("fixed");
     pod.hook("post-start", &format!("[ -e {} ] || exit 3", fixed.display()));
     let _supervisor = pod.start(&[]);
-    // By now the next attempt is a long time off.
+    // The delay before the next attempt is long by now.
     eventually("it has failed often", || {
         fs::read_to_string(pod.vcap("sys/run/boson/web/post-start.hook")).unwrap_or_default().contains("\"attempt\":4")
     });
@@ -86,7 +86,7 @@ fn the_start_of_the_process_tries_a_failed_post_start_again_at_once() {
 }
 
 #[test]
-fn one_that_cannot_be_run_has_failed() {
+fn a_post_start_that_cannot_be_executed_has_failed() {
     let pod = Pod::new(WAIT);
     let script = pod.vcap("jobs/web/bin/post-start");
     fs::create_dir_all(&script).unwrap();
@@ -96,7 +96,7 @@ fn one_that_cannot_be_run_has_failed() {
 }
 
 #[test]
-fn c08_one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
+fn c08_a_hanging_post_start_is_stopped_with_its_process_and_never_runs_twice() {
     let pod = Pod::new(WAIT);
     let pids = pod.file("pids");
     pod.hook("post-start", &format!("trap '' TERM; echo $$ >> {}; {WAIT}", pids.display()));
@@ -119,7 +119,7 @@ fn c08_one_that_hangs_is_ended_with_its_process_and_never_runs_twice() {
 #[test]
 fn floods_and_leftovers_of_post_start_do_not_matter() {
     let pod = Pod::new(WAIT);
-    // A child that goes on keeps the script's output open.
+    // A running child keeps the script's output open.
     pod.hook("post-start", "seq 1 100000; sleep 1000 & exit 0");
     let mut supervisor = pod.start(&[]);
     while supervisor.line() != "[post-start] 100000" {}
@@ -128,7 +128,7 @@ fn floods_and_leftovers_of_post_start_do_not_matter() {
 }
 
 #[test]
-fn of_several_processes_the_first_runs_the_script_when_all_run_and_all_wait_for_it() {
+fn the_first_process_runs_the_script_once_all_run_and_all_wait_for_it() {
     let pod = Pod::new(ALONE);
     let (go, program) = (pod.file("go"), pod.file("program"));
     write_program(&program, format!("#!/bin/sh\n{ALONE}\n").as_bytes());

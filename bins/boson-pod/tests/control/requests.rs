@@ -1,4 +1,4 @@
-//! Asking, stopping, starting.
+//! Status, stop and start requests.
 
 use std::fs;
 use std::thread;
@@ -9,7 +9,7 @@ use testkit::waiting::eventually;
 use crate::support::{Pod, WAIT, answer, write_program};
 
 #[test]
-fn a_deliberate_stop_ends_the_process_and_neither_the_container_nor_a_probe() {
+fn a_requested_stop_keeps_the_container_running_and_its_probe_passing() {
     let pod = Pod::new(WAIT);
     let mut supervisor = pod.start(&[]);
     assert!(pod.is_ready());
@@ -42,7 +42,7 @@ fn a_deliberate_stop_ends_the_process_and_neither_the_container_nor_a_probe() {
 }
 
 #[test]
-fn a_stopped_process_does_not_keep_its_container_from_ending() {
+fn a_container_exits_while_its_process_is_stopped() {
     let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
     let supervisor = pod.start(&[]);
     assert_eq!(pod.bpm("stop", &[]).0, 0);
@@ -51,11 +51,11 @@ fn a_stopped_process_does_not_keep_its_container_from_ending() {
 }
 
 #[test]
-fn who_restarts_waits_for_the_old_process_and_the_new_one_is_watched_like_the_first() {
+fn a_restart_waits_for_the_old_process_and_supervises_the_new_one() {
     let pod = Pod::new("");
     let (marks, end) = (pod.file("marks"), pod.file("end"));
     let (marks, end) = (marks.display(), end.display());
-    // It takes its time to stop, and must never run twice at once.
+    // It stops slowly, and must never run twice at once.
     pod.process(
         "",
         &format!(
@@ -79,7 +79,7 @@ fn who_restarts_waits_for_the_old_process_and_the_new_one_is_watched_like_the_fi
 }
 
 #[test]
-fn a_process_that_does_not_want_to_stop_is_made_to() {
+fn a_process_that_ignores_a_stop_is_killed() {
     let pod = Pod::new(&format!("trap '' TERM QUIT; (trap '' TERM QUIT; {WAIT}) & {WAIT}"));
     let mut supervisor = pod.start(&["--stop-timeout", "50ms", "--quit-timeout", "50ms"]);
     let pid = pod.bpm("pid", &[]).1;
@@ -110,7 +110,7 @@ fn signals_reach_the_process_by_name_and_number() {
 }
 
 #[test]
-fn a_hook_can_be_stopped_and_what_it_keeps_back_is_not_ready() {
+fn a_hook_can_be_stopped_and_its_process_is_not_ready() {
     let pod = Pod::new(WAIT);
     let hook = pod.file("hook");
     pod.hook("pre_start", &format!("[ -e {0} ] && exit 0; touch {0}; {WAIT}", hook.display()));
@@ -130,7 +130,7 @@ fn a_hook_can_be_stopped_and_what_it_keeps_back_is_not_ready() {
 }
 
 #[test]
-fn a_start_that_fails_says_so() {
+fn a_failed_start_is_reported() {
     let pod = Pod::new("");
     let once = pod.file("once");
     pod.hook("pre_start", &format!("[ -e {0} ] && exit 1; touch {0}", once.display()));
@@ -144,7 +144,7 @@ fn a_start_that_fails_says_so() {
 }
 
 #[test]
-fn c05_many_ask_at_once_and_all_are_answered() {
+fn c05_concurrent_requests_are_all_answered() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     thread::scope(|scope| {
@@ -187,7 +187,7 @@ fn the_list_shows_every_process_of_every_job() {
     assert_eq!(list(), (0, table(pid.trim(), "running"), String::new()));
     pod.bpm("stop", &[]);
     assert_eq!(list(), (0, table("-", "stopped"), String::new()));
-    // What is wrong with one job does not hide the others.
+    // An error of one job does not hide the others.
     fs::create_dir_all(pod.vcap("jobs/broken/config")).unwrap();
     fs::write(pod.vcap("jobs/broken/config/bpm.yml"), "processes: 5").unwrap();
     let (code, stdout, stderr) = list();
@@ -196,14 +196,14 @@ fn the_list_shows_every_process_of_every_job() {
 }
 
 #[test]
-fn what_ended_and_was_not_stopped_has_failed() {
+fn a_process_that_exits_without_a_stop_has_failed() {
     let pod = Pod::new("echo ready; exec sleep 1000");
     let state = || answer(pod.command("bpm").arg("list")).1.lines().nth(1).unwrap().replace("web  -   ", "");
     assert_eq!(state(), "stopped", "it never ran");
     // Its container was killed.
     pod.start(&[]).kill();
     assert_eq!(state(), "failed");
-    // It crashed, or ended well.
+    // It crashed, or exited with status 0.
     for (code, word) in [(3, "failed"), (0, "stopped")] {
         pod.process("", &format!("exit {code}"));
         assert_eq!(pod.spawn(&[]).wait(), code);
@@ -211,7 +211,7 @@ fn what_ended_and_was_not_stopped_has_failed() {
     }
 }
 
-/// The kubelet, or `boson up`, starts the container again; until then nobody answers.
+/// The kubelet, or `boson up`, starts the container again; until then requests have no server.
 #[test]
 fn a_start_after_a_crash_waits_for_the_container() {
     let pod = Pod::new("");

@@ -8,7 +8,7 @@ use testkit::waiting::eventually;
 use crate::support::{Pod, WAIT, write_program};
 
 #[test]
-fn a_process_is_run_in_the_foreground_with_what_is_added_to_it() {
+fn bpm_run_uses_the_foreground_with_additional_settings() {
     let pod = Pod::new("");
     pod.process("env: {A: old, B: kept},", "echo $A $B $C; echo oops >&2; exit 5");
     pod.hook("post-start", "echo never");
@@ -24,7 +24,7 @@ fn a_process_is_run_in_the_foreground_with_what_is_added_to_it() {
 }
 
 #[test]
-fn mistakes_are_told_in_bpms_words_all_at_once() {
+fn all_errors_are_reported_at_once_with_bpms_messages() {
     let pod = Pod::new("echo never");
     let (code, stdout, stderr) = pod.bpm("run", &["-e", "A", "-v", "/etc", "-v", "/var/vcap/x:fast"]);
     assert_eq!((code, stdout.as_str()), (2, ""));
@@ -39,7 +39,7 @@ fn mistakes_are_told_in_bpms_words_all_at_once() {
 }
 
 #[test]
-fn what_runs_already_is_left_alone() {
+fn a_running_process_is_left_unchanged() {
     let pod = Pod::new(WAIT);
     let _supervisor = pod.start(&[]);
     let pid = pod.bpm("pid", &[]).1;
@@ -48,7 +48,7 @@ fn what_runs_already_is_left_alone() {
 }
 
 #[test]
-fn what_a_script_runs_does_not_keep_the_pod_from_stopping_and_ends_with_it() {
+fn a_process_run_by_a_script_stops_with_the_pod() {
     let pod = Pod::new(WAIT);
     let (pid, program) = (pod.file("pid"), pod.file("backup"));
     write_program(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display()).as_bytes());

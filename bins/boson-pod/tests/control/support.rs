@@ -1,4 +1,4 @@
-//! A `/var/vcap` with one job, its supervisor, and those who ask.
+//! A `/var/vcap` with one job, its supervisor, and the clients.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,10 +11,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use testkit::waiting::{PATIENCE, eventually};
 
-/// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
+/// Waits until it is stopped; `sleep` in the background lets the shell handle signals at once.
 pub(crate) const WAIT: &str = "while :; do sleep 1000 & wait $!; done";
 
-/// Waits as well, without a child that outlives it when it is killed.
+/// Waits as well, without a child that survives when it is killed.
 pub(crate) const ALONE: &str = "exec sleep 1000";
 
 /// A root directory with one job.
@@ -24,7 +24,7 @@ pub(crate) struct Pod {
     pub(crate) job: String,
 }
 
-/// How a command ended: exit code, stdout, stderr.
+/// A command's exit code, stdout and stderr.
 pub(crate) type Answer = (i32, String, String);
 
 impl Pod {
@@ -33,10 +33,10 @@ impl Pod {
         Pod::named("web", "", script)
     }
 
-    /// A job with this name, in a root that lies deeper.
+    /// A job with this name, in a deeper root directory.
     pub(crate) fn named(job: &str, deeper: &str, script: &str) -> Pod {
         let dir = tempfile::tempdir().unwrap();
-        // Vcap has to get through.
+        // Vcap needs access.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let pod = Pod { root: dir.path().join(deeper), dir, job: job.to_owned() };
         pod.process("", script);
@@ -75,7 +75,7 @@ impl Pod {
         self.root.join("var/vcap").join(path)
     }
 
-    /// A file that scripts and tests talk through.
+    /// A file for communication between scripts and tests.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         let dir = self.dir.path().join("files");
         fs::create_dir_all(&dir).unwrap();
@@ -133,7 +133,7 @@ impl Pod {
     }
 }
 
-/// A `run-process`; stopped when the test is over.
+/// A `run-process`; stopped when the test ends.
 pub(crate) struct Supervisor {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -161,7 +161,7 @@ impl Supervisor {
         self.child.wait().unwrap().code().expect("run-process was killed")
     }
 
-    /// Kills it, as the kernel does when memory is short.
+    /// Kills it, as the kernel does when memory runs out.
     pub(crate) fn kill(mut self) {
         self.signal(Signal::SIGKILL);
         self.child.wait().unwrap();
@@ -182,7 +182,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// Writes a program for everybody to run.
+/// Writes a program that all users can execute.
 pub(crate) fn write_program(path: &Path, content: &[u8]) {
     testkit::files::write_program(path, content, 0o755);
 }

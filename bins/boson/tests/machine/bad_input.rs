@@ -1,4 +1,4 @@
-//! What cannot come up says why, and leaves nothing that runs.
+//! A failed start reports the cause, and leaves no process running.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,7 @@ fn files_that_are_missing_are_named_together() {
 }
 
 #[test]
-fn a_command_line_that_makes_no_sense_is_refused() {
+fn an_invalid_command_line_is_refused() {
     let machine = Machine::new();
     for args in [
         &["up"][..],
@@ -40,7 +40,7 @@ fn a_command_line_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_before_anything_is_done() {
+fn an_occupied_port_is_reported_before_the_start() {
     let machine = Machine::new();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
@@ -51,7 +51,7 @@ fn a_port_that_is_taken_is_told_before_anything_is_done() {
 }
 
 #[test]
-fn without_a_deployment_the_verbs_say_so() {
+fn verbs_report_a_missing_deployment() {
     let machine = Machine::new();
     for verb in [&["status"][..], &["down"], &["logs"], &["run-errand", "check"], &["exec", "web/0", "true"]] {
         let ran = machine.boson(verb).ends_with(65);
@@ -60,7 +60,7 @@ fn without_a_deployment_the_verbs_say_so() {
 }
 
 #[test]
-fn a_directory_that_holds_something_else_is_left_alone() {
+fn a_directory_with_other_files_is_kept() {
     let machine = Machine::new();
     machine.write("mine/instances/precious", "");
     let up = machine.up(&["--state-dir", "mine"]).ends_with(65);
@@ -69,7 +69,7 @@ fn a_directory_that_holds_something_else_is_left_alone() {
 }
 
 #[test]
-fn a_name_that_is_no_directorys_is_refused() {
+fn an_invalid_deployment_name_is_refused() {
     let machine = Machine::new();
     for name in [".", ".."] {
         let up = machine.up(&["--name", name]).ends_with(65);
@@ -79,7 +79,7 @@ fn a_name_that_is_no_directorys_is_refused() {
 }
 
 #[test]
-fn a_mistake_in_the_manifest_is_shown_as_plan_shows_it() {
+fn manifest_errors_are_shown_as_plan_shows_them() {
     let machine = Machine::new();
     machine.edit("manifest.yml", "name: check\n    release: small", "name: chekc\n    release: small");
     let up = machine.up(&[]).ends_with(65);
@@ -92,7 +92,7 @@ fn a_mistake_in_the_manifest_is_shown_as_plan_shows_it() {
 }
 
 #[test]
-fn a_package_that_does_not_compile_is_told_with_the_end_of_its_log() {
+fn a_failed_compilation_is_reported_with_the_end_of_its_log() {
     let machine = Machine::new();
     machine.write("release/packages/tool/packaging", "echo about to fail\nexit 3\n");
     let up = machine.up(&[]).ends_with(65);
@@ -107,7 +107,7 @@ fn a_template_that_fails_is_shown_once_for_all_instances() {
     let up = machine.up(&[]).ends_with(66);
     assert_eq!(up.stderr.matches("Unable to render jobs").count(), 1, "{}", up.stderr);
     assert!(up.stderr.contains("boson: plan failed with exit status 66"), "{}", up.stderr);
-    // The file that the author has, not the copy that the stage read.
+    // The author's file, not the copy that the stage read.
     assert!(up.stderr.contains("--> release/jobs/web/templates/greeting.erb:1\n"), "{}", up.stderr);
 }
 
@@ -119,7 +119,7 @@ fn a_failed_pre_start_shows_what_it_logged() {
     assert_ne!(up.code, Some(0));
     assert!(up.stderr.contains("[web/0 web/pre-start.stderr.log] complaint\n"), "{}", up.stderr);
     assert!(up.stderr.contains("prepared 1"), "{}", up.stderr);
-    // The instances stay as they are, to be looked at.
+    // The instances are kept for inspection.
     let status = machine.boson(&["status"]).ends_with(1).stdout;
     assert_eq!(status.lines().filter(|line| line.ends_with("failing")).count(), 2, "{status}");
     machine.boson(&["exec", "web/0", "test", "-e", "/var/vcap/jobs/web/bin/pre-start"]).ends_with(0);
@@ -129,7 +129,7 @@ fn a_failed_pre_start_shows_what_it_logged() {
 }
 
 #[test]
-fn a_process_that_does_not_run_within_the_watch_time_is_a_failed_start() {
+fn a_process_that_exceeds_the_watch_time_is_a_failed_start() {
     let machine = Machine::new();
     machine.watch_time("1000-2000");
     machine.write("release/src/tool/serve", "print STDERR \"no, thank you\\n\"; exit 9;\n");
@@ -143,7 +143,7 @@ fn a_process_that_does_not_run_within_the_watch_time_is_a_failed_start() {
     assert!(up.stderr.contains("the instances stay as they are"), "{}", up.stderr);
     let status = machine.boson(&["status"]).ends_with(1).stdout;
     assert!(status.contains("failing"), "{status}");
-    // The next version starts what has failed.
+    // The next version starts the failed instances.
     machine.write("release/src/tool/serve", "sleep 10 while 1;\n");
     machine.watch_time("1000-60000");
     machine.up(&[]).ends_with(0);
@@ -176,7 +176,7 @@ fn an_interrupted_start_leaves_nothing() {
 }
 
 #[test]
-fn an_errand_that_there_is_not_is_told_with_those_there_are() {
+fn an_unknown_errand_is_reported_with_the_available_ones() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     let errand = machine.boson(&["run-errand", "chekc"]).ends_with(65);
@@ -187,9 +187,9 @@ fn an_errand_that_there_is_not_is_told_with_those_there_are() {
 }
 
 #[test]
-fn an_errand_may_complain_at_length() {
+fn an_errand_may_fail_with_a_long_message() {
     let machine = Machine::new();
-    // Only in the instance: planning renders with a stand-in for its address.
+    // Only in the instance: planning renders with a placeholder for its address.
     let complaint = "#!/bin/bash\n<% raise 'long ' * 40_000 unless spec.ip == '127.0.0.1' %>";
     machine.edit("release/jobs/check/templates/run.erb", "#!/bin/bash", complaint);
     machine.up(&[]).ends_with(0);
@@ -198,7 +198,7 @@ fn an_errand_may_complain_at_length() {
 }
 
 #[test]
-fn the_state_is_for_its_owner_alone() {
+fn the_state_directory_is_private_to_its_owner() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     let mode = fs::metadata(machine.state()).unwrap().permissions().mode();

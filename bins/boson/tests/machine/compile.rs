@@ -1,4 +1,4 @@
-//! `boson compile`: packages, and what a release image holds.
+//! `boson compile`: packages, and the contents of a release image.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use testkit::waiting::eventually;
 use crate::Machine;
 use crate::deployment::Ran;
 
-/// A machine whose package `tool` is compiled with the help of `words`.
+/// A machine whose package `tool` needs `words` at compile time.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.write("release/packages/words/spec", "name: words\nfiles: [words]\n");
@@ -91,7 +91,7 @@ fn can_be_in_image() -> bool {
 }
 
 #[test]
-fn what_an_image_holds_is_written_and_packages_are_compiled_once() {
+fn an_image_directory_is_written_and_packages_are_compiled_once() {
     let machine = machine();
     let first = compile(&machine, &["--output", "image"]).ends_with(0);
     assert!(first.stdout.contains("packages: 2 compiled, 0 from the cache"), "{}", first.stdout);
@@ -114,7 +114,7 @@ fn what_an_image_holds_is_written_and_packages_are_compiled_once() {
 }
 
 #[test]
-fn an_archive_is_compiled_and_brought_up() {
+fn an_archive_is_compiled_and_deployed() {
     let machine = machine();
     archive(&machine);
     let compiled = machine.boson(&["compile", "-r", "small.tgz", "-o", "image"]).ends_with(0);
@@ -132,7 +132,7 @@ fn an_archive_is_compiled_and_brought_up() {
 }
 
 #[test]
-fn a_directory_that_holds_something_else_stays() {
+fn a_directory_with_other_files_is_not_replaced() {
     let machine = machine();
     machine.write("image/precious", "");
     let refused = compile(&machine, &["--output", "image"]).ends_with(65);
@@ -141,7 +141,7 @@ fn a_directory_that_holds_something_else_stays() {
 }
 
 #[test]
-fn a_link_to_the_directory_stays_one() {
+fn a_link_to_the_output_directory_is_kept() {
     let machine = machine();
     fs::create_dir(machine.path("real")).unwrap();
     symlink("real", machine.path("image")).unwrap();
@@ -154,7 +154,7 @@ fn a_link_to_the_directory_stays_one() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_anything_is_compiled() {
+fn an_unwritable_output_is_reported_before_compiling() {
     let machine = machine();
     machine.write("file", "");
     for output in ["file", "file/image"] {
@@ -182,7 +182,7 @@ fn what_cannot_be_written_is_told_before_anything_is_compiled() {
 }
 
 #[test]
-fn nothing_is_written_for_a_package_that_does_not_compile() {
+fn a_failed_compilation_writes_nothing() {
     let machine = machine();
     machine.write("release/packages/tool/packaging", "exit 3\n");
     let refused = compile(&machine, &["--output", "image"]).ends_with(65);
@@ -191,12 +191,12 @@ fn nothing_is_written_for_a_package_that_does_not_compile() {
 }
 
 #[test]
-fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
+fn an_image_build_writes_the_same_files_and_leaves_nothing_else() {
     if !can_be_in_image() {
         return;
     }
     let machine = machine();
-    // Nobody takes along what lies where it was compiled.
+    // Leftovers of the compilation are not part of the package.
     let odd = "mknod $BOSH_COMPILE_TARGET/odd p; mkdir -m 0 $BOSH_COMPILE_TARGET/closed\n";
     machine.edit("release/packages/tool/packaging", "set -eu\n", &format!("set -eu\n{odd}"));
     machine.write("release/packages/tool/pre_packaging", "echo prepared > $BUILD_DIR/prepared\n");
@@ -210,7 +210,7 @@ fn in_the_build_of_an_image_the_same_comes_out_and_nothing_else_is_left() {
 }
 
 #[test]
-fn in_the_build_of_an_image_the_log_is_shown_since_nobody_can_read_it_later() {
+fn an_image_build_prints_the_log_of_a_failed_package() {
     if !can_be_in_image() {
         return;
     }
@@ -228,7 +228,7 @@ fn in_the_build_of_an_image_the_log_is_shown_since_nobody_can_read_it_later() {
 }
 
 #[test]
-fn an_image_that_has_such_a_package_is_refused() {
+fn an_image_with_existing_package_directories_is_refused() {
     if !can_be_in_image() {
         return;
     }
@@ -243,7 +243,7 @@ fn an_image_that_has_such_a_package_is_refused() {
 }
 
 #[test]
-fn a_full_disk_is_not_the_release_s_fault() {
+fn a_full_disk_is_an_environment_error() {
     if !can_be_in_image() {
         return;
     }
@@ -259,7 +259,7 @@ fn a_full_disk_is_not_the_release_s_fault() {
 }
 
 #[test]
-fn whoever_is_interrupted_leaves_nothing() {
+fn an_interrupted_compilation_leaves_nothing() {
     if !can_be_in_image() {
         return;
     }
@@ -274,7 +274,7 @@ fn whoever_is_interrupted_leaves_nothing() {
 }
 
 #[test]
-fn whoever_waits_for_another_need_not() {
+fn waiting_for_another_compilation_can_be_interrupted() {
     let machine = machine();
     machine.write("release/packages/words/packaging", "sleep 1000 & wait\n");
     let start = || machine.command(&["compile", "-r", "release"]).spawn().unwrap();
@@ -354,7 +354,7 @@ fn the_cache_is_listed_and_pruned() {
     let machine = machine();
     compile(&machine, &["--cache-limit", "1"]).ends_with(0);
     let list = || machine.boson(&["cache", "list"]).ends_with(0).stdout;
-    // What was used just now stays, whatever the limit is.
+    // A recently used entry is kept, whatever the limit is.
     assert!(list().contains("package") && list().contains(" tool-") && list().ends_with("B\n"), "{}", list());
     machine.boson(&["cache", "prune", "--cache-limit", "1"]).ends_with(0);
     assert_eq!(list().lines().count(), 3, "{}", list());

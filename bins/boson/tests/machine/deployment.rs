@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use testkit::waiting::eventually;
 
-/// Everything a test has; what it started ends with it.
+/// The state of a test; its processes are stopped when it is dropped.
 pub(crate) struct Machine {
     directory: tempfile::TempDir,
     executable: PathBuf,
@@ -145,7 +145,7 @@ impl Machine {
         machine
     }
 
-    /// As [`Machine::new`], for a user without any rights; nothing where that cannot be tried.
+    /// As [`Machine::new`], for an unprivileged user; `None` where that is not possible.
     pub(crate) fn of_nobody() -> Option<Machine> {
         let mut machine = Machine::new();
         if !nix::unistd::geteuid().is_root() {
@@ -211,7 +211,7 @@ impl Machine {
         command
     }
 
-    /// Runs boson to its end.
+    /// Runs boson until it exits.
     pub(crate) fn boson(&self, args: &[&str]) -> Ran {
         Ran::from(self.command(args).output().unwrap())
     }
@@ -221,7 +221,7 @@ impl Machine {
         self.boson(&[&["up", "-m", "manifest.yml", "-r", "release", "--detach"], further].concat())
     }
 
-    /// Brings it up in the foreground, and waits until it is; what it prints goes to the file `output`.
+    /// Runs `up` in the foreground and waits until the deployment is up; its output goes to the file `output`.
     pub(crate) fn up_in_foreground(&self) -> Child {
         let output = File::create(self.path("output")).unwrap();
         let error = output.try_clone().unwrap();
@@ -240,7 +240,7 @@ impl Machine {
         text
     }
 
-    /// Asserts that nothing of the deployment is left but the cache.
+    /// Asserts that only the cache is left of the deployment.
     pub(crate) fn assert_gone(&self) {
         assert!(!self.state().exists(), "the state directory is left");
         let own = self.directory.path().to_str().unwrap();
@@ -259,7 +259,7 @@ impl Drop for Machine {
     }
 }
 
-/// What a run of boson gave.
+/// The result of a run of boson.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

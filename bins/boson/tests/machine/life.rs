@@ -1,4 +1,4 @@
-//! A deployment's life: up, at work, down.
+//! The life cycle of a deployment: start, operation, stop.
 
 use std::fs;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::Machine;
 use crate::deployment::{is_alive, pids, signal};
 
 #[test]
-fn a_deployment_comes_up_works_restarts_a_dead_process_and_goes_down() {
+fn a_deployment_starts_restarts_a_dead_process_and_stops() {
     let machine = Machine::new();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let up = machine.up(&["--publish", &format!("{port}:web/1:8080")]).ends_with(0);
@@ -60,7 +60,7 @@ fn a_deployment_comes_up_works_restarts_a_dead_process_and_goes_down() {
 }
 
 #[test]
-fn an_ordinary_user_can_do_the_same() {
+fn a_deployment_runs_as_an_ordinary_user() {
     let Some(machine) = Machine::of_nobody() else { return };
     machine.up(&[]).ends_with(0);
     let status = machine.boson(&["status"]).ends_with(0).stdout;
@@ -73,7 +73,7 @@ fn an_ordinary_user_can_do_the_same() {
 }
 
 #[test]
-fn an_errand_of_a_group_that_runs_is_run_in_its_instances() {
+fn a_colocated_errand_runs_in_the_instances_of_its_group() {
     let machine = Machine::new();
     machine.edit(
         "manifest.yml",
@@ -97,7 +97,7 @@ fn an_errand_of_a_group_that_runs_is_run_in_its_instances() {
 }
 
 #[test]
-fn logs_of_all_instances_or_of_one_are_shown() {
+fn logs_are_shown_for_all_instances_or_one() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     eventually("both instances have logged", || machine.boson(&["logs"]).stdout.matches("] serving").count() == 2);
@@ -111,7 +111,7 @@ fn logs_of_all_instances_or_of_one_are_shown() {
 }
 
 #[test]
-fn logs_are_files_of_the_instance_and_nothing_that_it_points_to() {
+fn logs_do_not_follow_links_out_of_the_instance() {
     let machine = Machine::new();
     machine.write("outside/host.log", "of the host\n");
     machine.up(&[]).ends_with(0);
@@ -126,10 +126,10 @@ fn logs_are_files_of_the_instance_and_nothing_that_it_points_to() {
 }
 
 #[test]
-fn a_strict_user_and_an_open_lock_disturb_nobody() {
+fn a_strict_umask_and_an_inherited_lock_do_no_harm() {
     let machine = Machine::new();
     let mut boson = std::process::Command::new("bash");
-    // As a script does that takes a lock, brings the deployment up and goes on.
+    // As a script does that takes a lock, starts the deployment and continues.
     let script = "umask 077; exec 9>lock; flock 9; exec \"$@\"";
     let inner = machine.command(&["up", "-m", "manifest.yml", "-r", "release", "--detach"]);
     boson.args(["-c", script, "bash"]).arg(inner.get_program()).args(inner.get_args());
@@ -144,7 +144,7 @@ fn a_strict_user_and_an_open_lock_disturb_nobody() {
 }
 
 #[test]
-fn a_manifest_may_come_through_a_pipe() {
+fn a_manifest_is_read_from_a_pipe() {
     let machine = Machine::new();
     let start = |further: &[&str]| {
         let mut command = machine.command(&[&["up", "-m", "/dev/stdin", "-r", "release"], further].concat());
@@ -190,7 +190,7 @@ fn ctrl_c_stops_everything() {
 }
 
 #[test]
-fn a_second_ctrl_c_kills_what_does_not_stop() {
+fn a_second_ctrl_c_kills_remaining_processes() {
     let machine = Machine::new();
     machine.edit("manifest.yml", "greeting: hello", "greeting: hello\n      ignore_term: true");
     let mut boson = machine.up_in_foreground();
@@ -201,14 +201,14 @@ fn a_second_ctrl_c_kills_what_does_not_stop() {
         status.contains("stopping")
     });
     signal(&boson, Signal::SIGINT);
-    // Of processes that stop in their own time, or are killed at the end of it, the exit code is 0.
+    // The exit code is 0 for processes that stop in time, and for those killed after it.
     assert_eq!(boson.wait().unwrap().code(), Some(130), "{}", machine.output());
     assert!(!living.iter().any(|pid| is_alive(*pid)));
     machine.assert_gone();
 }
 
 #[test]
-fn after_boson_was_killed_nothing_runs_and_down_removes_the_rest() {
+fn after_boson_was_killed_no_process_runs_and_down_cleans_up() {
     let machine = Machine::new();
     let mut boson = machine.up_in_foreground();
     let living = pids(&machine.boson(&["status"]).ends_with(0).stdout, "web/");
@@ -218,7 +218,7 @@ fn after_boson_was_killed_nothing_runs_and_down_removes_the_rest() {
     eventually("the processes have died with it", || !living.iter().any(|pid| is_alive(*pid)));
     let status = machine.boson(&["status"]).ends_with(65);
     assert!(status.stderr.contains("is not up: its boson has died"), "{}", status.stderr);
-    // What was logged can still be read.
+    // Logs can still be read.
     assert!(machine.boson(&["logs", "web"]).ends_with(0).stdout.contains("prepared 0"));
     machine.boson(&["down"]).ends_with(0);
     machine.assert_gone();
@@ -226,7 +226,7 @@ fn after_boson_was_killed_nothing_runs_and_down_removes_the_rest() {
 }
 
 #[test]
-fn up_after_a_killed_boson_starts_afresh() {
+fn up_after_a_killed_boson_starts_again() {
     let machine = Machine::new();
     let mut boson = machine.up_in_foreground();
     boson.kill().unwrap();
@@ -238,7 +238,7 @@ fn up_after_a_killed_boson_starts_afresh() {
 }
 
 #[test]
-fn nothing_secret_lies_on_the_disk() {
+fn no_secrets_are_written_to_disk() {
     let machine = Machine::new();
     if !nix::unistd::geteuid().is_root() {
         println!("skipped: only root can read everything that a sandbox writes");

@@ -1,4 +1,4 @@
-//! Whole deployments on this machine, by the executable alone: a small release, real sandboxes, real processes.
+//! Whole deployments on this machine with the real executable: a small release, real sandboxes, real processes.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 mod bad_input;

@@ -1,4 +1,4 @@
-//! What `monit` starts is what runs.
+//! The processes of an instance are those that `monit` starts.
 
 use crate::Machine;
 
@@ -40,7 +40,7 @@ const BPM_YML: &str = "processes:
 ";
 
 #[test]
-fn programs_of_monit_run_beside_processes_of_bpm() {
+fn monit_programs_run_beside_bpm_processes() {
     let machine = Machine::new();
     let spec = "name: daemon\ntemplates: {ctl: bin/ctl, bpm.yml: config/bpm.yml}\npackages: []\nproperties: {}\n";
     machine.write("release/jobs/daemon/spec", spec);

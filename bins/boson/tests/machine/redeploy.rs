@@ -1,4 +1,4 @@
-//! `boson up` on a deployment that is up, and what outlives it.
+//! `boson up` on a running deployment, and the state that survives it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use testkit::waiting::eventually;
 use crate::Machine;
 use crate::deployment::{is_alive, pids};
 
-/// The first process of each instance: it is another one when the instance has been replaced.
+/// The first process of each instance: it differs after the instance has been replaced.
 fn instances(machine: &Machine) -> BTreeMap<String, i32> {
     let status = machine.boson(&["status"]).ends_with(0).stdout;
     let rows = status.lines().filter(|line| line.contains("web/web") || line.contains("other/web"));
@@ -20,7 +20,7 @@ fn instances(machine: &Machine) -> BTreeMap<String, i32> {
 }
 
 #[test]
-fn only_instances_whose_files_have_changed_are_replaced() {
+fn only_instances_with_changed_files_are_replaced() {
     let machine = Machine::new();
     machine.edit(
         "manifest.yml",
@@ -52,7 +52,7 @@ fn only_instances_whose_files_have_changed_are_replaced() {
 }
 
 #[test]
-fn instances_are_added_and_removed_and_groups_leave() {
+fn instances_and_groups_are_added_and_removed() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     let before = instances(&machine);
@@ -79,7 +79,7 @@ fn instances_are_added_and_removed_and_groups_leave() {
 }
 
 #[test]
-fn a_mistake_changes_nothing_of_what_runs() {
+fn an_invalid_manifest_leaves_running_instances_unchanged() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     let before = instances(&machine);
@@ -92,7 +92,7 @@ fn a_mistake_changes_nothing_of_what_runs() {
 }
 
 #[test]
-fn a_failed_canary_stops_the_update_and_rollback_restores_the_version_before() {
+fn a_failed_canary_stops_the_update_and_rollback_restores_the_previous_version() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);
     let before = instances(&machine);
@@ -104,7 +104,7 @@ fn a_failed_canary_stops_the_update_and_rollback_restores_the_version_before() {
 
     let up = machine.up(&["--rollback"]).ends_with(70);
     assert!(up.stdout.contains("restoring the version before"), "{}", up.stdout);
-    // The version before is the one that failed: it fails again.
+    // The previous version is the failed one: it fails again.
     machine.boson(&["status"]).ends_with(1);
 
     machine.edit("manifest.yml", "pre_start: 5", "pre_start: 0");
@@ -157,7 +157,7 @@ fn persistent_disks_outlive_their_instances() {
 }
 
 #[test]
-fn after_boson_was_killed_up_resurrects_the_deployment_with_its_disks() {
+fn up_restarts_the_deployment_with_its_disks_after_boson_was_killed() {
     let machine = Machine::new();
     machine.edit("manifest.yml", "  instances: 2\n", "  instances: 2\n  persistent_disk: 10\n");
     let mut boson = machine.up_in_foreground();
@@ -198,7 +198,7 @@ fn instances_and_jobs_are_stopped_and_started_on_request() {
     assert_eq!(started["web/1"], before["web/1"]);
     machine.boson(&["restart", "web/1/web"]).ends_with(0);
     assert_ne!(instances(&machine)["web/1"], before["web/1"]);
-    // The instance's files stay: its pre-start scripts have not run again.
+    // The instance's files are kept: its pre-start scripts have not run again.
     let logs = machine.boson(&["logs", "web/1"]).ends_with(0).stdout;
     assert_eq!(logs.matches("prepared 1").count(), 1, "{logs}");
     let unknown = machine.boson(&["restart", "web/7"]).ends_with(65).stderr;
@@ -208,7 +208,7 @@ fn instances_and_jobs_are_stopped_and_started_on_request() {
 }
 
 #[test]
-fn a_process_that_goes_on_exiting_is_started_again_with_growing_delays() {
+fn a_crashing_process_is_restarted_with_growing_delays() {
     let machine = Machine::new();
     machine.edit("release/src/tool/serve", "print \"serving\\n\";", "print \"serving\\n\"; sleep 2; exit 4;");
     machine.up(&[]).ends_with(0);

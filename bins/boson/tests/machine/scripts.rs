@@ -1,4 +1,4 @@
-//! Lifecycle scripts after the start, and what scripts ask `bpm`.
+//! Lifecycle scripts after the start, and their calls of `bpm`.
 
 use crate::Machine;
 use crate::deployment::pids;
@@ -61,13 +61,13 @@ fn post_start_and_post_deploy_run_and_bpm_answers_them() {
 fn a_script_that_fails_after_the_start_fails_the_deployment() {
     for name in ["post-start", "post-deploy"] {
         let machine = Machine::new();
-        // One takes its time: the other's failure does not hide its own.
+        // One is slow: the other's failure does not hide its own.
         script(&machine, name, "sleep 0.<%= 5 * (1 - spec.index) %>; echo what is wrong >&2; exit 3");
         let up = machine.up(&[]).ends_with(70);
-        let told = |text: &str| assert!(up.stderr.contains(text), "{text:?} is not in:\n{}", up.stderr);
-        told("what is wrong\n");
-        told(&format!("boson: {name} of web/0 failed with exit status "));
-        told(&format!("boson: {name} of web/1 failed with exit status "));
+        let reported = |text: &str| assert!(up.stderr.contains(text), "{text:?} is not in:\n{}", up.stderr);
+        reported("what is wrong\n");
+        reported(&format!("boson: {name} of web/0 failed with exit status "));
+        reported(&format!("boson: {name} of web/1 failed with exit status "));
         machine.boson(&["down"]).ends_with(0);
     }
 }
@@ -132,7 +132,7 @@ fn an_errand_instance_can_be_kept() {
     assert_eq!([run(&[]), run(&["--keep-alive"]), run(&["--keep-alive"])], ["1", "1", "2"]);
     let status = machine.boson(&["status"]).ends_with(0).stdout;
     assert!(status.contains("checks/0"), "{status}");
-    // An update removes it if it is not of the new version any more.
+    // An update removes it if it is not part of the new version.
     machine.edit("release/jobs/check/templates/run.erb", "echo run", "echo 'run' ");
     let up = machine.up(&[]).ends_with(0);
     assert!(up.stdout.contains("checks/0: removed"), "{}", up.stdout);
@@ -140,7 +140,7 @@ fn an_errand_instance_can_be_kept() {
 }
 
 #[test]
-fn the_release_of_bpm_need_not_be_given() {
+fn the_bpm_release_is_optional() {
     let machine = Machine::new();
     machine.edit("manifest.yml", "releases:\n", "releases:\n- {name: bpm, version: latest}\n");
     machine.edit(

@@ -22,7 +22,7 @@ fn an_errand_runs_with_the_agents_environment_and_its_status_is_forwarded() {
 }
 
 #[test]
-fn a_job_without_bin_run_is_no_errand() {
+fn a_job_without_bin_run_is_not_an_errand() {
     let job = Job::without_bpm_yml();
     let output = output(job.command().arg("--errand"));
     assert_eq!(output.status.code(), Some(65));
@@ -31,16 +31,16 @@ fn a_job_without_bin_run_is_no_errand() {
 }
 
 #[test]
-fn an_errand_that_is_not_executable_is_126() {
+fn an_errand_that_is_not_executable_exits_126() {
     let job = Job::without_bpm_yml();
     job.write("var/vcap/jobs/web/bin/run", "#!/bin/sh\n", 0o644);
     let output = output(job.command().arg("--errand"));
     assert_eq!(output.status.code(), Some(126));
 }
 
-/// A job may have both: `bin/run` is the errand, and its process is at hand.
+/// A job may have both: `bin/run` is the errand, and `bpm` can start its process.
 #[test]
-fn an_errand_may_run_its_own_bpm_process_and_a_signal_is_128_and_its_number() {
+fn an_errand_may_run_its_own_bpm_process_and_a_signal_exits_128_plus_its_number() {
     let job = Job::script("echo process; exit 7", "");
     let bpm = testkit::executable("bpm");
     let script = format!(

@@ -1,4 +1,4 @@
-//! What a process gets and what it leaves: directories, logs, pid and state files, environment, identity.
+//! The environment, identity, directories and files of a process: logs, pid and state files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use testkit::waiting::eventually;
 
 use crate::support::{Job, can_become_vcap, mode, output, text};
 
-/// Vcap, or whoever runs the tests.
+/// Vcap, or the user that runs the tests.
 fn owner() -> (u32, u32) {
     if can_become_vcap() {
         (1000, 1000)
@@ -18,7 +18,7 @@ fn owner() -> (u32, u32) {
 }
 
 #[test]
-fn output_goes_to_the_log_files_and_on() {
+fn output_is_logged_and_forwarded() {
     let job = Job::script("printf 'one\\ntwo'; echo oops >&2", "");
     for round in 1..=2 {
         let output = job.run();
@@ -47,7 +47,7 @@ fn a_lot_of_output_arrives_whole() {
 }
 
 #[test]
-fn bpms_directories_are_made_for_vcap_alone() {
+fn bpm_directories_are_created_for_vcap_only() {
     let job = Job::script(
         "exit 0",
         "  ephemeral_disk: true\n  persistent_disk: true\n  additional_volumes: [{path: /var/vcap/data/shared/it}]\n",
@@ -64,7 +64,7 @@ fn bpms_directories_are_made_for_vcap_alone() {
 }
 
 #[test]
-fn the_environment_is_bpms_and_nothing_else() {
+fn the_environment_is_exactly_bpms() {
     let job =
         Job::script("cd /; env -u PWD -u OLDPWD -u _ -u SHLVL | sort; cd - ", "  env: {A: 010, EMPTY: , LANG: C}\n");
     let output = output(job.command().env("LEAKED", "from outside"));
@@ -95,7 +95,7 @@ fn a_process_runs_as_vcap_without_new_privileges_in_a_group_of_its_own() {
 }
 
 #[test]
-fn vcap_is_whoever_the_roots_passwd_says() {
+fn vcap_is_looked_up_in_the_passwd_below_the_root() {
     if !can_become_vcap() {
         return;
     }
@@ -158,14 +158,14 @@ fn pid_and_state_files_follow_the_process() {
     );
 }
 
-/// Who is not root has to find out that a supervisor was killed: `tail-logs`, say, which ends when all have ended.
+/// Unprivileged users have to notice that a supervisor was killed: `tail-logs` exits when all have exited.
 #[test]
-fn whether_a_supervisor_lives_can_be_asked_by_everybody() {
+fn any_user_can_check_whether_a_supervisor_is_alive() {
     let job = Job::script("echo ready; while :; do sleep 10 & wait $!; done", "");
     let running = job.start(&[]);
     assert_eq!(mode(&job.path("var/vcap/sys/run/boson/web/web.lock")), 0o644);
     drop(running);
-    // Whatever a predecessor has made of it.
+    // In any state that a predecessor left.
     job.write("var/vcap/sys/run/boson/web/web.lock", "", 0o600);
     let running = job.start(&[]);
     assert_eq!(mode(&job.path("var/vcap/sys/run/boson/web/web.lock")), 0o644);

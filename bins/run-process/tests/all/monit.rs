@@ -33,7 +33,7 @@ fn ctl(job: &Job, script: &str) {
     job.write("var/vcap/jobs/web/bin/ctl", &format!("#!/bin/bash\n{script}\n"), 0o755);
 }
 
-/// A daemon of a session of its own, whose parent ends at once; with these commands.
+/// A daemon in its own session, whose parent exits at once; it runs these commands.
 fn daemon(commands: &str) -> String {
     format!(
         "case $1 in start) setsid bash -c 'echo $$ > PID; {commands}' & ;; stop) kill $(cat PID); echo stopped >> ROOT/events;; esac"
@@ -92,7 +92,7 @@ fn a_start_program_may_become_the_process() {
 }
 
 #[test]
-fn an_adopted_daemon_that_exits_gives_its_status() {
+fn an_adopted_daemons_exit_status_is_forwarded() {
     let job = job(START_AND_STOP);
     ctl(&job, &daemon("until [ -e ROOT/end ]; do sleep 0.01; done; exit 7"));
     let running = start(&job);
@@ -102,7 +102,7 @@ fn an_adopted_daemon_that_exits_gives_its_status() {
 
 /// A start program that stays is the daemon's parent, and reaps it.
 #[test]
-fn the_end_of_a_process_that_is_no_child_is_1() {
+fn the_exit_of_a_process_that_is_not_a_child_is_status_1() {
     let job = job(START_AND_STOP);
     ctl(&job, "bash -c 'until [ -e ROOT/end ]; do sleep 0.01; done; exit 7' & echo $! > PID; wait; exec sleep 1000");
     let running = start(&job);
@@ -111,7 +111,7 @@ fn the_end_of_a_process_that_is_no_child_is_1() {
 }
 
 #[test]
-fn programs_get_monits_environment_and_words_without_a_shell() {
+fn programs_get_monits_environment_and_arguments_without_a_shell() {
     let job = job("  start program \"CTL start 'two words' $HOME *\"\n  stop program \"CTL stop\"");
     ctl(
         &job,
@@ -167,7 +167,7 @@ fn a_start_program_that_cannot_be_executed_is_an_error_at_once() {
     assert_eq!(output(job.command().args(FAST)).status.code(), Some(126));
 }
 
-/// In a container numbers are small: the pid file of the previous container names a process that is another one by now.
+/// Process ids are small in a container: the pid file of the previous container may name another process.
 #[test]
 fn a_stale_pid_file_is_removed_before_the_start() {
     let job = job(START_AND_STOP);
@@ -185,9 +185,9 @@ fn a_stale_pid_file_is_removed_before_the_start() {
     other.wait().unwrap();
 }
 
-/// A supervisor that was killed leaves the daemon of a machine: the next one follows it, as monit does.
+/// A killed supervisor leaves the daemon running on a machine: the next one follows it, as monit does.
 #[test]
-fn a_process_that_runs_already_is_followed_and_not_started_again() {
+fn a_running_process_is_followed_and_not_started_again() {
     let job = job(START_AND_STOP);
     ctl(&job, "echo $1 >> ROOT/events; kill $(cat PID)");
     let mut daemon = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
@@ -201,7 +201,7 @@ fn a_process_that_runs_already_is_followed_and_not_started_again() {
 }
 
 #[test]
-fn a_daemon_that_hands_over_to_another_one_is_followed() {
+fn a_daemon_that_replaces_itself_is_followed() {
     let job = job(START_AND_STOP);
     let next = "until [ -e ROOT/go ]; do sleep 0.01; done; setsid sleep 1000 & echo $! > PID; exit 0";
     ctl(&job, &daemon(next));
@@ -237,7 +237,7 @@ fn a_stop_program_that_does_not_stop_it_is_followed_by_signals() {
 }
 
 #[test]
-fn the_stop_program_may_clear_up_after_the_process() {
+fn the_stop_program_may_clean_up_after_the_process_exits() {
     let job = job(START_AND_STOP);
     ctl(
         &job,
@@ -250,7 +250,7 @@ fn the_stop_program_may_clear_up_after_the_process() {
 }
 
 #[test]
-fn what_is_left_of_the_daemon_is_terminated() {
+fn leftover_processes_of_a_daemon_are_terminated() {
     let job = job(START_AND_STOP);
     ctl(&job, &daemon("setsid sleep 1000 & echo $! > ROOT/worker; exec sleep 1000"));
     let running = start(&job);
@@ -261,7 +261,7 @@ fn what_is_left_of_the_daemon_is_terminated() {
 }
 
 #[test]
-fn a_stop_during_the_start_ends_what_was_begun() {
+fn a_stop_during_the_start_terminates_the_started_processes() {
     let job = job(START_AND_STOP);
     ctl(&job, "echo $$ > ROOT/begun; setsid sleep 1000 & echo $! > ROOT/daemon; wait");
     let running = job.spawn(&FAST);
@@ -293,7 +293,7 @@ fn a_program_runs_as_its_user_with_roots_group() {
 }
 
 #[test]
-fn bpm_stops_and_starts_it_and_ready_knows() {
+fn bpm_stops_and_starts_a_monit_process_and_ready_reports_it() {
     let job = job(START_AND_STOP);
     ctl(&job, &daemon(FOREVER));
     let _running = start(&job);
@@ -314,7 +314,7 @@ fn bpm_stops_and_starts_it_and_ready_knows() {
 }
 
 #[test]
-fn the_jobs_scripts_run_beside_it() {
+fn a_monit_jobs_scripts_run() {
     let job = job(START_AND_STOP);
     ctl(&job, &daemon(FOREVER));
     for script in ["post-start", "drain", "post-stop"] {
@@ -329,10 +329,10 @@ fn the_jobs_scripts_run_beside_it() {
 }
 
 #[test]
-fn it_waits_for_what_it_depends_on() {
+fn a_process_waits_for_its_dependencies() {
     let job = job(&format!("{START_AND_STOP}\n  depends on db, marker"));
     ctl(&job, &daemon(FOREVER));
-    // In another job's monit, under another name there; a file always exists.
+    // In another job's monit, under another name; a file always exists.
     let monit = "check process db pidfile /x start program \"/var/vcap/jobs/bpm/bin/bpm start db -p server\" group vcap\n\
                  check file marker with path /etc/x\n";
     job.write("var/vcap/jobs/db/monit", monit, 0o640);
@@ -371,7 +371,7 @@ fn an_instance_whose_monit_lacks_the_service_is_idle() {
 }
 
 #[test]
-fn what_is_wrong_with_monit_is_reported_with_its_line() {
+fn monit_errors_are_reported_with_their_line() {
     let job = Job::without_bpm_yml();
     let refused = |args: &[&str], status| {
         let output = output(job.command().args(args).env("BOSON_LOG", "warn"));

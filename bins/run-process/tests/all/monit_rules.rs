@@ -17,7 +17,7 @@ fn start(rules: &str) -> (Job, Running) {
     start_with(rules, "")
 }
 
-/// And with these further services.
+/// The same with these additional services.
 fn start_with(rules: &str, services: &str) -> (Job, Running) {
     let job = Job::without_bpm_yml();
     let root = job.path("").display().to_string();
@@ -104,7 +104,7 @@ fn an_http_status_from_400_on_fails() {
 }
 
 #[test]
-fn memory_of_all_descendants_is_limited() {
+fn a_memory_rule_counts_all_descendants() {
     let (job, _running) = start(
         "if totalmem > 1 kb for 2 cycles then exec \"/bin/touch ROOT/memory\"\n  if totalmem > 90 % then restart",
     );
@@ -113,11 +113,11 @@ fn memory_of_all_descendants_is_limited() {
 }
 
 #[test]
-fn a_file_that_changes_has_a_program() {
+fn a_changed_file_runs_its_program() {
     let file = "check file marker with path ROOT/marker\n  if changed timestamp then exec \"/bin/bash -c 'echo changed >> ROOT/changes'\"\n\
                 check file other with path ROOT/marker\n  if changed checksum then exec \"/bin/touch ROOT/content\"";
     let (job, _running) = start_with("group vcap", file);
-    // Files that appear are no change; they are measured in the next cycle.
+    // New files do not count as changed; they are checked in the next cycle.
     job.write("marker", "a", 0o644);
     let mut number = 0;
     eventually("the change is seen", || {

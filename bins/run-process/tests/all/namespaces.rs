@@ -1,30 +1,30 @@
-//! In namespaces, as in a container: as PID 1, and as a root that is the only user there is.
+//! Supervision in namespaces, as in a container: as PID 1, and as root in a namespace with one user.
 
 use std::process::Command;
 
 use crate::support::{Job, RUN_PROCESS, output, text};
 
-/// Whether this machine lets the tests make such namespaces.
+/// Whether the tests may create such namespaces on this machine.
 fn can_unshare(flags: &str) -> bool {
     Command::new("unshare").args([flags, "true"]).output().is_ok_and(|o| o.status.success())
 }
 
 #[test]
-fn root_of_a_namespace_with_one_id_skips_what_it_cannot_do() {
+fn root_in_a_namespace_with_one_id_skips_unavailable_settings() {
     if !can_unshare("-Ur") {
         return;
     }
     let job = Job::script("id -u; exit 3", "  ephemeral_disk: true\n  capabilities: [NET_BIND_SERVICE]\n");
     let output = output(job.command_below(&["unshare", "-Ur", &RUN_PROCESS]).env("BOSON_LOG", "warn"));
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(3), "0\n"));
-    // Which is said, and the capability, which it has, is not.
-    let said = "  user: the process runs as user 0; it cannot become vcap (1000:1000)\n";
+    // The missing vcap is reported; the capability, which it has, is not.
+    let reported = "  user: the process runs as user 0; it cannot become vcap (1000:1000)\n";
     let stderr = text(&output.stderr);
-    assert!(stderr.ends_with(&format!("cannot fulfil all requests of bpm.yml\n{said}")), "{stderr}");
+    assert!(stderr.ends_with(&format!("cannot fulfil all requests of bpm.yml\n{reported}")), "{stderr}");
 }
 
 #[test]
-fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
+fn as_pid_1_it_reaps_kills_and_forwards_the_status() {
     if !can_unshare("-Urpf") {
         return;
     }
@@ -36,7 +36,7 @@ fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
             exit 5";
         let job = Job::script(script, "");
         let mut unshare = vec!["unshare", "-Urpf"];
-        // Without it /proc tells about the wrong processes.
+        // Without it /proc lists the wrong processes.
         unshare.extend(mount_proc.then_some("--mount-proc"));
         unshare.push(&RUN_PROCESS);
         let output = output(job.command_below(&unshare).args(["--quit-timeout", "50ms"]));
@@ -45,11 +45,11 @@ fn as_pid_1_it_reaps_kills_and_passes_the_status_on() {
 }
 
 #[test]
-fn as_pid_1_it_hears_signals_from_inside_and_outside() {
+fn as_pid_1_it_receives_signals_from_inside_and_outside() {
     if !can_unshare("-Urpf") {
         return;
     }
-    // The kernel keeps from PID 1 what it has no handler for, unless it is blocked.
+    // The kernel does not deliver unblocked signals without a handler to PID 1.
     let script = "
         [ $PPID = 1 ] || exit 99
         trap 'echo HUP' HUP
@@ -59,9 +59,9 @@ fn as_pid_1_it_hears_signals_from_inside_and_outside() {
         while :; do sleep 10 & wait $!; done";
     let job = Job::script(script, "");
     let mut running = job.start_below(&["unshare", "-Urpf", "--mount-proc", &RUN_PROCESS]);
-    let mut said = vec![running.line(), running.line()];
-    said.sort();
-    assert_eq!(said, ["HUP", "ready"]);
+    let mut lines = vec![running.line(), running.line()];
+    lines.sort();
+    assert_eq!(lines, ["HUP", "ready"]);
     // Its parent is `unshare`, which waits for it.
     let children = format!("/proc/{0}/task/{0}/children", running.pid());
     let pid = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();

@@ -1,4 +1,4 @@
-//! Processes that print a lot, or nothing any more, to readers that do not read, and onto disks that are full.
+//! Processes with a lot of output or none, stalled and closed readers, and full disks.
 
 use nix::sys::signal::Signal;
 use testkit::waiting::eventually;
@@ -6,8 +6,8 @@ use testkit::waiting::eventually;
 use crate::support::{Job, RUN_PROCESS, output, text};
 
 #[test]
-fn a_reader_that_has_stalled_holds_nobody_up() {
-    // Far more than pipes and buffers hold; nobody reads any of it but the first line.
+fn a_stalled_reader_blocks_no_process() {
+    // Far more than pipes and buffers hold; the reader reads only the first line.
     let job =
         Job::script("echo ready; head -c 8000000 /dev/zero; echo >&2 done; echo > \"$HOME/done\"; sleep 1000", "");
     let running = job.start(&["--quit-timeout", "50ms"]);
@@ -18,11 +18,11 @@ fn a_reader_that_has_stalled_holds_nobody_up() {
     running.signal(Signal::SIGTERM);
     let (read, status) = running.wait();
     assert_eq!(status, 143);
-    assert!(read.len() < 8_000_000, "the reader was told no lies: it missed something");
+    assert!(read.len() < 8_000_000, "the reader missed some of the output");
 }
 
 #[test]
-fn a_reader_that_goes_away_kills_nobody() {
+fn a_closed_reader_kills_no_process() {
     let job = Job::script("echo ready; while [ ! -e \"$HOME/gone\" ]; do sleep 0.01; done; seq 1 100000; exit 5", "");
     let mut running = job.start(&[]);
     running.stop_reading();
@@ -33,7 +33,7 @@ fn a_reader_that_goes_away_kills_nobody() {
 }
 
 #[test]
-fn a_process_that_closes_its_output_goes_on() {
+fn a_process_that_closes_its_output_keeps_running() {
     let job = Job::script("exec >&- 2>&-; while [ ! -e \"$HOME/go\" ]; do sleep 0.01; done; exit 4", "");
     let running = job.start_quietly();
     job.write("var/vcap/data/web/go", "", 0o644);
@@ -41,11 +41,11 @@ fn a_process_that_closes_its_output_goes_on() {
 }
 
 #[test]
-fn who_holds_the_output_open_is_not_waited_for() {
-    // The orphan keeps the pipes; it is terminated, and its end is the end.
-    let job = Job::script("sleep 1000 & echo said; exit 3", "");
+fn a_background_process_that_holds_the_output_open_is_not_waited_for() {
+    // The orphan keeps the pipes open; it is terminated, which closes them.
+    let job = Job::script("sleep 1000 & echo printed; exit 3", "");
     let output = job.run();
-    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("said\n", Some(3)));
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("printed\n", Some(3)));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_full_disk_stops_neither_the_process_nor_its_output() {
 }
 
 #[test]
-fn a_log_directory_that_cannot_be_made_is_reported() {
+fn a_log_directory_that_cannot_be_created_is_reported() {
     let job = Job::script("exit 0", "");
     job.write("var/vcap/sys/log", "", 0o644);
     let refused = job.run();

@@ -1,4 +1,4 @@
-//! Several processes of one pod, each under its own `run-process`: how they stop together, and alone.
+//! Several processes of one pod, each under its own `run-process`: stops of the pod and of one container.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use testkit::waiting::eventually;
 
 use crate::support::{Job, Running, mode};
 
-/// Longer than any test takes: who waits for it, waits for ever.
+/// Longer than any test takes: a test that waits for it never completes.
 const FOREVER: [&str; 2] = ["--stop-window", "1h"];
-/// A process that says when it is asked to stop.
+/// A process that logs an event when it gets its stop signal.
 const PROCESS: &str =
     "#!/bin/sh\ntrap 'echo stop $JOB >> ROOT/events; exit 3' TERM\necho ready\nwhile :; do sleep 10 & wait $!; done\n";
-/// A script that says that it runs, and with what.
+/// A script that logs an event with its arguments.
 const SCRIPT: &str = "#!/bin/sh\necho NAME of WHOSE >> ROOT/events\necho 0\n";
 
 struct Pod {
@@ -55,13 +55,13 @@ impl Pod {
         self.job.read("events").lines().map(str::to_owned).collect()
     }
 
-    /// Until a line is among the events.
+    /// Waits until the events contain a line.
     fn wait_for(&self, event: &str) {
         eventually(event, || self.events().iter().any(|e| e == event));
     }
 }
 
-/// Where the events that begin so stand.
+/// Positions of the events with this prefix.
 fn places(events: &[String], kind: &str) -> Vec<usize> {
     events.iter().enumerate().filter(|(_, event)| event.starts_with(kind)).map(|(n, _)| n).collect()
 }
@@ -87,14 +87,14 @@ fn a_pod_stops_in_boshs_order() {
 }
 
 #[test]
-fn a_container_that_is_stopped_alone_disturbs_nobody() {
+fn stopping_one_container_leaves_the_others_running() {
     let pod = Pod::new(&[("a", &["one", "two"]), ("b", &["b"])]);
     let one = pod.start("a", "one", &["--stop-window", "50ms"]);
     let others = [pod.start("a", "two", &FOREVER), pod.start("b", "b", &FOREVER)];
     one.signal(Signal::SIGTERM);
     assert_eq!(one.wait().1, 3);
     assert_eq!(pod.events(), ["stop a/one"]);
-    // It is started again, as the kubelet does, and then the pod stops after all.
+    // It is restarted, as by the kubelet, and then the pod stops.
     let one = pod.start("a", "one", &FOREVER);
     for process in others.iter().chain([&one]) {
         process.signal(Signal::SIGTERM);
@@ -107,7 +107,7 @@ fn a_container_that_is_stopped_alone_disturbs_nobody() {
 }
 
 #[test]
-fn a_process_that_is_alone_in_its_pod_waits_for_nobody() {
+fn a_single_process_in_a_pod_does_not_wait() {
     let pod = Pod::new(&[("a", &["a"])]);
     let process = pod.start("a", "a", &FOREVER);
     process.signal(Signal::SIGTERM);
@@ -116,7 +116,7 @@ fn a_process_that_is_alone_in_its_pod_waits_for_nobody() {
 }
 
 #[test]
-fn who_exited_crashed_or_was_killed_is_not_waited_for() {
+fn exited_crashed_and_killed_processes_are_not_waited_for() {
     let pod = Pod::new(&[("a", &["a"]), ("exited", &["x"]), ("crashed", &["x"]), ("killed", &["x"])]);
     for (job, status) in [("exited", 0), ("crashed", 1)] {
         pod.write(&format!("{job}-process"), &format!("#!/bin/sh\necho ready\nexit {status}\n"), 0o755);
@@ -132,7 +132,7 @@ fn who_exited_crashed_or_was_killed_is_not_waited_for() {
 }
 
 #[test]
-fn who_is_killed_while_others_wait_for_it_is_waited_for_no_longer() {
+fn waiting_ends_when_the_other_process_is_killed() {
     let pod = Pod::new(&[("a", &["a"]), ("b", &["b"])]);
     pod.script("b", "drain", "#!/bin/sh\necho draining >> ROOT/events\necho -1\n");
     let a = pod.start("a", "a", &FOREVER);
@@ -154,7 +154,7 @@ fn a_drain_script_is_called_as_boshs_agent_does() {
         echo \"$*; state $BOSH_JOB_STATE next ${BOSH_JOB_NEXT_STATE-none}; path $PATH\" >> ROOT/events\n\
         [ $1 = job_check_status ] && echo 0 || echo -1\nexit 4\n";
     pod.script("a", "drain", script);
-    pod.script("a", "pre-stop", "#!/bin/sh\nenv | grep BOSH_ | sort >> ROOT/events\necho said\n");
+    pod.script("a", "pre-stop", "#!/bin/sh\nenv | grep BOSH_ | sort >> ROOT/events\necho printed\n");
     let process = pod.start("a", "a", &FOREVER);
     process.signal(Signal::SIGTERM);
     let (_, status, stderr) = process.wait_with_stderr();
@@ -172,12 +172,12 @@ fn a_drain_script_is_called_as_boshs_agent_does() {
             "post-stop of a",
         ]
     );
-    assert_eq!(pod.job.read("var/vcap/sys/log/a/pre-stop.stdout.log"), "said\n");
+    assert_eq!(pod.job.read("var/vcap/sys/log/a/pre-stop.stdout.log"), "printed\n");
     assert_eq!(pod.job.read("var/vcap/sys/log/a/drain.stdout.log"), "-1\n0\n");
     assert_eq!(mode(&pod.job.path("var/vcap/sys/log/a/drain.stderr.log")), 0o640);
 }
 
-/// As with BOSH's agent, the answer is everything that was printed until the last holder of the output closed it.
+/// As with BOSH's agent, the answer is all output until its last holder closes it.
 #[test]
 fn the_answer_of_a_drain_script_may_come_through_a_helper() {
     let pod = Pod::new(&[("a", &["a"])]);
@@ -225,11 +225,11 @@ fn scripts_that_fail_are_reported_and_stop_nothing() {
 }
 
 #[test]
-fn a_process_may_end_while_it_is_drained() {
+fn a_process_may_exit_during_its_drain() {
     let pod = Pod::new(&[("a", &["a"])]);
     let pid = pod.job.path("var/vcap/sys/run/bpm/a/a.pid").display().to_string();
     let script = format!("#!/bin/sh\n[ $1 = job_shutdown ] && kill $(cat {pid}) && echo -0 && exit\n");
-    // The script itself waits for the process' end, as scripts do.
+    // The script itself waits until the process has exited, as real drain scripts do.
     let script = script.replace(
         "&& echo -0",
         &format!("&& while [ -e {pid} ]; do sleep 0.01; done; echo gone >> ROOT/events; echo 0"),
@@ -242,9 +242,9 @@ fn a_process_may_end_while_it_is_drained() {
 }
 
 #[test]
-fn what_does_not_end_within_the_grace_is_killed() {
+fn processes_that_exceed_the_grace_period_are_killed() {
     let pod = Pod::new(&[("a", &["a"]), ("b", &["b"])]);
-    // It ignores what it is asked, and so does a child of its own.
+    // It ignores its stop signals, as does its child.
     let stubborn = "#!/bin/sh\ntrap '' TERM QUIT\necho $$ >> ROOT/stubborn\nsetsid sleep 1000 &\necho $! >> ROOT/stubborn\nwhile :; do wait; done\n";
     pod.script("a", "drain", stubborn);
     pod.write(
@@ -267,7 +267,7 @@ fn what_does_not_end_within_the_grace_is_killed() {
 }
 
 #[test]
-fn a_grace_that_is_no_time_is_a_usage_error() {
+fn an_invalid_grace_period_is_a_usage_error() {
     let pod = Pod::new(&[("a", &["a"])]);
     let output = crate::support::output(pod.job.command().env("BOSON_GRACE", "soon"));
     assert_eq!(output.status.code(), Some(2));
@@ -275,7 +275,7 @@ fn a_grace_that_is_no_time_is_a_usage_error() {
 }
 
 #[test]
-fn a_job_without_processes_has_its_scripts_run_with_those_of_the_others() {
+fn scripts_of_a_job_without_processes_run_with_those_of_other_jobs() {
     let pod = Pod::new(&[("a", &["a"])]);
     for script in ["post-start", "pre-stop", "drain", "post-stop"] {
         pod.script("c", script, SCRIPT);
@@ -299,7 +299,7 @@ fn a_job_without_processes_has_its_scripts_run_with_those_of_the_others() {
 }
 
 #[test]
-fn the_scripts_of_a_job_without_processes_are_left_out_when_its_container_is_stopped_alone() {
+fn scripts_of_a_job_without_processes_are_skipped_when_its_container_is_stopped_alone() {
     let pod = Pod::new(&[("a", &["a"])]);
     pod.script("c", "drain", SCRIPT);
     let process = pod.start("a", "a", &FOREVER);
@@ -313,7 +313,7 @@ fn the_scripts_of_a_job_without_processes_are_left_out_when_its_container_is_sto
 }
 
 #[test]
-fn scripts_alone_are_for_jobs_without_processes() {
+fn running_only_scripts_is_for_jobs_without_processes() {
     let pod = Pod::new(&[("a", &["one"])]);
     let (_, status, stderr) = pod.job.start_scripts("a", &[]).wait_with_stderr();
     assert_eq!(status, 65);

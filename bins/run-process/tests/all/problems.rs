@@ -1,4 +1,4 @@
-//! What is wrong with the input: told at once, with nothing touched.
+//! Invalid input: reported at once, with nothing changed.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,7 +17,7 @@ fn nothing_was_touched(job: &Job) {
 }
 
 #[test]
-fn a_missing_bpm_yml_is_65() {
+fn a_missing_bpm_yml_exits_65() {
     let job = Job::without_bpm_yml();
     assert_eq!(
         refused(&job, &[], 65),
@@ -27,7 +27,7 @@ fn a_missing_bpm_yml_is_65() {
 }
 
 #[test]
-fn a_wrong_bpm_yml_is_65_with_all_its_problems() {
+fn an_invalid_bpm_yml_exits_65_with_all_problems() {
     let job =
         Job::new("processes:\n- name: web\n  args: {}\n- name: other\n  executable: x\n  shutdown_signal: KILL\n");
     assert_eq!(
@@ -40,7 +40,7 @@ fn a_wrong_bpm_yml_is_65_with_all_its_problems() {
 }
 
 #[test]
-fn an_unknown_process_is_65() {
+fn an_unknown_process_exits_65() {
     let job = Job::new("processes: [{name: a, executable: x}, {name: b, executable: x}]");
     assert_eq!(
         refused(&job, &["--process", "c"], 65),
@@ -49,9 +49,9 @@ fn an_unknown_process_is_65() {
     nothing_was_touched(&job);
 }
 
-/// Whoever waits for the pod's processes would otherwise wait for one that never ran, or believe in one that was killed.
+/// Otherwise other processes of the pod would wait for one that never started, or take a killed one for running.
 #[test]
-fn what_never_ran_has_crashed_for_whoever_waits_for_it() {
+fn a_process_that_never_started_counts_as_crashed() {
     let errand: &[&str] = &["--errand"];
     for (bpm_yml, args, process, status) in [
         ("processes: {", &[][..], "web", 65),
@@ -65,14 +65,14 @@ fn what_never_ran_has_crashed_for_whoever_waits_for_it() {
         job.write(&state, "{\"version\":1,\"state\":\"running\",\"pid\":7,\"since\":5}\n", 0o644);
         job.write(&pid, "7", 0o600);
         refused(&job, args, status);
-        let told = job.read(&state);
+        let content = job.read(&state);
         assert!(
-            told.starts_with(&format!("{{\"version\":1,\"state\":\"crashed\",\"exit_code\":{status},\"since\":")),
-            "{told}"
+            content.starts_with(&format!("{{\"version\":1,\"state\":\"crashed\",\"exit_code\":{status},\"since\":")),
+            "{content}"
         );
         assert!(!job.path(&pid).exists());
     }
-    // But not that of one that runs.
+    // But the state file of a running process is kept.
     let job = Job::script("echo ready; while :; do sleep 10 & wait $!; done", "");
     let running = job.start_quietly();
     job.write("var/vcap/jobs/web/config/bpm.yml", "processes: {", 0o644);
@@ -83,7 +83,7 @@ fn what_never_ran_has_crashed_for_whoever_waits_for_it() {
 }
 
 #[test]
-fn an_unknown_capability_is_65() {
+fn an_unknown_capability_exits_65() {
     let job = Job::new("processes: [{name: web, executable: x, capabilities: [NET_ADMIN, FLY]}]");
     let stderr = refused(&job, &[], 65);
     assert!(stderr.contains("capabilities: unknown capability \"FLY\""), "{stderr}");
@@ -91,7 +91,7 @@ fn an_unknown_capability_is_65() {
 }
 
 #[test]
-fn a_persistent_disk_must_be_there() {
+fn a_missing_persistent_disk_is_reported() {
     let job = Job::script("exit 0", "  persistent_disk: true\n");
     let stderr = refused(&job, &[], 70);
     assert!(stderr.contains("requested persistent disk does not exist"), "{stderr}");
@@ -122,9 +122,9 @@ fn names_that_are_paths_are_a_usage_error() {
 }
 
 #[test]
-fn an_executable_for_another_machine_is_126() {
+fn an_executable_for_another_machine_exits_126() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
-    // A header is enough: big-endian, for a machine that nobody has.
+    // A header is enough: big-endian, for an unsupported architecture.
     let mut header = vec![0u8; 64];
     header[..6].copy_from_slice(b"\x7fELF\x02\x02");
     header[18..20].copy_from_slice(&[0xfa, 0xce]);
@@ -137,9 +137,9 @@ fn an_executable_for_another_machine_is_126() {
 }
 
 #[test]
-fn an_executable_whose_loader_is_missing_is_127() {
+fn an_executable_with_a_missing_loader_exits_127() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
-    // A program that is there, with another loader.
+    // An existing program with another loader.
     let mut program = fs::read("/bin/true").unwrap();
     let Some(at) = program.windows(4).position(|w| w == b"/ld-") else { return };
     program[at..at + 4].copy_from_slice(b"/xx-");

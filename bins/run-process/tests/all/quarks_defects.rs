@@ -22,9 +22,9 @@ fn c01_the_exit_code_is_the_process_own() {
     }
 }
 
-/// A path that is no executable file was executed all the same, and its failure ended the container without a message.
+/// A file that is not executable was executed all the same, and its failure ended the container without a message.
 #[test]
-fn c09_what_is_no_executable_file_is_reported_as_such() {
+fn c09_a_file_that_is_not_executable_is_reported() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     fs::create_dir(job.path("web")).unwrap();
     let refused = job.run();
@@ -55,7 +55,7 @@ fn c10_every_signal_is_forwarded() {
 
 /// A second TERM blocked the handler for good.
 #[test]
-fn c11_repeated_terms_are_one_and_block_nothing() {
+fn c11_repeated_terms_count_once_and_block_nothing() {
     let job = Job::script(&format!("trap 'echo TERM' TERM; trap 'echo USR1; exit 4' USR1; {WAIT}"), "");
     let mut running = job.start(&[]);
     running.signal(Signal::SIGTERM);
@@ -68,23 +68,23 @@ fn c11_repeated_terms_are_one_and_block_nothing() {
     assert_eq!(running.wait(), ("USR1\n".to_owned(), 4));
 }
 
-/// Children of shell wrappers were left running; and got TERM twice where dumb-init was above.
+/// Children of shell wrappers were left running, and got TERM twice under dumb-init.
 #[test]
-fn c12_nothing_of_a_process_is_left_and_term_comes_once() {
+fn c12_no_process_is_left_and_term_is_sent_once() {
     let job = Job::script("trap 'echo TERM; exit 0' TERM\n\"$HOME/child\" &\nwait\nwait", "");
     let child = "#!/bin/sh\ntrap 'echo child TERM; exit' TERM\necho $$\nwhile :; do sleep 10 & wait $!; done\n";
     job.write("var/vcap/data/web/child", child, 0o755);
     let mut running = job.spawn(&["--quit-timeout", "60s"]);
     let child = running.line();
     running.signal(Signal::SIGTERM);
-    // First the process itself, and what it left behind afterwards.
+    // First the process itself, then its leftovers.
     assert_eq!(running.wait(), ("TERM\nchild TERM\n".to_owned(), 0));
     assert!(!exists(&child));
 }
 
-/// What a killed container left lied about a running process.
+/// State left by a killed container claimed a running process.
 #[test]
-fn c13_what_a_killed_predecessor_left_does_no_harm() {
+fn c13_leftovers_of_a_killed_run_do_no_harm() {
     let job = Job::script(&format!("[ -e ROOT/second ] && exit 0; {WAIT}").replace("ROOT", "$HOME/../../../.."), "");
     let running = job.start(&[]);
     let pid_file = job.path("var/vcap/sys/run/bpm/web/web.pid");
@@ -96,15 +96,15 @@ fn c13_what_a_killed_predecessor_left_does_no_harm() {
     assert_eq!(again.status.code(), Some(0), "{again:?}");
     assert!(!pid_file.exists());
     assert!(job.read("var/vcap/sys/run/boson/web/web.state").contains("\"exited\""));
-    // Or something else that has nothing to do here.
+    // Or an unrelated file.
     job.write("var/vcap/sys/run/bpm/web/web.pid", "1", 0o644);
     job.write("var/vcap/sys/run/boson/web/web.state", "{", 0o644);
     assert_eq!(job.run().status.code(), Some(0));
 }
 
-/// Shutdown was polled for, once a second.
+/// Shutdown was polled once a second.
 #[test]
-fn c16_nothing_is_polled_for() {
+fn c16_a_running_supervisor_does_not_poll() {
     let job = Job::script(WAIT, "");
     let running = job.start(&[]);
     let syscall = format!("/proc/{}/syscall", running.pid());
@@ -124,9 +124,9 @@ fn c16_nothing_is_polled_for() {
     });
 }
 
-/// Threads were left waiting for ever for each other.
+/// Threads could wait for each other for ever.
 #[test]
-fn c17_there_is_one_thread() {
+fn c17_the_supervisor_has_one_thread() {
     let job = Job::script(WAIT, "");
     let running = job.start(&[]);
     let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
@@ -144,7 +144,7 @@ fn c19_limits_are_set() {
     assert!(text(&output.stderr).contains("limits.processes: "), "{output:?}");
 }
 
-/// Times were constants that had nothing to do with the pod's grace period.
+/// Timeouts were constants, independent of the pod's grace period.
 #[test]
 fn c20_a_stop_fits_into_the_grace_period() {
     // Without it, the process would have an hour.
@@ -154,9 +154,9 @@ fn c20_a_stop_fits_into_the_grace_period() {
     assert_eq!(running.wait().1, 137);
 }
 
-/// Errands were run without any of this.
+/// Errands had none of this supervision.
 #[test]
-fn c21_errands_are_supervised_as_processes_are() {
+fn c21_errands_are_supervised_like_processes() {
     let job = Job::without_bpm_yml();
     job.write("var/vcap/jobs/web/bin/run", &format!("#!/bin/sh\ntrap 'exit 6' TERM\n{WAIT}\n"), 0o755);
     let running = job.start(&["--errand"]);
@@ -169,14 +169,14 @@ fn c21_errands_are_supervised_as_processes_are() {
 
 /// Everything ran as root.
 #[test]
-fn c22_a_process_is_vcap_and_cannot_change_its_user() {
+fn c22_a_process_runs_as_vcap_and_cannot_change_its_user() {
     let job = Job::script("id -u; id -G; grep -E '^(NoNewPrivs|CapPrm|CapBnd)' /proc/self/status", "");
     let output = output(&mut job.command());
-    let said = text(&output.stdout);
+    let stdout = text(&output.stdout);
     if can_become_vcap() && text(&output.stderr).is_empty() {
         let none = "0000000000000000";
-        assert_eq!(said, format!("1000\n1000\nCapPrm:\t{none}\nCapBnd:\t{none}\nNoNewPrivs:\t1\n"));
+        assert_eq!(stdout, format!("1000\n1000\nCapPrm:\t{none}\nCapBnd:\t{none}\nNoNewPrivs:\t1\n"));
     } else {
-        assert!(said.ends_with("NoNewPrivs:\t1\n"), "{said}");
+        assert!(stdout.ends_with("NoNewPrivs:\t1\n"), "{stdout}");
     }
 }

@@ -1,9 +1,9 @@
-//! `run-process` exits as its process did.
+//! `run-process` exits with the status of its process.
 
 use crate::support::{Job, text};
 
 #[test]
-fn a_program_that_does_not_exist_is_127() {
+fn a_program_that_does_not_exist_exits_127() {
     let job = Job::new("processes: [{name: web, executable: /no/such/program}]");
     let output = job.run();
     assert_eq!(output.status.code(), Some(127));
@@ -19,7 +19,7 @@ fn a_program_that_does_not_exist_is_127() {
 }
 
 #[test]
-fn a_program_whose_interpreter_does_not_exist_is_127_with_a_hint() {
+fn a_missing_interpreter_exits_127_with_a_hint() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     job.write("web", "#!/no/such/interpreter -x\n", 0o755);
     let output = job.run();
@@ -28,7 +28,7 @@ fn a_program_whose_interpreter_does_not_exist_is_127_with_a_hint() {
 }
 
 #[test]
-fn a_script_with_windows_line_ends_is_reported_as_such() {
+fn a_script_with_windows_line_endings_is_reported() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     job.write("web", "#!/bin/sh\r\nexit 0\r\n", 0o755);
     let output = job.run();
@@ -37,7 +37,7 @@ fn a_script_with_windows_line_ends_is_reported_as_such() {
 }
 
 #[test]
-fn what_cannot_be_executed_is_126() {
+fn a_file_that_cannot_be_executed_exits_126() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     job.write("web", "#!/bin/sh\n", 0o644);
     let output = job.run();
@@ -46,7 +46,7 @@ fn what_cannot_be_executed_is_126() {
 }
 
 #[test]
-fn a_working_directory_that_does_not_exist_is_126() {
+fn a_missing_working_directory_exits_126() {
     let output = Job::script("exit 0", "  workdir: /no/such/dir\n").run();
     assert_eq!(output.status.code(), Some(126));
     let stderr = text(&output.stderr);
@@ -62,7 +62,7 @@ fn a_program_without_a_slash_is_found_in_the_process_own_path() {
     assert_eq!(text(&output.stdout), format!("{} 01 yes\n", job.path("tools/tool").display()));
 }
 
-/// `execvp` would give it to /bin/sh. BPM refuses it.
+/// `execvp` would run it with /bin/sh. BPM refuses it.
 #[test]
 fn a_file_without_header_is_not_given_to_a_shell() {
     for (executable, env) in [("ROOT/web", "PATH: /bin"), ("web", "PATH: ROOT")] {

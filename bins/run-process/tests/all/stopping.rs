@@ -1,11 +1,11 @@
-//! Signals, and what is left when a process ends.
+//! Signals, and leftover processes after an exit.
 
 use nix::sys::signal::Signal;
 use testkit::waiting::eventually;
 
 use crate::support::{Job, exists, output, text};
 
-/// Waits without ending by itself; `sleep` in the background lets the shell act on signals at once.
+/// Waits until it is stopped; `sleep` in the background lets the shell handle signals at once.
 const WAIT: &str = "echo ready; while :; do sleep 10 & wait $!; done";
 
 #[test]
@@ -34,7 +34,7 @@ fn a_process_that_ignores_term_gets_quit() {
 }
 
 #[test]
-fn a_process_that_ignores_everything_is_killed_with_all_below_it() {
+fn a_process_that_ignores_all_signals_is_killed_with_its_descendants() {
     let job = Job::script(
         "trap '' TERM QUIT; (trap '' TERM QUIT; echo $$; exec setsid sh -c 'echo $$; echo ready; sleep 1000') & wait; while :; do wait; done",
         "",
@@ -48,10 +48,10 @@ fn a_process_that_ignores_everything_is_killed_with_all_below_it() {
 }
 
 #[test]
-fn other_signals_are_passed_on() {
+fn other_signals_are_forwarded() {
     let signals = ["HUP", "QUIT", "USR1", "USR2", "WINCH", "ALRM", "CONT", "RTMIN+3"];
     let traps: String = signals.iter().map(|s| format!("trap 'echo got {s}' {s}\n")).collect();
-    // Bash knows real-time signals by name.
+    // Bash has names for real-time signals.
     let job = Job::new("processes: [{name: web, executable: bash, args: [ROOT/web]}]");
     job.write("web", &format!("{traps}{WAIT}"), 0o755);
     let mut running = job.start(&[]);
@@ -65,7 +65,7 @@ fn other_signals_are_passed_on() {
 
 #[test]
 fn orphans_are_adopted_and_reaped() {
-    // The orphan's parent ends at once; the process waits until the orphan has ended and then looks for it.
+    // The orphan's parent exits at once; the process waits until the orphan has exited and then checks for it.
     let script = "
         mkfifo \"$TMPDIR/pipe\"
         sh -c \"sh -c 'echo \\$\\$ > $TMPDIR/orphan; read x < $TMPDIR/pipe' &\"
@@ -81,15 +81,15 @@ fn orphans_are_adopted_and_reaped() {
 }
 
 #[test]
-fn what_a_process_leaves_behind_is_terminated() {
+fn leftover_processes_are_terminated() {
     let script = "
-        setsid sh -c 'trap \"echo terminated > $TMPDIR/said; exit\" TERM; echo $$ > \"$TMPDIR/pid\"; while :; do sleep 10 & wait $!; done' &
+        setsid sh -c 'trap \"echo terminated > $TMPDIR/log; exit\" TERM; echo $$ > \"$TMPDIR/pid\"; while :; do sleep 10 & wait $!; done' &
         until [ -s \"$TMPDIR/pid\" ]; do sleep 0.01; done
         exit 7";
     let job = Job::script(script, "");
     let output = output(job.command().args(["--quit-timeout", "60s"]));
     assert_eq!(output.status.code(), Some(7));
-    assert_eq!(job.read("var/vcap/data/web/tmp/said"), "terminated\n");
+    assert_eq!(job.read("var/vcap/data/web/tmp/log"), "terminated\n");
     assert!(!exists(job.read("var/vcap/data/web/tmp/pid").trim()));
 }
 
@@ -105,7 +105,7 @@ fn a_process_dies_with_its_supervisor() {
 }
 
 #[test]
-fn a_process_is_stopped_even_while_nobody_reads_its_output() {
+fn a_process_is_stopped_while_its_output_is_not_read() {
     // Much more than pipes hold; the reader reads only the first line.
     let job = Job::script("echo ready; yes", "");
     let running = job.start(&["--quit-timeout", "50ms"]);
@@ -118,7 +118,7 @@ fn a_process_is_stopped_even_while_nobody_reads_its_output() {
 #[test]
 fn a_process_starts_without_blocked_or_ignored_signals() {
     let job = Job::new("processes: [{name: web, executable: grep, args: [-E, '^Sig(Blk|Ign)', /proc/self/status]}]");
-    // 32 and 33 belong to the C library, which lets nobody touch them.
+    // 32 and 33 are reserved by the C library.
     let of_the_c_library = 0b11 << 31;
     let sets = text(&job.run().stdout);
     let sets: Vec<_> =

@@ -1,11 +1,11 @@
-//! Things that happen often: every exit code, every signal, thousands of orphans, and supervisors that are killed.
+//! Every exit code, every signal, thousands of orphans, and many killed supervisors.
 
 use std::time::{Duration, Instant};
 
 use crate::support::{Job, output, text};
 
 #[test]
-fn every_exit_code_becomes_its_own() {
+fn every_exit_code_is_forwarded() {
     let job = Job::new("processes: [{name: web, executable: ROOT/web}]");
     for code in 0..=255 {
         job.write("web", &format!("#!/bin/sh\nexit {code}\n"), 0o755);
@@ -16,8 +16,8 @@ fn every_exit_code_becomes_its_own() {
 }
 
 #[test]
-fn every_signal_becomes_128_and_its_number() {
-    // Those that end nobody: CHLD, CONT, STOP, TSTP, TTIN, TTOU, URG, WINCH. The C library keeps 32 and 33 to itself.
+fn every_signal_becomes_128_plus_its_number() {
+    // Signals that do not terminate: CHLD, CONT, STOP, TSTP, TTIN, TTOU, URG, WINCH. The C library reserves 32 and 33.
     let harmless = [17, 18, 19, 20, 21, 22, 23, 28, 32, 33];
     let job = Job::new("processes: [{name: web, executable: ROOT/web, limits: {core_file_size: 0}}]");
     for signal in (1..=64).filter(|signal| !harmless.contains(signal)) {
@@ -60,9 +60,9 @@ impl Random {
 }
 
 #[test]
-fn a_thousand_kills_of_the_supervisor_leave_nothing_that_a_restart_trips_over() {
+fn a_restart_succeeds_after_each_of_a_thousand_kills() {
     let job = Job::script("[ -e ../../../../last ] && exit 7; exec sleep 1000", "");
-    // As long as it takes to start, and then some: it is killed anywhere on its way.
+    // Up to a little longer than the start takes, so that the kill hits any of its steps.
     let start = Instant::now();
     drop(job.start_quietly());
     let longest = u64::try_from(start.elapsed().as_micros()).unwrap().clamp(2_000, 50_000);

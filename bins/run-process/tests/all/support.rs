@@ -18,7 +18,7 @@ use testkit::waiting::{PATIENCE, eventually};
 pub(crate) static RUN_PROCESS: LazyLock<String> =
     LazyLock::new(|| testkit::executable("run-process").display().to_string());
 
-/// Whether files can be given to vcap and processes made vcap's: root, unless of a user namespace without that id.
+/// Whether files can be given to vcap and processes can run as vcap: root, unless in a user namespace without that id.
 pub(crate) fn can_become_vcap() -> bool {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::os::unix::fs::chown(file.path(), Some(1000), Some(1000)).is_ok()
@@ -43,7 +43,7 @@ impl Job {
 
     pub(crate) fn without_bpm_yml() -> Job {
         let dir = tempfile::tempdir().unwrap();
-        // Vcap has to get through.
+        // Vcap needs access.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir_all(dir.path().join("var/vcap/jobs/web/config")).unwrap();
         Job { dir }
@@ -88,13 +88,13 @@ impl Job {
         command.args(&program[1..]).args(["--job", job, "--root"]).arg(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !can_become_vcap() {
-            // That is said every time, and only some tests want to know.
+            // It is reported every time, and only some tests need it.
             command.env("BOSON_LOG", "error");
         }
         command
     }
 
-    /// Runs to the end.
+    /// Runs until it exits.
     pub(crate) fn run(&self) -> Output {
         output(&mut self.command())
     }
@@ -116,7 +116,7 @@ impl Job {
         ready(Running::of(command.args(["--monit", service]).args(args)))
     }
 
-    /// Starts what runs the scripts of a job without processes.
+    /// Starts `run-process` for the scripts of a job without processes.
     pub(crate) fn start_scripts(&self, job: &str, args: &[&str]) -> Running {
         Running::of(self.command_for(&[&RUN_PROCESS], job).arg("--scripts").args(args))
     }
@@ -149,7 +149,7 @@ fn ready(mut running: Running) -> Running {
     running
 }
 
-/// A `run-process` that runs; stopped when the test is over.
+/// A running `run-process`; stopped when the test ends.
 pub(crate) struct Running {
     child: Child,
     stdout: Option<ChildStdout>,
@@ -189,7 +189,7 @@ impl Running {
         kill(self.pid(), signal).unwrap();
     }
 
-    /// Everything printed until the end, and the status.
+    /// All output until the end, and the status.
     pub(crate) fn wait(mut self) -> (String, i32) {
         while self.fill() {}
         let mut status = None;
@@ -200,7 +200,7 @@ impl Running {
         (text(&self.read), status.unwrap().code().expect("run-process was killed"))
     }
 
-    /// Nobody reads what it prints any longer.
+    /// Closes the reader of its output.
     pub(crate) fn stop_reading(&mut self) {
         self.stdout = None;
     }
@@ -209,19 +209,19 @@ impl Running {
         self.wait().1
     }
 
-    /// As [`Running::wait`], with what it said on stderr.
+    /// As [`Running::wait`], with its stderr.
     pub(crate) fn wait_with_stderr(mut self) -> (String, i32, String) {
         let mut stderr = self.child.stderr.take().unwrap();
         let reader = std::thread::spawn(move || {
-            let mut said = String::new();
-            stderr.read_to_string(&mut said).unwrap();
-            said
+            let mut printed = String::new();
+            stderr.read_to_string(&mut printed).unwrap();
+            printed
         });
         let (stdout, status) = self.wait();
         (stdout, status, reader.join().unwrap())
     }
 
-    /// Kills it, as the kernel does when memory is short.
+    /// Kills it, as the kernel does when memory runs out.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -230,7 +230,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Asked first: only then does it take with it what its process left behind.
+        // TERM first: only then does it stop the processes that its process left behind.
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             let _ = kill(self.pid(), Signal::SIGTERM);
         }
@@ -243,7 +243,7 @@ impl Drop for Running {
     }
 }
 
-/// Whether a process is there, dead but not reaped included.
+/// Whether a process exists, including one that is dead but not reaped.
 pub(crate) fn exists(pid: &str) -> bool {
     Path::new("/proc").join(pid).exists()
 }
@@ -256,7 +256,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command printed and how it ended; it is killed when it takes too long.
+/// A command's output and status; the command is killed when it takes too long.
 pub(crate) fn output(command: &mut Command) -> Output {
     let child = command.spawn().unwrap();
     let pid = Pid::from_raw(child.id().try_into().unwrap());

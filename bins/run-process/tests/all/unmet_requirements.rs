@@ -1,10 +1,10 @@
-//! What bpm.yml asks for and this container cannot give.
+//! Requirements of bpm.yml that this container cannot fulfil.
 
 use std::fs;
 
 use crate::support::{Job, mode, output, text};
 
-/// More open files than any kernel has room for, and a limit that only a container's first process may set.
+/// More open files than the kernel allows, and a limit that only a container's first process may set.
 const TOO_MUCH: &str = "  limits: {open_files: 4611686018427387904, processes: 10}\n";
 
 #[test]
@@ -43,7 +43,7 @@ fn a_met_requirement_is_not_reported() {
     );
     let output = output(job.command().arg("--strict"));
     let stderr = text(&output.stderr);
-    // Who may not become vcap is told that, and nothing else.
+    // A process that cannot become vcap gets that message only.
     let about_user = stderr.contains(": user: the process runs as user ") && output.status.code() == Some(70);
     assert!(output.status.success() && stderr.is_empty() || about_user, "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! No line is lost, none is repeated: whatever is done to the logs and to `tail-logs`, on a busy machine.
+//! No line is lost or repeated, whatever happens to the logs and to `tail-logs`, on a busy machine.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,18 +17,18 @@ use crate::support::{Case, Tail};
 const WRITERS: usize = 4;
 const LINES: usize = 6_000;
 
-/// Everything that all runs have passed on, and the run that goes on.
+/// All output of all runs, and the current run.
 struct Output {
     before: Mutex<Vec<u8>>,
     current: Mutex<Option<Tail>>,
 }
 
 impl Output {
-    /// Whether it contains this text behind `from`; gives where the text ends.
+    /// Finds this text after `from`; returns where the text ends.
     fn find(&self, text: &str, from: usize) -> Option<usize> {
         let current = self.current.lock().unwrap();
         let before = self.before.lock().unwrap();
-        // A line is in one of them as a whole.
+        // Each line is completely in one of them.
         let end = |bytes: &[u8]| memchr::memmem::find(bytes, text.as_bytes()).map(|at| at + text.len());
         let in_before = before.get(from..).and_then(end).map(|end| from + end);
         let from_current = from.saturating_sub(before.len());
@@ -38,23 +38,23 @@ impl Output {
     }
 }
 
-/// The log of this writer.
+/// The log file of this writer.
 fn name(writer: usize) -> String {
     format!("job-{writer}/w.log")
 }
 
-/// The lines of this writer: numbered, of all lengths.
+/// The lines of this writer: numbered, of various lengths.
 fn texts(writer: usize) -> impl Iterator<Item = String> {
     let mut random = Random::new(1000 + writer as u64);
     (0..LINES).map(move |number| {
         let padding = if random.one_in(50) { random.below(9_000) } else { random.below(200) };
-        // So long that no part of it ends within the number.
+        // Long enough that no part ends within the number.
         format!("{number} {}", "x".repeat(20 + padding))
     })
 }
 
 /// Writes its lines into its log, which it renames, replaces and removes now and then. Every other writer truncates it, too,
-/// before it is large: a log that `tail-logs` cuts should not be truncated by somebody else at the same time.
+/// before it is large: a log that `tail-logs` rotates should not be truncated by another process at the same time.
 fn write_lines(case: &Case, output: &Output, writer: usize) {
     let mut random = Random::new(writer as u64 + 1);
     let path = case.log(&name(writer));
@@ -62,7 +62,7 @@ fn write_lines(case: &Case, output: &Output, writer: usize) {
     let open = || File::options().append(true).create(true).open(&path).unwrap();
     let mut log = open();
     let mut first = 0;
-    // The last line that was found, and where.
+    // The number and place of the previous line.
     let mut found = None;
     let mut wait_for = |number: usize| {
         if found.is_some_and(|(last, _)| number <= last) {
@@ -78,7 +78,7 @@ fn write_lines(case: &Case, output: &Output, writer: usize) {
     };
     for (number, text) in texts(writer).enumerate() {
         let text = text + "\n";
-        // Now and then in two pieces, and others get their turn in between; they may come out as two parts.
+        // Some lines are written in two pieces, with other writers in between; they may be forwarded as two parts.
         if random.one_in(20) {
             let (start, rest) = text.split_at(text.len() / 2);
             log.write_all(start.as_bytes()).unwrap();
@@ -90,14 +90,14 @@ fn write_lines(case: &Case, output: &Output, writer: usize) {
         let size = log.metadata().unwrap().len();
         match random.below(500) {
             0 if number > first => {
-                // Whoever has never seen a file does not know it under another name.
+                // A file that was never seen is not recognised under another name.
                 wait_for(first);
                 fs::rename(&path, path.with_extension(format!("log.{number}"))).unwrap();
                 log = open();
                 first = number + 1;
             }
             1 => {
-                // What is removed before it was read is lost to everybody.
+                // A log that is removed before it was read is lost to every reader.
                 wait_for(number);
                 fs::remove_file(&path).unwrap();
                 log = open();
@@ -115,7 +115,7 @@ fn write_lines(case: &Case, output: &Output, writer: usize) {
     }
 }
 
-/// The lines of each log, put together from their parts.
+/// The lines of each log, joined from their parts.
 fn lines(text: &[u8]) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut parts: BTreeMap<String, String> = BTreeMap::new();
@@ -139,7 +139,7 @@ fn broken_str<'a>() -> &'a str {
 }
 
 #[test]
-fn no_line_is_lost_or_repeated_whatever_happens() {
+fn no_line_is_lost_or_repeated_after_kills_and_rotation() {
     let case = Arc::new(Case::new());
     let args = ["--logs-rotate-size", "256K", "--logs-format", "json"];
     let output = Arc::new(Output { before: Mutex::default(), current: Mutex::new(Some(case.start(&args))) });
@@ -161,7 +161,7 @@ fn no_line_is_lost_or_repeated_whatever_happens() {
             })
             .collect();
         let mut random = Random::new(99);
-        // Not for ever: on a machine that is slow enough, each would be killed before it gets anywhere.
+        // With a limit: on a slow machine each run would be killed before it makes progress.
         while kills < 30 && !writers.iter().all(thread::ScopedJoinHandle::is_finished) {
             thread::sleep(Duration::from_micros(random.number() % 40_000));
             let mut current = output.current.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What is passed on, in which form.
+//! Which lines are forwarded, and in which format.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use testkit::waiting::eventually;
 use crate::support::Case;
 
 #[test]
-fn what_is_there_and_what_comes_is_passed_on_with_its_file() {
+fn present_and_new_lines_are_forwarded_with_their_file() {
     let case = Case::new();
     case.append("web/web.stdout.log", "one\ntwo\n");
     case.append("top.log", "top\n");
@@ -32,7 +32,7 @@ fn what_is_there_and_what_comes_is_passed_on_with_its_file() {
 }
 
 #[test]
-fn json_tells_job_process_and_stream() {
+fn json_contains_job_process_and_stream() {
     let case = Case::new();
     case.append("web/worker.stderr.log", "a \"b\" \u{e4}\n");
     case.append("web/access.log", b"\xff\n");
@@ -49,7 +49,7 @@ fn json_tells_job_process_and_stream() {
 }
 
 #[test]
-fn bytes_are_passed_on_as_they_are() {
+fn bytes_are_forwarded_unchanged() {
     let case = Case::new();
     let line: Vec<u8> = (0..=255).filter(|byte| *byte != b'\n').collect();
     case.append("x.log", [b"a", line.as_slice(), b"\n"].concat());
@@ -59,7 +59,7 @@ fn bytes_are_passed_on_as_they_are() {
 }
 
 #[test]
-fn it_goes_on_where_it_was() {
+fn it_continues_at_the_stored_position() {
     let case = Case::new();
     for round in 0..5 {
         case.append("a/a.log", format!("{round}\n"));
@@ -69,7 +69,7 @@ fn it_goes_on_where_it_was() {
         lines.sort_unstable();
         assert_eq!(lines, [format!("[a/{round}.log] x"), format!("[a/a.log] {round}")]);
     }
-    // Renamed, replaced, truncated and removed while nobody looked.
+    // Renamed, replaced, truncated and removed while nothing followed them.
     case.append("a/a.log", "last of the old\n");
     fs::rename(case.log("a/a.log"), case.log("a/a.log.1")).unwrap();
     case.append("a/a.log", "first of the new\n");
@@ -104,7 +104,7 @@ fn renamed_truncated_and_removed_logs_lose_nothing() {
     new.set_len(0).unwrap();
     new.write_all(b"7\n").unwrap();
     tail.wait_for("[w/a.log] 7\n");
-    // Created, written and renamed before anybody can have looked.
+    // Created, written and renamed before it can be noticed.
     case.append("w/b.log", "8\n");
     fs::rename(case.log("w/b.log"), case.log("w/b.old")).unwrap();
     tail.wait_for("[w/b.log] 8\n");
@@ -121,7 +121,7 @@ fn renamed_truncated_and_removed_logs_lose_nothing() {
 }
 
 #[test]
-fn a_line_without_an_end_is_not_waited_for_for_ever() {
+fn an_incomplete_line_is_forwarded_after_a_while() {
     let case = Case::new();
     case.append("x.log", "no end");
     let tail = case.start(&["--logs-format", "json"]);
@@ -131,7 +131,7 @@ fn a_line_without_an_end_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn long_lines_come_in_parts() {
+fn long_lines_are_split() {
     let case = Case::new();
     let long = "0123456789".repeat(100_000);
     case.append("x.log", format!("{long}\nshort\n"));
@@ -143,7 +143,7 @@ fn long_lines_come_in_parts() {
 }
 
 #[test]
-fn excluded_logs_are_not_passed_on() {
+fn excluded_logs_are_not_forwarded() {
     let case = Case::new();
     case.append("web/web.stdout.log", "a\n");
     case.append("web/deep/b.log", "b\n");

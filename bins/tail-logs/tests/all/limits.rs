@@ -1,4 +1,4 @@
-//! What a machine can lack: open files, disk space, inotify watches.
+//! Limits of the machine: open files, disk space, inotify watches.
 
 use std::fs;
 use std::process::Command;
@@ -42,7 +42,7 @@ fn more_logs_than_may_be_open_are_followed() {
 }
 
 #[test]
-fn a_full_disk_stops_nobody() {
+fn a_full_disk_blocks_no_process() {
     let case = Case::new();
     let run = case.path("var/vcap/sys/run");
     fs::create_dir_all(&run).unwrap();
@@ -80,7 +80,7 @@ fn a_full_disk_stops_nobody() {
     assert!(stderr.contains("positions cannot be written") && status == 0, "{stderr}");
 }
 
-/// A user namespace has limits of its own for what the kernel tells.
+/// A user namespace has its own inotify limits.
 fn with_inotify_limit(case: &Case, limit: &str, value: u32) -> Option<Tail> {
     let unshare = |script: &str| {
         let mut command = Command::new("unshare");
@@ -102,7 +102,7 @@ fn with_inotify_limit(case: &Case, limit: &str, value: u32) -> Option<Tail> {
 }
 
 #[test]
-fn where_the_kernel_tells_of_no_changes_they_are_looked_for() {
+fn logs_are_polled_where_inotify_is_unavailable() {
     for (limit, value) in [("max_inotify_instances", 0), ("max_inotify_watches", 1)] {
         let case = Case::new();
         case.append("a/x.log", "one\n");

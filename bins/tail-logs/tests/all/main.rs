@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod ending;
 mod exactly_once;
+mod exit;
 mod following;
 mod limits;
 mod rotation;

@@ -1,4 +1,4 @@
-//! Logs that grow are kept small.
+//! Growing logs are rotated.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,7 +12,7 @@ fn on_disk(path: &std::path::Path) -> u64 {
     path.metadata().unwrap().blocks() * 512
 }
 
-/// Writes numbered lines until the log has been cut at least so often, as its older parts show; gives how many.
+/// Writes numbered lines until the log has been rotated at least this often, as its older parts show; returns how many.
 fn write_until_cut(case: &Case, log: &mut File, tail: &crate::support::Tail) -> usize {
     let mut lines = 0;
     for round in 0..40 {
@@ -37,14 +37,14 @@ fn assert_in_order(text: &str, lines: usize) {
     assert_eq!((wrong, numbers.len()), (None, lines));
 }
 
-/// One on a disk, as a rule, and one in memory, which cut files in different ways.
+/// One log on a disk and one in memory: file systems truncate files in different ways.
 fn cases() -> impl Iterator<Item = Case> {
     let dirs = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
     dirs.into_iter().filter(|dir| dir.is_dir()).map(|dir| Case::on(&dir))
 }
 
 #[test]
-fn a_log_is_cut_while_its_writer_goes_on_and_no_line_is_lost() {
+fn a_log_is_rotated_under_its_writer_without_losing_lines() {
     cases().for_each(|case| is_cut_without_loss(&case));
 }
 
@@ -63,13 +63,13 @@ fn is_cut_without_loss(case: &Case) {
     let mut names: Vec<_> = fs::read_dir(case.log("web")).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["x.log", "x.log.1", "x.log.2"]);
-    // A restart does not take the older parts, nor what is left, for something new.
+    // After a restart neither the older parts nor the rest are taken for new lines.
     tail.kill();
     assert_eq!(case.once(&[]), "");
 }
 
 #[test]
-fn a_log_whose_writer_does_not_append_is_cut_too() {
+fn a_log_whose_writer_does_not_append_is_rotated() {
     cases().for_each(|case| is_cut_without_appending(&case));
 }
 
@@ -83,7 +83,7 @@ fn is_cut_without_appending(case: &Case) {
 }
 
 #[test]
-fn what_is_not_passed_on_is_cut_as_well_and_nothing_if_that_is_not_wanted() {
+fn excluded_logs_are_rotated_too_unless_rotation_is_off() {
     for (args, is_cut) in [
         (["--logs-rotate-size", "300K", "--logs-exclude", "web/*"], true),
         (["--logs-rotate-size", "0", "--logs-exclude", "web/*"], false),

@@ -21,7 +21,7 @@ impl Case {
         Case::on(&std::env::temp_dir())
     }
 
-    /// On the file system of this directory.
+    /// In a directory on the file system of this one.
     pub(crate) fn on(dir: &Path) -> Case {
         let case = Case { root: tempfile::tempdir_in(dir).unwrap() };
         fs::create_dir_all(case.log("")).unwrap();
@@ -47,17 +47,17 @@ impl Case {
         command
     }
 
-    /// Starts it, and waits until signals do no harm to it.
+    /// Starts it, and waits until it handles signals.
     pub(crate) fn start(&self, args: &[&str]) -> Tail {
         let tail = Tail::of(self.command(args));
         tail.wait_for_signals();
         tail
     }
 
-    /// Runs until everything that is there is passed on; gives stdout.
+    /// Runs until all present lines are forwarded; returns stdout.
     pub(crate) fn once(&self, args: &[&str]) -> String {
         let tail = self.start(args);
-        // Asked at once: what is there is passed on all the same.
+        // Terminated at once: present lines are forwarded all the same.
         tail.signal(Signal::SIGINT);
         tail.end().0
     }
@@ -68,12 +68,12 @@ pub(crate) fn append(path: &Path, text: &[u8]) {
     File::options().append(true).create(true).open(path).unwrap().write_all(text).unwrap();
 }
 
-/// A `tail-logs` that runs; killed when the test is over.
+/// A running `tail-logs`; killed when the test ends.
 pub(crate) struct Tail {
     child: Child,
     read: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
-    said: Arc<Mutex<Vec<u8>>>,
+    printed: Arc<Mutex<Vec<u8>>>,
     errors: Option<JoinHandle<()>>,
 }
 
@@ -82,15 +82,15 @@ impl Tail {
         let mut child = command.spawn().unwrap();
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (read, reader) = collect(stdout);
-        let (said, errors) = collect(stderr);
-        Tail { child, read, reader: Some(reader), said, errors: Some(errors) }
+        let (printed, errors) = collect(stderr);
+        Tail { child, read, reader: Some(reader), printed, errors: Some(errors) }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
     }
 
-    /// Waits until signals are taken; or until it has ended.
+    /// Waits until it handles signals, or has exited.
     pub(crate) fn wait_for_signals(&self) {
         let path = format!("/proc/{}/status", self.child.id());
         eventually("signals are taken", || {
@@ -109,7 +109,7 @@ impl Tail {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }
 
-    /// Waits until this has been passed on.
+    /// Waits until this has been forwarded.
     pub(crate) fn wait_for(&self, text: &str) {
         let start = Instant::now();
         while !self.contains(text) {
@@ -118,9 +118,9 @@ impl Tail {
         }
     }
 
-    /// Waits until it has said this on stderr.
+    /// Waits until this is printed on stderr.
     pub(crate) fn wait_for_error(&self, text: &str) {
-        eventually(text, || String::from_utf8_lossy(&self.said.lock().unwrap()).contains(text));
+        eventually(text, || String::from_utf8_lossy(&self.printed.lock().unwrap()).contains(text));
     }
 
     fn contains(&self, text: &str) -> bool {
@@ -133,7 +133,7 @@ impl Tail {
         String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(length)..]).into_owned()
     }
 
-    /// Waits for its end; gives what it printed on stdout and stderr, and its status: 128 + n if a signal killed it.
+    /// Waits until it exits; returns stdout, stderr and its status: 128 + n if a signal killed it.
     pub(crate) fn end(mut self) -> (String, String, i32) {
         let child = &mut self.child;
         let mut status = None;
@@ -143,13 +143,13 @@ impl Tail {
         });
         self.reader.take().unwrap().join().unwrap();
         self.errors.take().unwrap().join().unwrap();
-        let errors = String::from_utf8_lossy(&self.said.lock().unwrap()).into_owned();
+        let errors = String::from_utf8_lossy(&self.printed.lock().unwrap()).into_owned();
         let status = status.unwrap();
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         (self.text(), errors, status.code().unwrap_or_else(|| 128 + signal.unwrap()))
     }
 
-    /// Kills it; gives everything that it has printed.
+    /// Kills it; returns all of its output.
     pub(crate) fn kill(self) -> Vec<u8> {
         self.signal(Signal::SIGKILL);
         let read = Arc::clone(&self.read);
@@ -158,7 +158,7 @@ impl Tail {
     }
 }
 
-/// Reads all, in the background.
+/// Reads everything in the background.
 fn collect(mut from: impl Read + Send + 'static) -> (Arc<Mutex<Vec<u8>>>, JoinHandle<()>) {
     let read = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&read);

@@ -14,7 +14,7 @@ use crate::support::Case;
 fn messages_become_lines_of_a_log() {
     let case = Case::new();
     let path = case.path("log");
-    // What a killed predecessor left.
+    // Left by a killed predecessor.
     drop(UnixDatagram::bind(&path).unwrap());
     let tail = case.start(&["--syslog", path.to_str().unwrap()]);
     eventually("the socket accepts messages", || {
@@ -29,7 +29,7 @@ fn messages_become_lines_of_a_log() {
     for n in 0..2000 {
         sender.send(format!("<13>{n}\nof many").as_bytes()).unwrap();
     }
-    // Asked to end at once: what was sent before is forwarded.
+    // Terminated at once: messages sent before are forwarded.
     tail.signal(Signal::SIGINT);
     let (stdout, _, status) = tail.end();
     assert_eq!(status, 0);
@@ -39,7 +39,7 @@ fn messages_become_lines_of_a_log() {
 }
 
 #[test]
-fn logger_sends_to_it() {
+fn logger_can_send_messages() {
     if Command::new("logger").arg("--version").output().is_err() {
         return;
     }
@@ -53,7 +53,7 @@ fn logger_sends_to_it() {
 }
 
 #[test]
-fn a_file_at_its_place_is_left_alone() {
+fn an_existing_file_at_the_socket_path_is_kept() {
     let case = Case::new();
     fs::write(case.path("log"), "kept").unwrap();
     let output = case.command(&["--syslog", case.path("log").to_str().unwrap()]).output().unwrap();

@@ -1,4 +1,4 @@
-//! Unusual files in the directory of logs: links, odd names, files that may not be read.
+//! Unusual files in the log directory: links, unusual names, unreadable files.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use nix::sys::stat::Mode;
 use crate::support::{Case, Tail, append};
 
 #[test]
-fn links_lead_nowhere() {
+fn links_are_not_followed() {
     let case = Case::new();
     let outside = case.path("outside");
     append(&outside.join("secret.log"), b"secret\n");
@@ -22,7 +22,7 @@ fn links_lead_nowhere() {
     case.append("x.log", "first\n");
     let tail = case.start(&[]);
     tail.wait_for("first\n");
-    // Put there while it looks.
+    // Created while it runs.
     for n in 0..20 {
         symlink(outside.join("secret.log"), case.log(&format!("late-{n}.log"))).unwrap();
         fs::remove_file(case.log("file.log")).unwrap();
@@ -40,7 +40,7 @@ fn links_lead_nowhere() {
 }
 
 #[test]
-fn the_directory_itself_may_be_a_link_or_come_later() {
+fn the_log_directory_may_be_a_link_or_created_later() {
     let case = Case::new();
     fs::remove_dir_all(case.path("var/vcap/sys/log")).unwrap();
     let tail = case.start(&[]);
@@ -50,14 +50,14 @@ fn the_directory_itself_may_be_a_link_or_come_later() {
 }
 
 #[test]
-fn a_name_with_a_line_end_is_one_line() {
+fn a_file_name_with_a_newline_is_one_line() {
     let case = Case::new();
     case.append("a\n[b] c.log", "line\n");
     assert_eq!(case.once(&[]), "[a\u{fffd}[b] c.log] line\n");
 }
 
 #[test]
-fn what_comes_and_goes_at_once_harms_nobody() {
+fn short_lived_files_do_no_harm() {
     let case = Case::new();
     let tail = case.start(&[]);
     for n in 0..500 {
@@ -72,7 +72,7 @@ fn what_comes_and_goes_at_once_harms_nobody() {
     assert_eq!(tail.end().2, 0);
 }
 
-/// Some user but root, if root runs the tests: `tail-logs` needs no more. Nothing where that user cannot get at the files.
+/// An unprivileged user, if root runs the tests (`tail-logs` needs no more). `None` if that user cannot read the files.
 fn as_vcap(case: &Case, args: &[&str]) -> Option<Tail> {
     use std::os::unix::process::CommandExt;
     let mut command = case.command(args);
@@ -91,7 +91,7 @@ fn as_vcap(case: &Case, args: &[&str]) -> Option<Tail> {
 }
 
 #[test]
-fn what_may_not_be_read_is_told_once_and_read_when_it_may() {
+fn an_unreadable_log_is_reported_once_and_read_when_permitted() {
     let case = Case::new();
     case.append("x.log", "line\n");
     fs::set_permissions(case.log("x.log"), fs::Permissions::from_mode(0o000)).unwrap();
@@ -111,9 +111,9 @@ fn what_may_not_be_read_is_told_once_and_read_when_it_may() {
     assert!(case.path("var/vcap/sys/run/.tail-logs/positions").is_file());
 }
 
-/// As root makes its logs: for a moment they are not yet vcap's.
+/// As root creates its logs: they belong to vcap only a moment later.
 #[test]
-fn a_log_that_is_given_away_at_once_is_not_complained_about() {
+fn a_log_that_changes_its_owner_at_once_is_not_reported() {
     let case = Case::new();
     let Some(tail) = as_vcap(&case, &[]) else { return };
     tail.wait_for_signals();
@@ -121,7 +121,7 @@ fn a_log_that_is_given_away_at_once_is_not_complained_about() {
         let (log, other) = (format!("x{n}.log"), format!("y{n}.log"));
         fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(case.log(&log)).unwrap();
         case.append(&other, "other\n");
-        // By then it has looked at the first one, too.
+        // By then it has tried the first one, too.
         tail.wait_for(&format!("[{other}] other\n"));
         fs::set_permissions(case.log(&log), fs::Permissions::from_mode(0o644)).unwrap();
         case.append(&log, "line\n");

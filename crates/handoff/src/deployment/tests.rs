@@ -106,7 +106,7 @@ fn the_document_survives_a_round_trip() {
 }
 
 #[test]
-fn what_is_absent_is_not_written() {
+fn absent_fields_are_not_written() {
     let mut few = full();
     let group = &mut few.instance_groups[0];
     (group.env, group.persistent_disk, group.vm_type, group.vm_resources) = (Env::default(), None, None, None);

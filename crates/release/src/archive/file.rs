@@ -36,7 +36,7 @@ pub(crate) type ArchiveFile<'a> = Stoppable<'a, File>;
 pub(crate) type Content<'a> = Stoppable<'a, Box<dyn Read>>;
 
 impl<'a> ArchiveFile<'a> {
-    /// What is in it, without its compression. BOSH: packages that compress badly are not compressed.
+    /// Its uncompressed content. BOSH: packages that compress badly are not compressed.
     pub(crate) fn content(self) -> io::Result<tar::Archive<Content<'a>>> {
         let (mut file, mut start) = (self.read, Vec::new());
         file.rewind()?;

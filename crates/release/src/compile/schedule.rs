@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_independent_is_done_at_the_same_time() {
+    fn independent_steps_run_in_parallel() {
         // Neither of 1 and 2 ends before the other has started.
         let both = Barrier::new(2);
         let done = in_order(&[vec![], vec![0], vec![0], vec![1, 2]], 4, |at, done: &BTreeMap<usize, usize>| {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_failure_is_not_done_and_everything_else_is() {
+    fn only_steps_that_depend_on_a_failure_are_skipped() {
         let done = Mutex::new(BTreeSet::new());
         let needs = [vec![], vec![0], vec![1], vec![], vec![3]];
         let problems = in_order(&needs, 2, |at, _: &BTreeMap<usize, ()>| {

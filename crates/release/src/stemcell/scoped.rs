@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_path_leads_out() {
+    fn no_path_leaves_the_root() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         fs::create_dir_all(root.join("usr/bin")).unwrap();

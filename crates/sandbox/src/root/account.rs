@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vcap_has_an_id_of_its_own_where_one_is_mapped() {
+    fn vcap_gets_its_own_id_if_one_is_mapped() {
         assert!(passwd(None, Ids::Host).contains("\nvcap:*:1000:1000:"));
         assert!(group(None, Ids::Range).ends_with("\nvcap:x:1000:\n"));
         assert!(passwd(None, Ids::Single).contains("\nvcap:*:0:0:"));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn users_of_a_base_stay_and_vcap_is_added_where_it_is_missing() {
+    fn users_of_the_base_are_kept_and_a_missing_vcap_is_added() {
         let base = "root:x:0:0::/root:/bin/sh\napp:x:7:7::/:/bin/sh\n";
         let text = passwd(Some(base), Ids::Host);
         assert!(text.starts_with(base) && text.contains("\nvcap:*:1000:1000:"), "{text}");

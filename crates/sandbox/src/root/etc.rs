@@ -89,7 +89,7 @@ pub(super) fn of_host(etc: &Path) -> io::Result<()> {
     write(&etc.join("sudoers"), "root ALL=(ALL:ALL) ALL\n#includedir /etc/sudoers.d\n", 0o440)
 }
 
-/// Writes what is particular to the sandbox.
+/// Writes the files that are specific to the sandbox.
 pub(super) fn own(etc: &Path, spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     fs::create_dir_all(etc)?;
     for (name, mode) in DIRECTORIES {

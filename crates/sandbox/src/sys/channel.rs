@@ -133,7 +133,7 @@ impl Listener {
     pub fn bind(path: &Path) -> io::Result<Listener> {
         let (socket, address, _directory) = address(path)?;
         nix::sys::socket::bind(socket.as_raw_fd(), &address)?;
-        // Whatever the umask is; before it listens, so that nobody has connected yet.
+        // Independent of the umask; before it listens, so that no client has connected yet.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         nix::sys::socket::listen(&socket, nix::sys::socket::Backlog::MAXCONN)?;
         Ok(Listener(socket))

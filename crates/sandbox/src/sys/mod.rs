@@ -38,6 +38,6 @@ pub(crate) fn restrict_mounts(at: &Path, attributes: u64) -> io::Result<()> {
 
 /// Owns a descriptor that the kernel has just made for us.
 fn own(fd: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just installed this descriptor, received or accepted; nobody else knows its number.
+    // SAFETY: the kernel has just installed this descriptor, received or accepted; it has no other owner.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

@@ -1,4 +1,4 @@
-//! What a process gives up for good.
+//! Privileges that a process drops permanently.
 
 use std::io;
 
@@ -21,7 +21,7 @@ struct Sets {
     inheritable: u32,
 }
 
-/// Gives up capabilities: neither this process nor any program that is executed later can have them again.
+/// Drops capabilities: neither this process nor any program that it executes later can regain them.
 pub(crate) fn give_up(capabilities: &[u32]) -> io::Result<()> {
     for capability in capabilities {
         // SAFETY: the call takes plain numbers and touches no memory.

@@ -1,4 +1,4 @@
-//! What a started program inherits.
+//! The descriptors that a started program inherits.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 /// Makes what `command` starts inherit no descriptor but its standard streams.
 ///
 /// The parent of this program may have left descriptors open: a directory of the host would be a way out of a sandbox,
-/// a lock or a pipe would be held for as long as a deployment lives.
+/// a lock or a pipe would be held as long as a deployment runs.
 pub fn streams_only(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
     unsafe { command.pre_exec(close_on_exec) }
@@ -50,7 +50,7 @@ fn close_on_exec() -> io::Result<()> {
     }
     let (limit, _) = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE)?;
     for fd in 3..libc::c_int::try_from(limit).unwrap_or(libc::c_int::MAX) {
-        // SAFETY: the call takes plain numbers; one that is no open descriptor is refused.
+        // SAFETY: the call takes plain numbers; one that is not an open descriptor is refused.
         unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
     Ok(())

@@ -48,7 +48,7 @@ fn ask(host: &str) -> u8 {
     0
 }
 
-/// Prints what the sandbox looks like.
+/// Prints a description of the sandbox.
 fn look() -> u8 {
     println!("hostname {}", nix::unistd::gethostname().unwrap().to_string_lossy());
     println!("vcap {}", nix::unistd::User::from_name("vcap").unwrap().unwrap().uid);
@@ -62,7 +62,7 @@ fn look() -> u8 {
     0
 }
 
-/// Writes to files, and prints those to which it cannot.
+/// Writes to files, and prints those that are not writable.
 fn write(paths: &str) -> u8 {
     for path in paths.split(' ') {
         if let Err(e) = fs::write(path, "by the sandbox") {
@@ -126,7 +126,7 @@ fn capabilities() -> u8 {
     0
 }
 
-/// Finds its own address as programs do, and tries to reach another network.
+/// Finds its own address as programs do, and tries to connect to another network.
 fn route() -> u8 {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect("192.0.2.1:53").unwrap();
@@ -165,9 +165,9 @@ fn inherited() -> u8 {
         let all = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         all.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim().to_owned()
     };
-    // One more than the standard streams is the directory that is being read.
+    // The only other descriptor is the directory that is being read.
     println!("descriptors {}", names("/proc/self/fd").len() - 1);
-    // It closes some meanwhile: those that it has just given to this process.
+    // Some are closed meanwhile: those just given to this process.
     let of_init = fs::read_dir("/proc/1/fd").unwrap().filter_map(|e| fs::read_link(e.unwrap().path()).ok());
     println!("files of init {}", of_init.filter(|target| target.ends_with("leaked")).count());
     println!("environment of init {:?}", fs::read_to_string("/proc/1/environ").unwrap());
@@ -188,14 +188,14 @@ fn numbers(directory: &str) -> usize {
     names(directory).iter().filter(|name| name.parse::<u32>().is_ok()).count()
 }
 
-/// Leaves a child behind, and ends.
+/// Leaves a child behind, and exits.
 #[allow(clippy::zombie_processes, reason = "the orphan is the subject of the test")]
 fn orphan() -> u8 {
     std::process::Command::new("/proc/self/exe").args(["exit", "0"]).spawn().unwrap();
     7
 }
 
-/// Prints a line, and stays.
+/// Prints a line, and keeps running.
 fn linger() -> u8 {
     println!("here");
     loop {

@@ -1,4 +1,4 @@
-//! Tests of what an instance has that a VM has.
+//! Tests of the properties that an instance shares with a VM.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -10,9 +10,9 @@ use sandbox::{Access, Bind, Exit, Ids};
 use crate::outside::{Outcome, Pods, Test, command, output, spec};
 
 pub(crate) const TESTS: &[Test] = &[
-    ("an_instance_writes_where_scripts_write_on_a_vm", writable),
+    ("an_instance_can_write_where_scripts_write_on_a_vm", writable),
     ("programs_of_packages_get_capabilities", capabilities),
-    ("files_that_users_of_the_host_cannot_read_are_not_visible", no_secrets),
+    ("protected_files_of_the_host_are_not_visible", no_secrets),
     ("parameters_of_the_ipc_namespace_can_be_set", kernel),
     ("a_default_route_shows_a_program_its_address", route),
     ("a_name_server_of_the_program_answers_in_the_network", name_server),
@@ -21,7 +21,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("another_root_file_system_is_the_base", base),
 ];
 
-/// Where scripts of releases write.
+/// The directories that scripts of releases write to.
 const WRITTEN: [&str; 12] = [
     "/etc/profile.d/boson-test.sh",
     "/etc/sysctl.d/boson-test.conf",

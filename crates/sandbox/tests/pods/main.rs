@@ -1,6 +1,6 @@
-//! Real sandboxes on this machine: as root where the tests run as root, and as a user without any rights.
+//! Real sandboxes on this machine: as root if the tests run as root, and as an unprivileged user.
 //!
-//! The test executable plays all parts: the tests, the sandbox's processes, and the programs that run inside.
+//! The test executable has all roles: the tests, the sandbox's processes, and the programs that run inside.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this executable is tests, without a test attribute")]
 
@@ -28,7 +28,9 @@ fn main() -> ExitCode {
         .map(|(name, test)| Trial::test(*name, move || test().map_err(|e| e.to_string().into())))
         .collect();
     if nix::unistd::geteuid().is_root() {
-        trials.push(Trial::test("all_of_it_without_root", || outside::as_nobody().map_err(|e| e.to_string().into())));
+        trials.push(Trial::test("all_tests_pass_without_root", || {
+            outside::as_nobody().map_err(|e| e.to_string().into())
+        }));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

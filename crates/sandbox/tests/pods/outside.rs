@@ -1,4 +1,4 @@
-//! The tests: what the host sees.
+//! The tests: the sandbox as seen from the host.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -21,12 +21,12 @@ pub(crate) type Test = (&'static str, fn() -> Outcome);
 
 pub(crate) const TESTS: &[Test] = &[
     ("two_instances_listen_on_the_same_port_and_reach_each_other_by_name", same_port),
-    ("an_instance_has_a_root_file_system_of_its_own", own_root),
-    ("nothing_of_the_program_gets_in", nothing_inherited),
+    ("an_instance_has_its_own_root_file_system", own_root),
+    ("a_sandbox_inherits_nothing_from_the_program", nothing_inherited),
     ("a_port_of_an_instance_is_published_on_the_host", published),
-    ("commands_exit_as_they_exit", exits),
-    ("what_cannot_be_made_or_run_is_reported", refused),
-    ("sandboxes_end_with_the_program", killed),
+    ("exit_statuses_of_commands_are_forwarded", exits),
+    ("failed_starts_are_reported", refused),
+    ("sandboxes_exit_with_the_program", killed),
     ("a_package_is_compiled_without_a_network", once),
     ("the_host_is_not_changed", unchanged),
 ];
@@ -88,7 +88,7 @@ pub(crate) fn command(args: &[&str]) -> Result<(Command, File), Box<dyn Error>> 
     Ok((Command { argv, env: vec![], directory: "/".into(), stdio }, File::from(output)))
 }
 
-/// Runs a command to its end.
+/// Runs a command until it exits.
 pub(crate) fn output(instance: &Instance, args: &[&str]) -> Result<(Exit, String), Box<dyn Error>> {
     let (command, mut output) = command(args)?;
     let process = instance.run(command)?;
@@ -199,7 +199,7 @@ fn refused() -> Outcome {
     wrong.vcap = "/nowhere".into();
     let message = pods.network.create(wrong).unwrap_err().to_string();
     assert!(message.starts_with("cannot show /nowhere at "), "{message}");
-    // The network still works after a failure, and another instance can have the address.
+    // The network still works after a failure, and another instance can get the address.
     assert_eq!(output(&pods.instance(1)?, &["exit", "3"])?.0, Exit::Code(3));
     Ok(())
 }
@@ -250,7 +250,7 @@ fn unchanged() -> Outcome {
     Ok(())
 }
 
-/// The program whose end [`killed`] kills: prints the processes of its sandboxes, then waits.
+/// The program that [`killed`] kills: prints the processes of its sandboxes, then waits.
 pub(crate) fn holder_to_be_killed() -> Option<ExitCode> {
     let directory =
         PathBuf::from(std::env::args_os().nth(1).filter(|_| std::env::args().nth(2).as_deref() == Some("hold"))?);
@@ -283,7 +283,7 @@ fn killed() -> Outcome {
     Ok(())
 }
 
-/// Runs all of the tests again as a user who has no rights, where such a user can make namespaces.
+/// Runs all tests again as an unprivileged user, if such a user can create namespaces.
 pub(crate) fn as_nobody() -> Outcome {
     let directory = tempfile::tempdir()?;
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777))?;
@@ -291,7 +291,7 @@ pub(crate) fn as_nobody() -> Outcome {
     fs::copy(std::env::current_exe()?, &executable)?;
     let as_nobody = |program: &Path| {
         let mut command = Host::new(program);
-        // `std` gives up root's other groups by itself.
+        // `std` drops root's other groups by itself.
         command.uid(65534).gid(65534).env("TMPDIR", directory.path()).current_dir("/");
         command
     };

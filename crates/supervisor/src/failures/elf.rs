@@ -25,7 +25,7 @@ const NAMES: [(Machine, &str); 8] = [
 /// The program header that names the loader (`PT_INTERP`).
 const INTERPRETER: u32 = 3;
 
-/// What an executable was built for, if it is one.
+/// The machine that an executable was built for, if the file is one.
 pub(super) fn machine(start: &[u8]) -> Option<Machine> {
     let little = *header(start)?.get(5)? == 1;
     let bytes = start.get(18..20)?.try_into().ok()?;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_very_program_is_understood() {
+    fn this_test_executable_is_parsed() {
         let start = std::fs::read("/proc/self/exe").unwrap();
         assert_eq!(machine(&start), Some(MINE));
         assert_eq!(name(MINE), std::env::consts::ARCH);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_cut_off_or_wrong_are_none() {
+    fn truncated_or_invalid_headers_are_rejected() {
         let start = std::fs::read("/proc/self/exe").unwrap();
         for length in 0..start.len().min(5_000) {
             let _ = (machine(&start[..length]), loader(&start[..length]));

@@ -1,4 +1,4 @@
-//! Programs side by side, until each has ended.
+//! Programs that run side by side until each has exited.
 //!
 //! ```text
 //! Running ──TERM or INT──▶ Asked ──stop timeout──▶ Quit ──quit timeout──▶ Killing ──▶ Done
@@ -9,7 +9,7 @@
 //!
 //! The steps are BPM's: the shutdown signal, after 15 s QUIT, after 2 s KILL. As with BPM the first two go to the process
 //! itself and KILL to everything below it; after a stop, the programs' descendants are terminated and then killed.
-//! Programs that end without a stop keep theirs, as with BOSH's agent: a pre-start script may start a daemon.
+//! Descendants of programs that exit without a stop are kept, as with BOSH's agent: a pre-start may start a daemon.
 
 use std::time::Duration;
 

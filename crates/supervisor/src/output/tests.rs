@@ -39,7 +39,7 @@ fn waits_for_input(pump: &Pump) -> bool {
 }
 
 #[test]
-fn a_slow_reader_holds_the_process_back_and_loses_nothing() {
+fn a_slow_reader_throttles_the_process_and_loses_nothing() {
     let (mut writer, mut pump, mut reader) = pump(None);
     let sent = flood(&mut writer, &mut pump);
     assert!(sent < 1 << 20, "{sent} bytes were taken although there is no reader");
@@ -55,7 +55,7 @@ fn a_slow_reader_holds_the_process_back_and_loses_nothing() {
 }
 
 #[test]
-fn who_always_has_more_to_say_is_interrupted() {
+fn copying_endless_output_is_interrupted() {
     let (endless, echo) = (File::open("/dev/zero").unwrap(), File::options().write(true).open("/dev/null").unwrap());
     let tee = Tee { echo: Some(Echo { fd: echo.into(), prefix: None }), ..Tee::default() };
     let mut pump = Pump::new(endless.into(), tee).unwrap();
@@ -90,7 +90,7 @@ fn a_stalled_reader_does_not_block_and_gets_a_note() {
 }
 
 #[test]
-fn a_full_disk_stops_nobody() {
+fn a_full_disk_blocks_no_process() {
     let (mut writer, mut pump, mut reader) = pump(None);
     pump.tee.file = Some(File::options().write(true).open("/dev/full").unwrap());
     writer.write_all(b"x\n").unwrap();
@@ -100,7 +100,7 @@ fn a_full_disk_stops_nobody() {
 }
 
 #[test]
-fn the_beginning_is_captured_whoever_reads() {
+fn the_beginning_is_captured_with_any_reader() {
     let (mut writer, mut pump, _reader) = pump(None);
     pump.tee.capture = 4;
     writer.write_all(b"-1").unwrap();
@@ -114,7 +114,7 @@ fn the_beginning_is_captured_whoever_reads() {
 }
 
 #[test]
-fn lines_get_their_prefix_whole() {
+fn prefixed_lines_are_written_whole() {
     let (mut writer, mut pump, mut reader) = pump(Some("[a] "));
     writer.write_all(b"one\ntw").unwrap();
     pump.advance();
@@ -127,7 +127,7 @@ fn lines_get_their_prefix_whole() {
 }
 
 #[test]
-fn an_echo_that_nobody_reads_is_given_up() {
+fn forwarding_to_a_closed_reader_is_abandoned() {
     let (mut writer, mut pump, reader) = pump(None);
     drop(reader);
     writer.write_all(b"x").unwrap();

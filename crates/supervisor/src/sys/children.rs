@@ -15,9 +15,9 @@ use crate::exit::Exit;
 pub enum Reaped {
     /// A child ended, perhaps an adopted one.
     Child(Pid, Exit),
-    /// Children live, none has ended.
+    /// Children are alive, none has exited.
     Nothing,
-    /// There is no child.
+    /// No children.
     NoChildren,
 }
 
@@ -49,7 +49,7 @@ pub fn reap() -> io::Result<Reaped> {
     }
 }
 
-/// Whether there is no child, not even one that has ended and was not reaped.
+/// Whether there are no children, not even one that has exited and was not reaped.
 pub fn is_childless() -> bool {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT | WaitPidFlag::__WALL;
     matches!(waitid(Id::All, flags), Err(Errno::ECHILD))
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parent_is_found_behind_any_name() {
+    fn the_parent_is_read_after_any_process_name() {
         assert_eq!(parent_in_stat(b"12 (sh) S 7 12 12 0"), Some(7));
         assert_eq!(parent_in_stat(b"12 (a) b (c) 9) R 8 1 1"), Some(8));
         assert_eq!(parent_in_stat(b"12 (\xff) R 8 1 1"), Some(8));

@@ -4,7 +4,7 @@ use std::fs;
 
 use nix::libc;
 
-/// Takes the program's own code out of this process' memory; what is executed again comes back by itself.
+/// Drops the program's own code from this process' memory; code that is executed again is reloaded.
 ///
 /// Reading flags, bpm.yml and the like takes most of the code, waiting next to none. The code is the executable's, never
 /// changed and never written to, so nothing is lost but the mapping.
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_what_is_executable_and_of_a_file() {
+    fn executable_file_mappings_count_as_code() {
         let maps = "1000-2000 r--p 00000000 08:01 7 /bin/x\n\
             2000-5000 r-xp 00001000 08:01 7 /bin/x (deleted)\n\
             5000-6000 rw-p 00004000 08:01 7 /bin/x\n\

@@ -13,7 +13,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 /// The place in the file of the number of bytes that were forwarded.
 const AT: u64 = 8;
-/// What is mapped: the first page.
+/// The mapped range: the first page.
 const MAPPED: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 /// A file whose bytes are forwarded, and which holds the number of the first byte that was not: in its bytes 8 to 15, in
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_passed_on_is_counted_in_the_file() {
+    fn forwarded_bytes_are_counted_in_the_file() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
         file.write_all_at(b"hello world", 4096).unwrap();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_meanwhile_is_an_error() {
+    fn a_file_that_is_truncated_meanwhile_is_an_error() {
         let file = tempfile::tempfile().unwrap();
         assert!(Outlet::new(file.try_clone().unwrap()).is_err());
         file.set_len(8192).unwrap();

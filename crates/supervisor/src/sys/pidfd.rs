@@ -1,4 +1,4 @@
-//! Processes by descriptor: followed and signalled although they may be nobody's child.
+//! Processes by descriptor: followed and signalled even if they are not children.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -16,7 +16,7 @@ impl PidFd {
     /// The process that has this id now. Linux 5.3.
     ///
     /// # Errors
-    /// ESRCH if there is none.
+    /// ESRCH if it does not exist.
     pub fn open(pid: Pid) -> io::Result<PidFd> {
         // SAFETY: the call takes plain numbers and touches no memory.
         let fd = Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) })?;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_signalled_and_its_end_is_seen() {
+    fn a_process_is_signalled_and_its_exit_is_noticed() {
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         let pidfd = PidFd::open(Pid::from_raw(child.id().try_into().unwrap())).unwrap();
         assert!(!pidfd.has_ended());

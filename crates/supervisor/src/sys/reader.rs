@@ -55,13 +55,13 @@ pub fn keep_reading(streams: Vec<(File, Option<File>)>) -> io::Result<()> {
     }
 }
 
-/// The file lives as long as the loop that polls it.
+/// The file stays open as long as the loop that polls it.
 fn borrow(file: &File) -> BorrowedFd<'_> {
     use std::os::fd::AsFd;
     file.as_fd()
 }
 
-/// Copies what can be read now; whether the stream goes on.
+/// Copies the available bytes; returns whether the stream continues.
 fn copy(source: &File, file: Option<&File>, buffer: &mut [u8]) -> bool {
     match read(source, buffer) {
         Ok(0) => false,

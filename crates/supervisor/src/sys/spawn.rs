@@ -77,7 +77,7 @@ pub struct Child {
 /// Why a process could not be started.
 #[derive(Debug)]
 pub struct SpawnError {
-    /// What was being done, to follow "cannot".
+    /// The failed step, to follow "cannot".
     pub doing: &'static str,
     /// Why it failed.
     pub error: io::Error,
@@ -90,7 +90,7 @@ impl SpawnError {
     }
 }
 
-/// What the child does before the program runs; it reports the number of the step that fails.
+/// The steps of the child before the program runs; it reports the number of the step that fails.
 const STEPS: [&str; 7] = [
     "execute",
     "set the resource limits",
@@ -211,7 +211,7 @@ impl Preparation {
         if self.no_new_privileges {
             nix::sys::prctl::set_no_new_privs().map_err(|e| (NO_NEW_PRIVILEGES, e))?;
         }
-        // Last: changing the user clears it. Nobody is left to stop the process if its supervisor is gone.
+        // Last: changing the user clears it. Without its supervisor the process could not be stopped.
         nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(|e| (EXEC as u8, e))?;
         if getppid() != self.supervisor {
             return Err((EXEC as u8, Errno::ESRCH));

@@ -29,7 +29,7 @@ pub(super) fn of(executable: &Path, workspace: &Path) -> Vec<PathBuf> {
             lists.extend(newest_library(&deps, &name.replace('-', "_")));
         }
         if let Some(directory) = directory(&name, workspace).filter(|directory| directory.join("build.rs").exists()) {
-            // What a build script compiles: no list of rustc's has it.
+            // Sources that a build script compiles: rustc does not list them.
             found.push(directory.join("build.rs"));
             found.extend(entries(&directory.join("ruby")));
         }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_executable_is_made_of_the_crates_that_it_is_linked_with() {
+    fn the_sources_of_an_executable_are_those_of_its_linked_crates() {
         let names = linked("boson-pod", &workspace());
         for name in ["boson-pod", "run-process", "supervisor", "problem"] {
             assert!(names.contains(name), "{name}: {names:?}");

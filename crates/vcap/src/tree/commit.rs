@@ -24,7 +24,7 @@ const GENERATIONS: &str = ".generations";
 pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn FnMut()) -> Result<()> {
     let made_dirs = make_tree_dir(dir, owner)?;
     let handle = File::open(dir).io("open", dir)?;
-    // The directory itself is what is locked: no lock file to leave behind.
+    // The directory itself is locked: no lock file is left behind.
     let lock = Flock::lock(handle, FlockArg::LockExclusive)
         .map_err(|(_, e)| Problem::internal(format!("cannot lock {}", dir.display())).code(code::IO).because(e))?;
     // Declared after the lock, so that undoing happens under it.
@@ -60,14 +60,14 @@ pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn
     Ok(())
 }
 
-/// Removes, unless emptied before, what was made; newest first.
+/// Removes the created directories, unless emptied before; newest first.
 #[derive(Default)]
 struct Undo(Vec<PathBuf>);
 
 impl Drop for Undo {
     fn drop(&mut self) {
         for path in self.0.iter().rev() {
-            // Best effort: the failure that led here is what is reported, and the next commit clears leftovers.
+            // Best effort: the failure that led here is reported, and the next commit clears leftovers.
             let _ = match fs::symlink_metadata(path) {
                 Ok(meta) if meta.is_dir() && is_generation(path) => fs::remove_dir_all(path),
                 Ok(meta) if meta.is_dir() => fs::remove_dir(path),
@@ -183,7 +183,7 @@ impl<'a> Survey<'a> {
         Ok(number)
     }
 
-    /// Removes what the commit superseded. The commit stands already, so a failure here is left to the next one.
+    /// Removes the files that the commit superseded. The commit is complete, so a failure here is left to the next one.
     fn clear_past(&self, current: u64, tree: &Tree, after: &mut dyn FnMut()) {
         let jobs: BTreeSet<&str> = tree.jobs().collect();
         for gone in self.links.iter().filter(|link| !jobs.contains(link.as_str())) {

@@ -80,7 +80,7 @@ fn write_file(path: &Path, entry: &RenderedEntry, owner: (Uid, Gid), durable: bo
         symlink(OsStr::from_bytes(&entry.content), path)?;
         return lchown_where_possible(path, owner);
     }
-    // 0600 until it has its owner: what it holds may be secret.
+    // 0600 until it has its owner: the content may be secret.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(&entry.content)?;
     fchown_where_possible(&file, owner)?;

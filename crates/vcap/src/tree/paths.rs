@@ -10,7 +10,7 @@ use super::RenderedEntry;
 pub(super) struct Tree<'a> {
     /// Files by path.
     pub(super) files: BTreeMap<&'a str, &'a RenderedEntry>,
-    /// All directories, parents included; sorted, so that a parent comes before what it holds.
+    /// All directories, parents included; sorted, so that a parent comes before its content.
     pub(super) dirs: BTreeSet<&'a str>,
 }
 
@@ -63,7 +63,7 @@ fn refused(path: &str, fault: &str) -> Problem {
         .code(code::TEMPLATE_PLACE)
 }
 
-/// What is wrong with a path in itself.
+/// The errors in a path itself.
 fn fault(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("the path is empty");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_reported_at_once() {
+    fn all_problems_are_reported_at_once() {
         let entries: Vec<_> = ["a/../../etc/passwd", "/etc/passwd", "", "a//b", "a/./b", "top", "a/x", "a/x", "a/x/y"]
             .iter()
             .map(|p| entry(p))

@@ -8,7 +8,7 @@ use nix::unistd::{getgid, getuid};
 
 use super::*;
 
-/// What a reader of the directory sees: every job that resolves, with its directories (`None`) and files.
+/// A reader's view of the directory: every job that resolves, with its directories (`None`) and files.
 type Seen = BTreeMap<String, Option<(Vec<u8>, u32)>>;
 
 fn seen(dir: &Path) -> Seen {
@@ -61,7 +61,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn files_have_their_modes_and_jobs_without_files_a_directory() {
+fn files_get_their_modes_and_jobs_without_files_a_directory() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("var/vcap/jobs");
     put(&dir, &tree(&[("a/config/x", "1"), ("a/bin/run", "2")]), &["empty"]);
@@ -81,7 +81,7 @@ fn files_have_their_modes_and_jobs_without_files_a_directory() {
 }
 
 #[test]
-fn the_same_tree_again_changes_nothing() {
+fn writing_the_same_tree_again_changes_nothing() {
     let temp = tempfile::tempdir().unwrap();
     let entries = tree(&[("a/x", "1"), ("b/y", "2")]);
     put(temp.path(), &entries, &[]);
@@ -104,7 +104,7 @@ fn the_same_tree_again_changes_nothing() {
     }
 }
 
-/// The directory as it lies on the disk at some instant of a commit, which is what a crash there leaves.
+/// The directory on the disk at some instant of a commit, as a crash would leave it.
 fn image(of: &Path) -> tempfile::TempDir {
     let image = tempfile::tempdir().unwrap();
     let copied = Command::new("cp").arg("-a").arg(of.join(".")).arg(image.path()).status().unwrap();
@@ -149,7 +149,7 @@ fn a_crash_at_any_instant_leaves_the_old_tree_or_the_new_one() {
 }
 
 #[test]
-fn what_is_not_ours_is_in_the_way_and_stays() {
+fn foreign_files_are_reported_and_kept() {
     let temp = tempfile::tempdir().unwrap();
     put(temp.path(), &tree(&[("a/x", "1")]), &[]);
     fs::create_dir_all(temp.path().join("b/precious")).unwrap();
@@ -168,7 +168,7 @@ fn what_is_not_ours_is_in_the_way_and_stays() {
 }
 
 #[test]
-fn links_of_our_names_to_elsewhere_are_not_followed() {
+fn links_with_the_names_of_outputs_are_not_followed() {
     for name in [".generations", ".current", ".current.new"] {
         let temp = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ fn a_large_tree_is_written_whole() {
 }
 
 #[test]
-fn links_are_written_as_they_are_and_kept_as_long_as_they_lead_there() {
+fn links_are_written_verbatim_and_kept_while_their_target_is_unchanged() {
     let temp = tempfile::tempdir().unwrap();
     let link = |target: &str| RenderedEntry { path: "a/bin/l".into(), content: target.into(), mode: LINK };
     let path = temp.path().join("a/bin/l");
@@ -239,7 +239,7 @@ fn links_are_written_as_they_are_and_kept_as_long_as_they_lead_there() {
     assert_eq!(fs::read_link(temp.path().join(".current")).unwrap(), generation, "nothing has changed");
     put(temp.path(), &[link("/somewhere/else!")], &[]);
     assert_eq!(fs::read_link(&path).unwrap(), Path::new("/somewhere/else!"));
-    // A file in its place is none, though it has the same content.
+    // An entry with a file mode is written as a file, though it has the same content.
     put(temp.path(), &[RenderedEntry { mode: 0o640, ..link("/somewhere/else!") }], &[]);
     assert!(path.symlink_metadata().unwrap().is_file());
 }

@@ -1,4 +1,4 @@
-//! The machine as tables: what happens, and what is done about it.
+//! Tests of the machine as tables: events and the resulting actions.
 
 use super::*;
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ fn check(processes: usize, stop_signal: i32, steps: &[(Event, &[Action])]) -> Ba
 }
 
 #[test]
-fn a_process_that_ends_by_itself_ends_the_run() {
+fn a_process_that_exits_completes_the_run() {
     let machine = check(1, 15, &[(exited(0, Exit::Code(3)), &[Finish]), (NoChildren, &[]), (DEADLINE, &[])]);
     assert!(machine.is_done() && !machine.stop_requested());
     assert!(machine.leaves_descendants(), "a daemon that a script started runs on");
@@ -117,7 +117,7 @@ fn several_processes_are_one_run() {
 }
 
 #[test]
-fn a_process_that_cannot_be_killed_does_not_hold_the_run_for_ever() {
+fn a_process_that_cannot_be_killed_does_not_block_the_run() {
     let mut machine = Batch::new(1, Policy::default());
     machine.on(Signal(15));
     let deadlines = (1..1000).find(|_| machine.on(DEADLINE) == [Finish]);
@@ -140,7 +140,7 @@ mod properties {
 
     proptest! {
         #[test]
-        fn whatever_happens_a_stop_ends_in_kill_or_exit(events in prop::collection::vec(event(), 0..40)) {
+        fn every_stop_completes_with_kill_or_exit(events in prop::collection::vec(event(), 0..40)) {
             let mut machine = Batch::new(3, Policy::default());
             let mut alive = [true; 3];
             let mut killed = false;
@@ -148,7 +148,7 @@ mod properties {
             let mut finished = 0;
             let until_done = [Signal(15)].into_iter().chain(std::iter::repeat_n(DEADLINE, 60));
             for event in events.into_iter().chain(until_done) {
-                // What cannot happen: a deadline that was not armed, a process that ends twice, no children while one lives.
+                // Impossible: an unarmed deadline, a process that exits twice, no children while one is alive.
                 match event {
                     Event::Timeout(_) if !armed => continue,
                     Event::Exited(Role::Task(process), _) if !std::mem::take(&mut alive[process]) => continue,

@@ -1,10 +1,10 @@
-//! The stop of the pod, step by step, and what follows the end of the process.
+//! The stop of the pod, step by step, and the steps after the process has exited.
 
 use super::{Life, Main, Stage, Then};
 use crate::machine::{Action, Drained, KILL_ATTEMPTS, KILL_INTERVAL, Progress, Role, Target, Timer, signal};
 
 impl Life {
-    /// A signal asks for the end.
+    /// A signal requests the stop.
     pub(super) fn asked(&mut self) {
         if std::mem::replace(&mut self.stop_requested, true) {
             return;
@@ -15,31 +15,31 @@ impl Life {
             self.arm(Timer::Total, limits.total);
             let policy = &mut self.plan.policy;
             (policy.stop_timeout, policy.quit_timeout) = (limits.stop_timeout, limits.quit_timeout);
-            // The stop program has the process' own time; the signals after it share what is left.
+            // The stop program has the process' own time; the signals after it share the rest.
             if let Some(stop_program) = &mut self.plan.stop_program {
                 *stop_program = (*stop_program).min(limits.stop_timeout);
                 (policy.stop_timeout, policy.quit_timeout) = (limits.quit_timeout / 2, limits.quit_timeout / 2);
             }
         }
         match &mut self.stage {
-            // What has not been started needs no draining.
+            // A process that has not started needs no drain.
             Stage::Up if self.in_hook => self.stop(),
             Stage::Up | Stage::Halting { .. } | Stage::Halted if self.plan.scripts => self.open_window(),
             Stage::Up | Stage::Halting { .. } | Stage::Halted => self.stop(),
             // Scripts must not run while everything is being killed.
             Stage::Sweep { then: then @ (Then::Halt | Then::Start), .. } => *then = Then::Window,
-            // It is on its way out.
+            // The supervisor is exiting.
             _ => {}
         }
     }
 
-    /// Waits whether the others of the pod are asked to end, too.
+    /// Waits for the others of the pod to be stopped, too.
     fn open_window(&mut self) {
         self.stage = Stage::Window;
         self.arm(Timer::Window, self.plan.window);
     }
 
-    /// The others have come further, perhaps as far as is waited for.
+    /// The others have made progress, perhaps enough.
     pub(super) fn look_at_the_pod(&mut self) {
         match self.stage {
             Stage::Window if self.pod.asked == self.pod.others => {
@@ -188,9 +188,9 @@ impl Life {
             (Timer::Sweep, Stage::Sweep { then, kills }) if kills < KILL_ATTEMPTS => {
                 self.kill_everything(then, kills + 1);
             }
-            // Nobody can kill what is left; it is not waited for any longer.
+            // What is left cannot be killed; it is not waited for any longer.
             (Timer::Sweep, Stage::Sweep { .. }) => self.nothing_left(),
-            // Nobody else was asked: this one is to be stopped, not the pod.
+            // No other process is stopping: this one is to be stopped, not the pod.
             (Timer::Window, Stage::Window) => self.stop(),
             (Timer::Pause, Stage::Pause { again: true }) => {
                 self.stage = Stage::Drain;
@@ -205,7 +205,7 @@ impl Life {
         }
     }
 
-    /// Scripts have had their time; who still runs is terminated, and killed with all else in the end.
+    /// The scripts' time is over; processes that still run are terminated, and finally killed with everything else.
     fn out_of_time(&mut self) {
         let script = match self.stage {
             Stage::PreStop => Some(Role::PreStop),

@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order: no lost child, no double start, and a stop always ends.
+//! In every order of events: no lost child, no double start, and every stop completes.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,18 +6,18 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a world may do next; what it means depends on who lives.
+/// The next event of a world; its meaning depends on the processes that are alive.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Signal(i32),
     Request(Request),
-    /// One of those who live ends.
+    /// One of the living processes exits.
     End(usize, u8),
-    /// One of the times that are armed is over.
+    /// One of the armed timers expires.
     Timeout(usize),
     Pod(Pod),
     PodRuns,
-    /// An orphan appears, or one goes.
+    /// An orphan appears or exits.
     Orphan(bool),
 }
 
@@ -50,7 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A world in which children live, times pass, and scripts exist or not.
+/// A world in which children are alive, time passes, and scripts exist or not.
 struct World {
     life: Life,
     existing: BTreeSet<Role>,
@@ -63,7 +63,7 @@ struct World {
     pod_ran: bool,
     finished: u32,
     history: Vec<Action>,
-    /// Events that the machine has not got yet, in the order in which they happened.
+    /// Events that the machine has not received yet, in the order in which they happened.
     events: VecDeque<Event>,
 }
 
@@ -195,7 +195,7 @@ impl World {
         }
     }
 
-    /// The order in which BOSH stops an instance, of what happened since the end was asked for.
+    /// The order in which BOSH stops an instance, applied to the events since the stop was requested.
     fn check_order(&self) {
         let at = |action: Action| self.history.iter().position(|a| *a == action);
         let last = |action: Action| self.history.iter().rposition(|a| *a == action);
@@ -232,9 +232,9 @@ fn plans() -> impl Strategy<Value = Plan> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Nobody does what he is asked, times just pass: it ends with everything killed.
+    /// No process reacts and time passes: the stop completes with everything killed.
     #[test]
-    fn a_stop_always_ends_and_leaves_nobody(
+    fn every_stop_completes_and_leaves_no_process(
         plan in plans(),
         roles in roles(),
         steps in prop::collection::vec(step(), 0..60),
@@ -245,7 +245,7 @@ proptest! {
         }
         world.apply(TERM);
         world.apply(Event::Pod(Pod::default()));
-        // A drain that is never done, and others of the pod that never come further, are beside the point here.
+        // Endless drains and stuck processes of the pod are outside of this property.
         for _ in 0..200 {
             if world.life.is_done() {
                 break;
@@ -264,9 +264,9 @@ proptest! {
         world.check_order();
     }
 
-    /// Within the total time even scripts that never end, and others that never come further, are no reason to stay.
+    /// Within the total time the stop completes even if scripts never exit and other processes make no progress.
     #[test]
-    fn the_total_time_ends_everything(
+    fn the_total_time_limit_stops_everything(
         plan in plans(),
         roles in roles(),
         steps in prop::collection::vec(step(), 0..60),

@@ -1,4 +1,4 @@
-//! What can be in the way. A test whose name starts with a number is about that weakness of Quarks' container-run.
+//! Failures of control. A test whose name starts with a number is about that weakness of Quarks' container-run.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use testkit::waiting::eventually;
 use crate::support::{ALONE, Pod, WAIT, answer, write_program};
 
 #[test]
-fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {
+fn c13_leftovers_of_a_killed_run_are_ignored() {
     let pod = Pod::new(ALONE);
     let socket = pod.vcap("sys/run/boson/web/web.sock");
     for _ in 0..3 {
@@ -28,9 +28,9 @@ fn c13_what_a_killed_predecessor_left_is_not_believed_and_not_in_the_way() {
     assert_eq!(fs::read_to_string(pod.pid_file()).unwrap(), pod.bpm("pid", &[]).1.trim());
 }
 
-/// Else a script that mistypes a name would go on as if it had stopped something.
+/// Otherwise a script with a misspelt name would continue as if it had stopped something.
 #[test]
-fn a_process_that_does_not_exist_is_none_that_was_stopped() {
+fn a_process_that_does_not_exist_cannot_be_stopped() {
     let pod = Pod::new(ALONE);
     for verb in ["stop", "term", "start", "restart", "quit"] {
         let (code, _, stderr) = pod.bpm(verb, &["-p", "wbe"]);
@@ -40,14 +40,14 @@ fn a_process_that_does_not_exist_is_none_that_was_stopped() {
         let (code, _, stderr) = answer(pod.command("bpm").args([verb, "wbe"]));
         assert!(code == 65 && stderr.contains("hint: rendered are the jobs: web\n"), "{verb}: {stderr}");
     }
-    // One that does not run is stopped, an errand's too.
+    // Stopping a process that is not running succeeds, an errand's too.
     assert_eq!(pod.bpm("stop", &[]).0, 0);
     pod.hook("run", "exit 0");
     assert_eq!(pod.bpm("stop", &["-p", "run"]).0, 0);
 }
 
 #[test]
-fn the_pid_file_of_a_predecessor_is_gone_before_there_is_a_process() {
+fn an_old_pid_file_is_removed_before_the_start() {
     let pod = Pod::new(WAIT);
     fs::create_dir_all(pod.pid_file().parent().unwrap()).unwrap();
     fs::write(pod.pid_file(), "1").unwrap();
@@ -60,7 +60,7 @@ fn the_pid_file_of_a_predecessor_is_gone_before_there_is_a_process() {
 }
 
 #[test]
-fn c07_long_names_in_a_deep_directory_are_no_problem() {
+fn c07_long_names_in_a_deep_directory_work() {
     let pod = Pod::named(&"j".repeat(100), &format!("{0}/{0}", "d".repeat(120)), WAIT);
     let _supervisor = pod.start(&[]);
     assert!(pod.is_ready());
@@ -70,7 +70,7 @@ fn c07_long_names_in_a_deep_directory_are_no_problem() {
 }
 
 #[test]
-fn c06_something_else_in_the_sockets_place_costs_the_requests_only() {
+fn c06_a_foreign_file_at_the_socket_path_disables_requests_only() {
     let pod = Pod::new("echo ready; sleep 0.1; exit 4");
     fs::create_dir_all(pod.vcap("sys/run/boson/web/web.sock/x")).unwrap();
     let mut supervisor = pod.spawn(&[]);
@@ -81,7 +81,7 @@ fn c06_something_else_in_the_sockets_place_costs_the_requests_only() {
 }
 
 #[test]
-fn clients_that_hang_keep_nobody_waiting() {
+fn hanging_clients_do_not_block_others() {
     let pod = Pod::new(WAIT);
     let supervisor = pod.start(&[]);
     let socket = pod.vcap("sys/run/boson/web/web.sock");
@@ -117,7 +117,7 @@ fn only_root_may_ask() {
 
 /// Containers of a pod: each with its own pid namespace, all with the same files.
 #[test]
-fn c14_an_id_is_told_only_where_it_means_something() {
+fn c14_a_process_id_is_shown_only_where_it_is_valid() {
     let probe = answer(std::process::Command::new("unshare").args(["--pid", "--fork", "true"]));
     if probe.0 != 0 {
         return;
@@ -164,12 +164,12 @@ fn c18_bpm_needs_no_program_of_the_image() {
 }
 
 #[test]
-fn killed_at_any_instant_it_leaves_nothing_that_a_restart_trips_over() {
+fn a_restart_succeeds_after_a_kill_at_any_instant() {
     let pod = Pod::new(ALONE);
     pod.hook("post-start", "echo post-start");
     for instant in 0..60 {
         let supervisor = pod.spawn(&[]);
-        // Somewhere between its first instruction and a process that is asked about.
+        // At some point between its first instruction and the start of its process.
         std::thread::sleep(std::time::Duration::from_micros(instant * 700));
         if instant % 3 == 0 {
             pod.bpm("term", &[]);

@@ -1,4 +1,4 @@
-//! When it ends.
+//! When `tail-logs` exits.
 
 use std::fs;
 use std::io::Read;
@@ -15,14 +15,14 @@ const ENDED: &str = "{\"version\":1,\"state\":\"exited\",\"pid\":7,\"exit_code\"
 const CRASHED: &str = "{\"version\":1,\"state\":\"crashed\",\"pid\":7,\"exit_code\":3,\"since\":5}\n";
 
 fn state(case: &Case, process: &str, state: &str) {
-    // Replaced at once, as run-process does.
+    // Replaced atomically, as run-process does.
     let path = case.path(&format!("var/vcap/sys/run/boson/{process}.state"));
     write(&path.with_extension("new"), state);
     fs::rename(path.with_extension("new"), path).unwrap();
 }
 
 #[test]
-fn asked_to_end_it_waits_for_the_processes_and_for_what_they_say_last() {
+fn a_termination_waits_for_the_processes_and_their_final_output() {
     let case = Case::new();
     state(&case, "web/web", RUNS);
     state(&case, "db/db", CRASHED);
@@ -40,7 +40,7 @@ fn asked_to_end_it_waits_for_the_processes_and_for_what_they_say_last() {
 }
 
 #[test]
-fn where_nothing_runs_it_ends_at_once() {
+fn without_running_processes_a_termination_is_immediate() {
     let case = Case::new();
     case.append("x.log", "line\n");
     let tail = case.start(&[]);
@@ -49,7 +49,7 @@ fn where_nothing_runs_it_ends_at_once() {
 }
 
 #[test]
-fn whoever_asks_twice_does_not_want_to_wait() {
+fn a_second_signal_ends_the_wait() {
     let case = Case::new();
     state(&case, "web/web", RUNS);
     let tail = case.start(&[]);
@@ -63,7 +63,7 @@ fn whoever_asks_twice_does_not_want_to_wait() {
 }
 
 #[test]
-fn it_ends_by_itself_when_all_processes_of_an_errand_have_ended() {
+fn it_exits_when_all_processes_of_an_errand_have_exited() {
     let case = Case::new();
     write(&case.path("var/vcap/jobs/smoke/bin/run"), "");
     write(&case.path("var/vcap/jobs/web/config/bpm.yml"), "processes: [{name: web, executable: x}]");
@@ -79,17 +79,17 @@ fn it_ends_by_itself_when_all_processes_of_an_errand_have_ended() {
 }
 
 #[test]
-fn a_reader_that_stalls_stops_nothing_and_loses_nothing() {
+fn a_stalled_reader_blocks_nothing_and_loses_nothing() {
     let case = Case::new();
     let mut command = case.command(&[]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    // Far more than a pipe takes.
+    // Far more than a pipe holds.
     let lines: Vec<String> = (0..100_000).map(|n| format!("line {n}\n")).collect();
     case.append("x.log", lines.concat());
     let mut start = [0; 10];
     stdout.read_exact(&mut start).unwrap();
-    // It is not read on, but what comes is seen all the same, before it is gone.
+    // It is not read further, but new files are noticed before they are removed.
     case.append("short.log", "short lived\n");
     let held = |case: &Case, pid: u32| {
         let fds = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
@@ -97,7 +97,7 @@ fn a_reader_that_stalls_stops_nothing_and_loses_nothing() {
     };
     eventually("short.log is open", || held(&case, child.id()));
     fs::remove_file(case.log("short.log")).unwrap();
-    // TERM does not wait for the reader, either, if asked often enough.
+    // Repeated TERM does not wait for the reader either.
     let rest = std::thread::spawn(move || {
         let mut rest = Vec::new();
         stdout.read_to_end(&mut rest).unwrap();
@@ -113,16 +113,16 @@ fn a_reader_that_stalls_stops_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn what_is_committed_is_sent_by_the_next_run() {
+fn committed_lines_are_sent_by_the_next_run() {
     let case = Case::new();
     let lines: Vec<String> = (0..50_000).map(|n| format!("line {n}\n")).collect();
     case.append("x.log", lines.concat());
     let mut child = case.command(&[]).spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    // It has begun: signals do it no harm any more.
+    // It has started: signals are handled from now on.
     let mut first = vec![0; 1000];
     stdout.read_exact(&mut first).unwrap();
-    // The reader stalls; three times asked, it ends without it.
+    // The reader stalls; after three signals it exits without it.
     let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
     eventually("it ends", || {
         let _ = nix::sys::signal::kill(pid, Signal::SIGINT);
@@ -136,7 +136,7 @@ fn what_is_committed_is_sent_by_the_next_run() {
 }
 
 #[test]
-fn when_nobody_reads_any_more_it_says_so() {
+fn a_closed_output_is_reported() {
     let case = Case::new();
     let mut child = case.command(&[]).spawn().unwrap();
     drop(child.stdout.take());
@@ -152,7 +152,7 @@ fn when_nobody_reads_any_more_it_says_so() {
 }
 
 #[test]
-fn two_do_not_follow_the_same_logs() {
+fn a_second_run_on_the_same_logs_is_refused() {
     let case = Case::new();
     case.append("x.log", "line\n");
     let first = case.start(&[]);
@@ -166,7 +166,7 @@ fn two_do_not_follow_the_same_logs() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn invalid_arguments_are_a_usage_error() {
     let case = Case::new();
     for args in [["--logs-rotate-size", "big"], ["--logs-format", "xml"], ["--logs-longest-line", "0"]] {
         assert_eq!(Tail::of(case.command(&args)).end().2, 2, "{args:?}");
