@@ -7,6 +7,7 @@ use bpm::{Hooks, ProcessConfig, ShutdownSignal};
 use hooks::{Script, services};
 use nix::libc::{SIGINT, SIGTERM};
 use problem::{IoContext, Place, Problem, Problems, Result, code};
+use serde_json::json;
 use supervisor::{Capability, Command, Identity, Policy, Privileges, ResourceLimits};
 
 use crate::process::Program;
@@ -32,9 +33,12 @@ fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
     }
     let described = Place::file(config_path(context));
     let mut program = program(context, &config, &described)?;
-    container::check(context, &config, &described)?;
+    let unfulfilled = container::check(context, &config, &described)?;
     dirs::create(context, &config)?;
-    let records = Records::open(context)?;
+    let mut records = Records::open(context)?;
+    if !unfulfilled.is_empty() {
+        records.note("requests-unfulfilled", json!({"requests": unfulfilled}));
+    }
     if context.once.is_none() {
         // The script is the job's: of several processes, one runs it.
         let is_first = is_first(context)?;

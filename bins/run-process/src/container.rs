@@ -20,19 +20,20 @@ use crate::{Context, cgroup};
 /// Inode of the first pid namespace, the host's, on every Linux (`PROC_PID_INIT_INO`).
 const HOST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Reports what cannot be had; with `--strict` that is an error.
-pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place) -> Result<()> {
+/// Reports what cannot be had, and returns it; with `--strict` that is an error.
+pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Vec<String>> {
     let missing = missing(context, config, Privileges::current());
     if missing.is_empty() {
-        return Ok(());
+        return Ok(missing);
     }
     if context.strict {
         let problem = |what: String| Problem::internal(what).code(code::CONTAINER_INSUFFICIENT).at(described.clone());
-        return Problems::check(missing.into_iter().map(problem).collect());
+        Problems::check(missing.into_iter().map(problem).collect())?;
+        return Ok(Vec::new());
     }
     let list = missing.iter().map(|what| format!("\n  {what}")).collect::<String>();
     tracing::warn!("{}: this container cannot fulfil all requests of bpm.yml{list}", context.subject());
-    Ok(())
+    Ok(missing)
 }
 
 fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -> Vec<String> {

@@ -10,6 +10,11 @@ const LINES: usize = 15;
 
 /// The last lines of a file; nothing if it cannot be read.
 pub(crate) fn last_lines(path: &Path) -> String {
+    last_lines_with(&content(path), "")
+}
+
+/// The content of a log; nothing if it cannot be read.
+pub(crate) fn content(path: &Path) -> String {
     // A process may have put a link or a pipe there.
     let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
     let Ok(mut file) = File::options().read(true).custom_flags(flags).open(path) else { return String::new() };
@@ -17,7 +22,24 @@ pub(crate) fn last_lines(path: &Path) -> String {
     if file.read_to_end(&mut bytes).is_err() {
         return String::new();
     }
-    last_lines_with(&String::from_utf8_lossy(&bytes), "")
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The warnings in what a supervisor has printed, each once, with the lines that belong to them.
+pub(crate) fn warnings(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(first) = line.strip_prefix(" WARN ") else { continue };
+        let mut warning = first.to_owned();
+        while let Some(more) = lines.next_if(|line| line.starts_with("  ")) {
+            warning += &format!("\n{more}");
+        }
+        if !found.contains(&warning) {
+            found.push(warning);
+        }
+    }
+    found
 }
 
 /// The last ones of the lines that contain `wanted`.
@@ -37,6 +59,12 @@ mod tests {
         assert_eq!(shown.lines().count(), LINES);
         assert!(shown.starts_with("[a] line 10\n") && shown.ends_with("[a] line 38\n"), "{shown}");
         assert_eq!(last_lines_with("a\nb", ""), "a\nb\n");
+    }
+
+    #[test]
+    fn warnings_are_found_once_with_their_lines() {
+        let text = "[a] line\n WARN a: two requests\n  one\n  two\n INFO b\n WARN c\n WARN c\n";
+        assert_eq!(warnings(text), ["a: two requests\n  one\n  two", "c"]);
     }
 
     #[test]

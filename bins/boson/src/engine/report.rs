@@ -22,6 +22,11 @@ pub(crate) fn exited(instance: &str, process: &str, exit: Exit, restart: Duratio
     }
 }
 
+/// What the supervisor of a process warns of.
+pub(crate) fn warned(instance: &str, warning: &str) -> String {
+    format!("{instance}: warning: {warning}")
+}
+
 /// That instances were killed because they did not stop in time.
 pub(crate) fn killed(instances: &[&str]) -> String {
     format!("killed after {}s: {}", STOP_LIMIT.as_secs(), instances.join(", "))

@@ -9,7 +9,7 @@ use super::deployment::{Deployment, Member};
 use super::failure::Failure;
 use super::host::Host;
 use super::instance::Instance;
-use super::log_excerpt::last_lines;
+use super::log_excerpt::{content, last_lines, warnings};
 use super::parallel::for_each;
 use super::report;
 use super::running::RunningDeployment;
@@ -60,8 +60,18 @@ pub(crate) fn wait_until_running(host: &Host, instances: &[Arc<Instance>], watch
     wait_for_post_start(host, instances)?;
     for instance in instances {
         instance.set_complete(true);
+        report_warnings(host, instance);
     }
     Ok(())
+}
+
+/// What run-process warns of: limits and privileges that a process does not get.
+fn report_warnings(host: &Host, instance: &Instance) {
+    for (process, _) in instance.views(None) {
+        for warning in warnings(&content(&instance.process_log(&process.name()))) {
+            host.progress.line(&report::warned(instance.name(), &warning));
+        }
+    }
 }
 
 /// Waits until every process runs, or those of one job, and has run for a moment.

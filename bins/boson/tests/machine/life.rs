@@ -257,3 +257,15 @@ fn no_secrets_are_written_to_disk() {
         }
     }
 }
+
+#[test]
+fn warnings_of_supervisors_are_shown() {
+    let machine = Machine::new();
+    let limited = "- name: idle\n  limits: {open_files: 4000000000}\n";
+    machine.edit("release/jobs/web/templates/bpm.yml.erb", "- name: idle\n", limited);
+    let up = machine.up(&[]).ends_with(0);
+    let shown = format!("{}{}", up.stdout, up.stderr);
+    assert!(shown.contains("web/0: warning: ") && shown.contains("limits.open_files: 4000000000 is above"), "{shown}");
+    let logs = machine.boson(&["logs", "web/0", "--job", "web"]).ends_with(0);
+    assert!(logs.stdout.contains("bpm.run-process.requests-unfulfilled"), "{}", logs.stdout);
+}
