@@ -1,7 +1,7 @@
 //! `if failed port`, `if failed unixsocket`: connecting, and asking an HTTP server.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub(super) fn test(connection: &Connection, resolver: &Resolver) -> Result<(), S
     }
 }
 
-fn lookup(host: &str, resolver: &Resolver, deadline: Instant) -> Result<Vec<std::net::IpAddr>, String> {
+fn lookup(host: &str, resolver: &Resolver, deadline: Instant) -> Result<Vec<IpAddr>, String> {
     let found = resolver.lookup(host, deadline).map_err(|e| format!("{host}: {e}"))?;
     if found.is_empty() { Err(format!("{host}: no address")) } else { Ok(found) }
 }
@@ -60,8 +60,9 @@ fn connect(host: &str, port: u16, resolver: &Resolver, deadline: Instant) -> Res
 
 /// Sends a datagram: a port that nobody listens on is reported back.
 fn send(address: SocketAddr) -> io::Result<()> {
-    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = UdpSocket::bind(any)?;
+    // Not as text, which the C library would resolve.
+    let any = if address.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
     socket.connect(address)?;
     socket.send(&[0])?;
     socket.set_read_timeout(Some(REFUSAL))?;
