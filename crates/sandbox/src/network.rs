@@ -35,7 +35,6 @@ impl Network {
     pub fn start(subnet: Subnet, log: Option<&File>) -> io::Result<Network> {
         let user_namespace = !ids::privileged();
         let (shim, channel, ids) = start_shim(&Setup::Network { user_namespace, subnet }, log)?;
-        channel.learn_sender()?;
         let (step, holder_pid) = channel.expect_from::<Step>()?;
         step.done()?;
         Ok(Network {

@@ -40,6 +40,8 @@ pub(crate) fn spawn_inside(role: &str, end: OwnedFd) -> io::Result<Child> {
 /// Starts a shim and maps its user ids if it makes a user namespace.
 pub(crate) fn start_shim(setup: &Setup, log: Option<&File>) -> io::Result<(Child, Channel, Ids)> {
     let (channel, end) = Channel::pair()?;
+    // Before anything can be sent: a message that is sent earlier has no sender.
+    channel.learn_sender()?;
     let shim = spawn("shim", end, log)?;
     channel.send(setup, &[])?;
     let wants_ids = match setup {
