@@ -20,6 +20,9 @@ use value::Value;
 /// Names the isolation mode in the environment of a process that renders.
 const MODE: &str = "BOSON_FUZZ_ISOLATION";
 
+/// How long a template may take. What templates change can make another one endless (an array that contains itself).
+const TIMEOUT: Duration = Duration::from_secs(5);
+
 fuzz_target!(
     init: {
         if let Ok(mode) = std::env::var(MODE) {
@@ -32,7 +35,9 @@ fuzz_target!(
     },
     |input: &[u8]| {
         let [auto, process] = ["auto", "process"].map(|mode| in_process(mode, input));
-        if auto != process {
+        // A template that was stopped was stopped anywhere.
+        let stopped = [&auto, &process].iter().any(|rendered| rendered.contains("template-timeout"));
+        if !stopped && auto != process {
             let show = |rendered: &str| rendered.replace("\\n", "\n");
             panic!("the isolation modes differ\n--- auto\n{}\n--- process\n{}", show(&auto), show(&process));
         }
@@ -50,8 +55,8 @@ fn in_process(mode: &str, input: &[u8]) -> String {
         .expect("a process");
     child.stdin.take().expect("its input").write_all(input).expect("the input is written");
     let output = child.wait_with_output().expect("its output");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "rendering in mode {mode} ended with {}\n{said}", output.status);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "rendering in mode {mode} ended with {}\n{messages}", output.status);
     without_addresses(&String::from_utf8_lossy(&output.stdout))
 }
 
@@ -70,7 +75,7 @@ fn render(input: &[u8], isolation: IsolationMode) -> String {
         .map(|(i, text)| Source { name: format!("{i}.erb"), file: format!("{i}.erb"), text: text.into_bytes() })
         .collect();
     // One worker, so that all templates that may share a process do.
-    let settings = Settings { workers: 1, timeout: Duration::from_secs(60), isolation };
+    let settings = Settings { workers: 1, timeout: TIMEOUT, isolation };
     let rendered = Vm::beside(|vm| {
         let renderer = Renderer::new(vm, settings);
         let units: Vec<Unit> = sources.iter().map(|source| Unit { context: 0, job: "job", source }).collect();
