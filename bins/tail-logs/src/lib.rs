@@ -80,8 +80,8 @@ pub struct Options {
     pub logs_positions: Option<PathBuf>,
     /// Create this socket, for use as /dev/log: messages sent with logger or syslog() are appended to syslog.log in the
     /// directory of logs, and forwarded like all lines
-    #[arg(long, value_name = "PATH")]
-    pub syslog: Option<PathBuf>,
+    #[arg(long, env = "LOGS_SYSLOG", visible_alias = "syslog", value_name = "PATH")]
+    pub logs_syslog: Option<PathBuf>,
 }
 
 /// Serves a socket in place of `/dev/log`, and nothing else: for an instance whose logs are read in another way. Messages are
@@ -115,7 +115,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         most_open: most_open(),
     };
     let mut logs = Logs::new(Tree::new(&dir), journal, config);
-    let mut syslog = options.syslog.as_deref().map(|path| Syslog::open(path, &dir)).transpose()?;
+    let mut syslog = options.logs_syslog.as_deref().map(|path| Syslog::open(path, &dir)).transpose()?;
     let until = Until { processes: Processes::of(Vcap::under(&common.root)), ended: options.logs_until_ended };
     match follow::follow(&mut logs, syslog.as_mut(), &until, &signals, &std::io::stdout()) {
         Ok(Outcome::Done) => Ok(0),

@@ -36,18 +36,17 @@ pub(crate) struct Syslog {
 
 impl Syslog {
     /// Binds the socket, in place of one that a predecessor left, and opens the log file in `logs_dir`.
+    ///
+    /// A socket that exists is replaced by a rename: Kubernetes mounts it into other containers (`subPath`) whenever one of them
+    /// starts, and creates an empty directory where nothing exists.
     pub(crate) fn open(path: &Path, logs_dir: &Path) -> Result<Syslog> {
-        match fs::symlink_metadata(path) {
-            Ok(meta) if meta.file_type().is_socket() => fs::remove_file(path).io("remove", path)?,
-            Ok(_) => {
-                let problem = Problem::usage(format!("--syslog: {} exists and is not a socket", path.display()));
-                return Err(problem.code(code::USAGE).into());
-            }
-            Err(_) => {}
-        }
-        let socket = UnixDatagram::bind(path).io("create", path)?;
-        socket.set_nonblocking(true).io("create", path)?;
-        fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).io("change the mode of", path)?;
+        make_way(path)?;
+        let new = path.with_extension(format!("new-{}", std::process::id()));
+        let _ = fs::remove_file(&new);
+        let socket = UnixDatagram::bind(&new).io("create", &new)?;
+        socket.set_nonblocking(true).io("create", &new)?;
+        fs::set_permissions(&new, Permissions::from_mode(SOCKET_MODE)).io("change the mode of", &new)?;
+        fs::rename(&new, path).io("create", path)?;
         fs::create_dir_all(logs_dir).io("create", logs_dir)?;
         Ok(Syslog {
             path: path.to_owned(),
@@ -80,6 +79,19 @@ impl Syslog {
             self.is_failing = result.is_err();
         }
         count == AT_ONCE
+    }
+}
+
+/// Removes an empty directory at the socket's path, and refuses anything else that is not a socket.
+fn make_way(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.file_type().is_socket() => Ok(()),
+        Ok(meta) if meta.is_dir() && fs::remove_dir(path).is_ok() => Ok(()),
+        Ok(_) => {
+            let problem = Problem::usage(format!("--logs-syslog: {} exists and is not a socket", path.display()));
+            Err(problem.code(code::USAGE).into())
+        }
+        Err(_) => Ok(()),
     }
 }
 
