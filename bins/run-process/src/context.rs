@@ -20,6 +20,10 @@ pub(crate) struct Context {
     /// User and group vcap.
     pub(crate) owner: (Uid, Gid),
     pub(crate) policy: Policy,
+    /// Whether the start waits for all other processes of the pod and their post-start scripts.
+    pub(crate) after_processes: bool,
+    /// Whether the job's scripts do not run when the pod stops.
+    pub(crate) skip_stop_scripts: bool,
     /// The additions of `bpm run`, if it runs the process.
     pub(crate) once: Option<Additions>,
     /// Whether a request that the container cannot fulfil is an error.

@@ -79,6 +79,14 @@ pub struct Options {
     /// drain and post-stop when the pod stops
     #[arg(long, conflicts_with_all = ["process", "errand", "once"])]
     pub scripts: bool,
+    /// Start when all processes of the pod's jobs run and their post-start scripts have succeeded, as BOSH starts the errand of an
+    /// instance group with colocated services
+    #[arg(long, conflicts_with_all = ["scripts", "once"])]
+    pub after_processes: bool,
+    /// Do not run the job's pre-stop, drain and post-stop scripts when the pod stops: BOSH deletes the instance of an errand
+    /// without them
+    #[arg(long, conflicts_with_all = ["errand", "once"])]
+    pub skip_stop_scripts: bool,
     /// Run the process once, as `bpm run` does: without post-start and the scripts of a pod's stop, and invisible to the
     /// pod's other processes. Do nothing if it is running already
     #[arg(long, conflicts_with = "errand")]
@@ -118,6 +126,8 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         vcap: Vcap::under(&common.root),
         owner: vcap::owner::vcap_ids(&common.root),
         policy: Policy { stop_timeout: options.stop_timeout, quit_timeout: options.quit_timeout, ..Policy::default() },
+        after_processes: options.after_processes,
+        skip_stop_scripts: options.skip_stop_scripts,
         once: options.once.then_some(Additions { env: options.env, volumes: options.volume }),
         strict: options.strict,
         grace: options.grace,

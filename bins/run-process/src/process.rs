@@ -93,7 +93,8 @@ pub(crate) fn run(context: &Context, prepared: Result<Option<(Program, Records)>
 
 /// Runs the program until it has ended and nothing that descends from it is left; gives its status.
 fn supervise(context: &Context, mut program: Program, records: &mut Records) -> Result<u8> {
-    let scripts = program.scripts;
+    let scripts = program.scripts && !context.skip_stop_scripts;
+    let mut depends = Depends::new(context, std::mem::take(&mut program.depends));
     let wanted = program.policy.stop_timeout + program.stop_program().unwrap_or_default();
     let wanted = Policy { stop_timeout: wanted, ..program.policy.clone() };
     let limits = context.grace.map(|grace| grace::limits(grace, &wanted, scripts && scripts::exist(&context.vcap)));
@@ -103,7 +104,7 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
         process: program.has_process(),
         hook: program.hook.is_some() || program.managed.is_some(),
         follows: program.managed.is_some(),
-        start_waits: !program.depends.is_empty(),
+        start_waits: depends.waits(),
         stop_program: program.stop_program(),
         post_start_waits: true,
         scripts,
@@ -116,7 +117,6 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
     let mut checks = program.checks.take();
     let failing = checks.as_ref().map(Checks::failing).unwrap_or_default();
     let mut control = Control::open(context, program.has_process(), failing);
-    let mut depends = Depends::new(context, program.depends.clone());
     let mut follow = program.managed.as_ref().map(|managed| managed.follow(context.cycle));
     let programs = checks.as_ref().map(Checks::programs).unwrap_or_default();
     let mut running = Running {
@@ -131,7 +131,7 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
         draining: false,
     };
     if depends.waits() {
-        running.records.waits(&running.program.depends);
+        running.records.waits(depends.wanted());
     }
     if !running.program.has_process() {
         // Nothing is started, so that nothing can fail.

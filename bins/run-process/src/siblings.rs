@@ -94,7 +94,7 @@ impl Source for Siblings {
     }
 }
 
-/// Every process that runs in the instance.
-fn processes(vcap: &Vcap) -> BTreeSet<(String, String)> {
+/// Every process that runs in the instance: job and process.
+pub(crate) fn processes(vcap: &Vcap) -> BTreeSet<(String, String)> {
     services::of_instance(vcap).into_iter().map(|service| (service.job, service.process)).collect()
 }

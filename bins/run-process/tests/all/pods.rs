@@ -147,6 +147,57 @@ fn waiting_ends_when_the_other_process_is_killed() {
 }
 
 #[test]
+fn an_errand_may_wait_for_the_pods_processes_and_their_post_start_scripts() {
+    let pod = Pod::new(&[("a", &["a"]), ("b", &["b"])]);
+    let post_start =
+        "#!/bin/sh\necho begin >> ROOT/events\nwhile [ ! -e ROOT/go ]; do sleep 0.02; done\necho end >> ROOT/events\n";
+    pod.script("b", "post-start", post_start);
+    pod.write("var/vcap/jobs/errand/bin/run", "#!/bin/sh\necho run >> ROOT/events\nexit 7\n", 0o755);
+    let errand = || pod.job.start_errand("errand", &["--after-processes"]);
+    let waiting = errand();
+    let running = [("a", "a"), ("b", "b")].map(|(job, process)| pod.start(job, process, &["--skip-stop-scripts"]));
+    pod.wait_for("begin");
+    pod.write("go", "", 0o644);
+    assert_eq!(waiting.wait().1, 7);
+    assert_eq!(pod.events(), ["begin", "end", "run"]);
+    // Everything else runs already.
+    assert_eq!(errand().wait().1, 7);
+    // BOSH deletes the instance of an errand without the scripts of a stop.
+    for process in &running {
+        process.signal(Signal::SIGTERM);
+    }
+    for process in running {
+        assert_eq!(process.wait().1, 3);
+    }
+    let events = pod.events();
+    assert_eq!(places(&events, "stop").len(), 2, "{events:?}");
+    assert!(["pre-stop", "drain", "post-stop"].iter().all(|script| places(&events, script).is_empty()), "{events:?}");
+}
+
+#[test]
+fn an_errand_that_waits_can_be_stopped() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    pod.write("var/vcap/jobs/errand/bin/run", "#!/bin/sh\necho run >> ROOT/events\n", 0o755);
+    let errand = pod.job.start_errand("errand", &["--after-processes"]);
+    eventually("it waits", || pod.job.path("var/vcap/sys/run/boson/errand/run.state").exists());
+    errand.signal(Signal::SIGTERM);
+    assert_eq!((errand.wait().1, pod.events()), (143, Vec::new()));
+}
+
+#[test]
+fn scripts_of_a_job_without_processes_can_be_left_out_of_the_stop() {
+    let pod = Pod::new(&[("scripts", &[])]);
+    fs::remove_file(pod.job.path("var/vcap/jobs/scripts/config/bpm.yml")).unwrap();
+    let scripts = pod.job.start_scripts("scripts", &["--skip-stop-scripts"]);
+    eventually("it runs", || {
+        let state = fs::read_to_string(pod.job.path("var/vcap/sys/run/boson/scripts/scripts.state"));
+        state.is_ok_and(|state| state.contains("running"))
+    });
+    scripts.signal(Signal::SIGTERM);
+    assert_eq!((scripts.wait().1, pod.events()), (0, Vec::new()));
+}
+
+#[test]
 fn a_drain_script_is_called_as_boshs_agent_does() {
     let pod = Pod::new(&[("a", &["a"])]);
     // First static with a number below zero, then dynamic; a status other than 0 does not matter.

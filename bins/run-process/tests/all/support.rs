@@ -121,6 +121,11 @@ impl Job {
         Running::of(self.command_for(&[&RUN_PROCESS], job).arg("--scripts").args(args))
     }
 
+    /// Starts a job's errand.
+    pub(crate) fn start_errand(&self, job: &str, args: &[&str]) -> Running {
+        Running::of(self.command_for(&[&RUN_PROCESS], job).arg("--errand").args(args))
+    }
+
     /// Starts and waits until the process runs.
     pub(crate) fn start_quietly(&self) -> Running {
         let running = self.spawn(&[]);
