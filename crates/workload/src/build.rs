@@ -11,6 +11,12 @@ use crate::container::{Command, Container, EnvValue, EnvVar, Image, Privileges, 
 use crate::pod::{Errand, Job, JobScripts, Pod, Process, Scripts, Settings};
 use crate::volume::{Mount, Source, Volume, VolumeName};
 
+/// Where `tail-logs` creates the socket for `/dev/log`: in the volume [`VolumeName::Sys`], in a directory that only it can write
+/// to.
+const SOCKET: &str = "run/.tail-logs/log";
+/// How long the socket may take to appear.
+const SOCKET_TIMEOUT: &str = "1m";
+
 /// The scripts that run beside a job's processes, or without them in a container of their own.
 const BESIDE_PROCESSES: [Script; 4] = [Script::PostStart, Script::PreStop, Script::Drain, Script::PostStop];
 
@@ -44,7 +50,7 @@ impl Builder<'_> {
             volumes: self.volumes(),
             supply: self.supply(),
             prepare: vec![self.render_jobs(), self.create_dirs()],
-            tail_logs: self.boson("tail-logs", Program::TailLogs, vec![Mount::writable(VolumeName::Sys)]),
+            tail_logs: self.tail_logs(),
             pre_start: self.scripts(Script::PreStart, Program::PreStart),
             processes: self.jobs().flat_map(|job| self.processes(job)).collect(),
             scripts_only: self.jobs().filter_map(|job| self.scripts_only(job)).collect(),
@@ -68,6 +74,9 @@ impl Builder<'_> {
             volume(VolumeName::Sys, "/var/vcap/sys", Source::Scratch),
             volume(VolumeName::Packages, "/var/vcap/packages", Source::Image),
             volume(VolumeName::Tmp, "/tmp", Source::Scratch),
+            volume(VolumeName::Instance, "/var/vcap/instance", Source::Scratch),
+            volume(VolumeName::Bosh, "/var/vcap/bosh", Source::Scratch),
+            volume(VolumeName::DevLog, "/dev/log", Source::Socket { volume: VolumeName::Sys, path: SOCKET }),
         ];
         if let Some(disk) = self.disk() {
             let source = Source::Disk { size: disk.size, disk_type: disk.disk_type.clone() };
@@ -99,6 +108,8 @@ impl Builder<'_> {
             Mount::read_only(VolumeName::ResolvedProperties),
             Mount::writable(VolumeName::Jobs),
             Mount::writable(VolumeName::Tmp),
+            Mount::writable(VolumeName::Instance),
+            Mount::writable(VolumeName::Bosh),
         ];
         let document = format!("{}/{PROPERTIES_YAML}", self.properties_dir());
         let group = &self.info.group().name;
@@ -119,6 +130,15 @@ impl Builder<'_> {
         let mut mounts = vec![Mount::read_only(VolumeName::Jobs)];
         mounts.extend(self.of_jobs());
         self.boson("create-dirs", Program::CreateDirs, mounts)
+    }
+
+    fn tail_logs(&self) -> Container {
+        let socket = format!("/var/vcap/sys/{SOCKET}");
+        Container {
+            command: Command::new(Program::TailLogs, &["--logs-syslog", &socket]),
+            started: Some(Command::new(Program::WaitFor, &["--wait-timeout", SOCKET_TIMEOUT, &socket])),
+            ..self.boson("tail-logs", Program::TailLogs, vec![Mount::writable(VolumeName::Sys)])
+        }
     }
 
     /// The scripts of all jobs that have one of this name.
@@ -170,16 +190,16 @@ impl Builder<'_> {
             // Where an instance may not start the process, its monit decides. If it does not, the container is idle, and reports
             // the state of the process.
             Some(config) if service.instances.is_some() => Container {
-                command: Command::new(Program::RunProcess, &["--job", name, "--process", process, "--monit", monit]),
-                ..self.process(job, config, root_uses)
+                command: self.run_process(&["--job", name, "--process", process, "--monit", monit], None),
+                ..self.process(job, config, None, root_uses)
             },
-            Some(config) => self.process(job, config, root_uses),
+            Some(config) => self.process(job, config, None, root_uses),
             None => {
                 root_uses.insert(0, RootUse::MonitProgram);
                 let ready = ["--job", name, "--process", process];
                 Container {
                     name: format!("{name}/{process}"),
-                    command: Command::new(Program::RunProcess, &["--job", name, "--monit", monit]),
+                    command: self.run_process(&["--job", name, "--monit", monit], None),
                     user: User::Root(root_uses),
                     readiness: Some(Command::new(Program::Ready, &ready)),
                     ..self.supervised(&job.release)
@@ -195,7 +215,7 @@ impl Builder<'_> {
         let scripts = self.scripts_beside(job);
         let container = Container {
             name: format!("{}/scripts", job.name),
-            command: Command::new(Program::RunProcess, &["--scripts", "--job", &job.name]),
+            command: self.run_process(&["--scripts", "--job", &job.name], None),
             user: User::Root(scripts.iter().map(|script| RootUse::Script(*script)).collect()),
             readiness: Some(Command::for_jobs(Program::Ready, [job.name.as_str()])),
             ..self.supervised(&job.release)
@@ -208,18 +228,26 @@ impl Builder<'_> {
         let containers = match job.properties.quarks.errand {
             Some(ErrandKind::Script) => vec![Container {
                 name: format!("{}/{ERRAND}", job.name),
-                command: Command::new(Program::RunProcess, &["--errand", "--job", &job.name]),
+                command: self.run_process(&["--errand", "--job", &job.name], job.properties.quarks.errand),
                 user: User::Root(vec![RootUse::Errand]),
                 privileges: bpm_run_privileges(job),
                 ..self.supervised(&job.release)
             }],
-            Some(ErrandKind::Bpm) => configs(job).iter().map(|config| self.process(job, config, Vec::new())).collect(),
+            Some(ErrandKind::Bpm) => {
+                configs(job).iter().map(|config| self.process(job, config, Some(ErrandKind::Bpm), Vec::new())).collect()
+            }
             None => Vec::new(),
         };
         containers.into_iter().map(|container| Errand { job: job.name.clone(), container }).collect()
     }
 
-    fn process(&self, job: &bpm_info::Job, config: &ProcessConfig, mut root_uses: Vec<RootUse>) -> Container {
+    fn process(
+        &self,
+        job: &bpm_info::Job,
+        config: &ProcessConfig,
+        errand: Option<ErrandKind>,
+        mut root_uses: Vec<RootUse>,
+    ) -> Container {
         if config.hooks.is_some() {
             root_uses.insert(0, RootUse::PreStartHook);
         }
@@ -229,13 +257,37 @@ impl Builder<'_> {
         let of_process = ["--job", &job.name, "--process", &config.name];
         Container {
             name: format!("{}/{}", job.name, config.name),
-            command: Command::new(Program::RunProcess, &of_process),
+            command: self.run_process(&of_process, errand),
             user: if root_uses.is_empty() { User::Vcap } else { User::Root(root_uses) },
             privileges: privileges(config),
             memory_limit: config.limits.memory.as_deref().and_then(bpm::to_bytes),
             readiness: Some(Command::new(Program::Ready, &of_process)),
             ..self.supervised(&job.release)
         }
+    }
+
+    /// `run-process`; as an errand, if it is one.
+    ///
+    /// In an instance that exists only for an errand, the errand begins when everything else there runs, and BOSH deletes the
+    /// instance without the scripts of a stop.
+    fn run_process(&self, args: &[&str], errand: Option<ErrandKind>) -> Command {
+        let mut args = args.to_vec();
+        if self.group.lifecycle == Lifecycle::Errand {
+            if errand != Some(ErrandKind::Script) {
+                args.push("--skip-stop-scripts");
+            }
+            if errand.is_some() && self.has_services() {
+                args.push("--after-processes");
+            }
+        }
+        Command::new(Program::RunProcess, &args)
+    }
+
+    /// Whether anything runs all the time, or once at the start.
+    fn has_services(&self) -> bool {
+        let is_one =
+            |job: &bpm_info::Job| !job.properties.quarks.services.is_empty() || self.has(job, Script::PostStart);
+        self.jobs().any(is_one)
     }
 
     /// A container whose program is `run-process`.
@@ -251,6 +303,9 @@ impl Builder<'_> {
             Mount::writable(VolumeName::Jobs),
             Mount::read_only(VolumeName::Packages),
             Mount::writable(VolumeName::Tmp),
+            Mount::read_only(VolumeName::Instance),
+            Mount::writable(VolumeName::Bosh),
+            Mount::writable(VolumeName::DevLog),
         ];
         mounts.extend(self.of_jobs());
         Container { image: Image::Release(release.to_owned()), ..self.boson("", Program::RunProcess, mounts) }
@@ -268,6 +323,7 @@ impl Builder<'_> {
             privileges: Privileges::default(),
             memory_limit: None,
             readiness: None,
+            started: None,
         }
     }
 

@@ -31,6 +31,10 @@ pub struct Container {
     /// Exits with 0 when the container is ready, for a readiness probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readiness: Option<Command>,
+    /// Exits with 0 when the container has come so far that the next one may be created. Kubernetes: `lifecycle.postStart`,
+    /// which the kubelet waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<Command>,
 }
 
 /// Where the rest of a container's file system comes from.
@@ -103,6 +107,8 @@ pub enum Program {
     PostStart,
     /// Runs post-deploy scripts.
     PostDeploy,
+    /// Waits for a file.
+    WaitFor,
 }
 
 impl Program {
@@ -119,6 +125,7 @@ impl Program {
             Program::Ready => "ready",
             Program::PostStart => "post-start",
             Program::PostDeploy => "post-deploy",
+            Program::WaitFor => "wait-for",
         }
     }
 }

@@ -20,7 +20,7 @@
 //!
 //! With [`Lifecycle::Errand`], the instances exist only while an errand runs. Step 5 starts what is colocated with the errand, if
 //! anything is; when its processes run and its post-start scripts have succeeded, the requested one of [`Pod::errands`] runs to
-//! its end ([`Pod::errands_named`]). Then the instance is deleted, without scripts of the stop; step 6 does not take place. The
+//! its end ([`Pod::errands_named`]): its command waits for them itself, so that all containers may be started at the same time. Then the instance is deleted, without scripts of the stop; step 6 does not take place. The
 //! errands of a service run on request, in its instances or beside them. The groups of a deployment start in the order of `plan`'s documents.
 //!
 //! # Images and file systems
@@ -29,6 +29,9 @@
 //! alone, so the scripts of a group with several releases need several containers. In a sandbox one file system has
 //! the packages of all releases, as on a VM: there [`Scripts::command`] is one command for all jobs, and
 //! [`Pod::post_start_command`] replaces `scripts_only`.
+//!
+//! Scripts that run as root may write to their root file system (`/etc`, `/usr/local`), as on a VM; in a container only they and
+//! what runs in the same container see what they wrote.
 //!
 //! # Services
 //!

@@ -22,6 +22,12 @@ pub enum VolumeName {
     Packages,
     /// Temporary files.
     Tmp,
+    /// Which instance this is, for scripts: `/var/vcap/instance`.
+    Instance,
+    /// The directory of BOSH's agent, in which scripts run and which has `spec.json`: `/var/vcap/bosh`.
+    Bosh,
+    /// The socket to which programs log: `/dev/log`.
+    DevLog,
 }
 
 /// A volume of an instance.
@@ -51,6 +57,14 @@ pub enum Source {
     /// The compiled packages that a container's image has at this path; nothing is mounted where containers have images. A
     /// sandbox has the packages of all jobs of the group there.
     Image,
+    /// A socket in another volume, which [`Pod::tail_logs`](crate::Pod::tail_logs) creates. Kubernetes: no volume of its own, but a
+    /// `volumeMount` of that volume with this `subPath`; a sandbox has its own.
+    Socket {
+        /// The volume that has the socket.
+        volume: VolumeName,
+        /// Its path in that volume.
+        path: &'static str,
+    },
     /// The instance's persistent disk, which outlives it. Kubernetes: a `PersistentVolumeClaim`.
     Disk {
         /// Its size in MB, where the manifest gives one.

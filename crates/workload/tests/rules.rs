@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{Deployment, InstanceGroup};
-use workload::{Container, Image, Lifecycle, Pod, RootUse, Script, Settings, Source, User, VolumeName};
+use workload::{Container, Image, Lifecycle, Mount, Pod, RootUse, Script, Settings, Source, User, VolumeName};
 
 const DOCUMENT: &str = include_str!("everything/bpm.yaml");
 
@@ -160,6 +160,26 @@ fn a_persistent_disk_is_mounted_where_jobs_run() {
 }
 
 #[test]
+fn what_a_vm_has_around_jobs_is_mounted_where_they_run() {
+    let pod = documented();
+    let volumes = [VolumeName::Instance, VolumeName::Bosh, VolumeName::DevLog];
+    let of_releases = |container: &&Container| matches!(container.image, Image::Release(_));
+    for container in pod.containers().filter(of_releases).filter(|container| !pod.supply.contains(container)) {
+        let mounted = |volume| container.mounts.iter().any(|mount| mount.volume == volume);
+        assert!(volumes.into_iter().all(mounted), "{}", container.name);
+    }
+    // render-jobs writes the files; tail-logs makes the socket, in a volume that it mounts.
+    let writes = |container: &Container, volume| container.mounts.contains(&Mount { volume, read_only: false });
+    assert!(writes(&pod.prepare[0], VolumeName::Instance) && writes(&pod.prepare[0], VolumeName::Bosh));
+    let socket = pod.volumes.iter().find(|volume| volume.name == VolumeName::DevLog).unwrap();
+    assert_eq!(socket.source, Source::Socket { volume: VolumeName::Sys, path: "run/.tail-logs/log" });
+    assert!(writes(&pod.tail_logs, VolumeName::Sys));
+    let path = "/var/vcap/sys/run/.tail-logs/log";
+    assert_eq!(pod.tail_logs.command.argv(), ["tail-logs", "--logs-syslog", path]);
+    assert_eq!(pod.tail_logs.started.as_ref().unwrap().argv().last(), Some(&path));
+}
+
+#[test]
 fn a_group_of_bpm_alone_has_no_scripts() {
     let start = DOCUMENT.find("  - name: postgres").unwrap();
     let end = DOCUMENT.rfind("  properties:\n    quarks:\n      replicas").unwrap();
@@ -214,7 +234,13 @@ fn colocated_services_of_an_errand_start_before_it() {
     let pod = errand();
     assert!(pod.is_errand());
     assert_eq!(pod.processes.len(), service().processes.len());
-    assert_eq!(commands(pod.errands.iter().map(|errand| &errand.container)), ["run-process --errand --job backup"]);
+    assert_eq!(
+        commands(pod.errands.iter().map(|errand| &errand.container)),
+        ["run-process --errand --job backup --after-processes"]
+    );
+    // Its instance is deleted without the scripts of a stop.
+    assert!(pod.processes.iter().all(|process| process.container.command.argv().contains(&"--skip-stop-scripts")));
+    assert!(!service().containers().any(|container| container.command.argv().contains(&"--skip-stop-scripts")));
     // bin/run may call bpm run.
     assert_eq!(pod.errands[0].container.privileges.capabilities, ["DAC_READ_SEARCH"]);
     assert!(pod.scripts_only.iter().all(|job| job.scripts == [Script::PostStart]));
@@ -225,7 +251,7 @@ fn an_errand_without_a_script_is_the_processes_of_its_bpm_yml() {
     let document = DOCUMENT.replace("errand: script", "errand: bpm");
     let pod = pod_of(&document.replace("lifecycle: service", "lifecycle: errand"), Lifecycle::Errand);
     let errands = commands(pod.errands.iter().map(|errand| &errand.container));
-    assert_eq!(errands, ["run-process --job backup --process backup"]);
+    assert_eq!(errands, ["run-process --job backup --process backup --skip-stop-scripts --after-processes"]);
 }
 
 #[test]

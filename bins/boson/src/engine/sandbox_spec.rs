@@ -42,8 +42,8 @@ pub(crate) fn specification(
                 let target = path.to_path_buf();
                 binds.extend(disk.clone().map(|source| Bind { source, target, access: Access::ReadWrite }));
             }
-            // Directories of the sandbox's own file system, and a file that is written when the sandbox exists.
-            Source::Scratch | Source::ResolvedProperties => {}
+            // Directories and a socket of the sandbox's own file system, and a file that is written when the sandbox exists.
+            Source::Scratch | Source::Socket { .. } | Source::ResolvedProperties => {}
         }
     }
     InstanceSpec {
