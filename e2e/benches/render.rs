@@ -43,14 +43,16 @@ fn bench(arguments: &[String]) -> Result<()> {
         return Case::real(&Executables::find(), Path::new(directory), copies.parse()?).map(|_| ());
     }
     let asked: Vec<usize> = arguments.iter().filter_map(|a| a.parse().ok()).collect();
+    let only_real = arguments.iter().any(|argument| argument == "real");
+    let sizes = if asked.is_empty() && !only_real { SIZES.as_slice() } else { &asked };
     let executables = Executables::find();
     let scratch = measure::scratch()?;
     let mut rows = Vec::new();
-    for size in if asked.is_empty() { &SIZES } else { asked.as_slice() } {
+    for size in sizes {
         let case = Case::new(&executables, &scratch.path().join(format!("templates-{size}")), *size, 1)?;
         rows.push(against_ruby(&case, *size)?);
     }
-    if asked.is_empty() {
+    if only_real || asked.is_empty() {
         for copies in COPIES {
             let case = Case::real(&executables, &scratch.path().join(format!("real-{copies}")), copies)?;
             let mut row = against_ruby(&case, case.templates.len())?;
@@ -72,7 +74,7 @@ fn bench(arguments: &[String]) -> Result<()> {
         "warm ruby peak KiB",
     ];
     table(&heads, &rows);
-    if asked.is_empty() {
+    if asked.is_empty() && !only_real {
         on_disk(&executables)?;
         many_instances(&executables, scratch.path())?;
     }

@@ -72,9 +72,21 @@ fn copy_job(from: &Path, to: &Path, original: &str, name: &str) -> Result<(), Bo
         } else if entry.file_name() == "spec" {
             let spec = fs::read_to_string(entry.path())?;
             fs::write(path, spec.replacen(&format!("name: {original}\n"), &format!("name: {name}\n"), 1))?;
+        } else if entry.file_name() == "monit" {
+            fs::write(path, renamed_monit(&fs::read_to_string(entry.path())?, original, name))?;
         } else {
             fs::copy(entry.path(), path)?;
         }
     }
     Ok(())
+}
+
+/// A `monit` that starts the process of another job's bpm.yml, which keeps its name.
+fn renamed_monit(monit: &str, original: &str, name: &str) -> String {
+    if name == original {
+        return monit.to_owned();
+    }
+    let check = |job: &str| format!("check process {job}\n");
+    let start = |job: &str| format!("bpm start {job}");
+    monit.replace(&check(original), &check(name)).replace(&start(original), &format!("{} -p {original}", start(name)))
 }
