@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[allow(dead_code, reason = "the benches use the rest")]
 #[path = "../benches/generate/mod.rs"]
 mod generate;
 
