@@ -56,7 +56,7 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
     };
     for dir in ["data/packages", "store", "sys/log", "sys/run"].map(|dir| base.join(dir)) {
         // A volume that is mounted there was given its mode when it was mounted.
-        if !dir.exists() {
+        if !dir.exists() && !(dir.ends_with("store") && is_unwritable(&dir)) {
             ensure(&dir, SHARED, of_root);
         }
     }
@@ -71,6 +71,13 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
     Problems::check(problems)?;
     tracing::info!(jobs = jobs.len(), "directories are ready");
     Ok(0)
+}
+
+/// Whether a directory cannot be created: a pod without a persistent disk has no volume at `/var/vcap/store`, and then it would be in
+/// this container's own file system, which no other container sees and which may be read-only.
+fn is_unwritable(dir: &Path) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    std::fs::create_dir(dir).is_err_and(|e| matches!(e.kind(), PermissionDenied | ReadOnlyFilesystem))
 }
 
 /// BOSH: `/var/vcap/sys` is a link to `data/sys`. A mount, or a directory of a previous run, stays. The target of the link may have

@@ -92,6 +92,25 @@ fn a_mount_at_sys_is_used() {
     );
 }
 
+/// A pod without a persistent disk, whose root file system is read-only.
+#[test]
+fn a_store_that_cannot_be_created_is_left_out() {
+    let root = with_jobs();
+    let base = root.path().join("var/vcap");
+    let script = "mkdir \"$0/data\" \"$0/sys\"; mount --bind \"$0\" \"$0\" && cd \"$0\" || exit 99
+        for volume in data sys; do mount -t tmpfs none $volume || exit 99; done
+        mount -o remount,bind,ro . || exit 99; ! touch file 2>/dev/null || exit 99
+        \"$1\" --root \"$2\" && [ -d data/nats ] && [ -d sys/log/nats ] && [ ! -e store ]";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-Urm", "sh", "-c", script]).arg(&base).arg(testkit::executable("create-dirs")).arg(root.path());
+    let Ok(output) = unshare.output() else { return };
+    if output.status.code() == Some(99) || String::from_utf8_lossy(&output.stderr).contains("unshare failed") {
+        println!("skipped: no mounts can be made here");
+        return;
+    }
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// The ephemeral disk may be new while the root file system is not.
 #[test]
 fn the_removed_target_of_a_link_is_created_again() {
