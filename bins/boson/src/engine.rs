@@ -53,7 +53,7 @@ use deployment::Deployment;
 use failure::{Failure, cannot_sandbox};
 use host::Host;
 use input::Input;
-pub(crate) use input::{Config, read_manifest};
+pub(crate) use input::{Config, join, missing_releases, read_documents};
 pub(crate) use publish::Publish;
 use publish::Published;
 use running::RunningDeployment;

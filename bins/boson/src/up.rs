@@ -1,10 +1,12 @@
 //! `boson up`: a deployment on this machine.
 
 mod background;
+mod command_line;
 
 use std::path::PathBuf;
 
 use clap::Args;
+use manifest_inputs::{Configs, Inputs};
 use problem::Result;
 use startup::Common;
 
@@ -23,6 +25,8 @@ use crate::stemcells::StemcellOption;
         Of a deployment that is up, only the instances are replaced whose rendered files, packages or processes \
         have changed, in the order of the manifest's `update` block; instances are added and removed. The \
         boson that holds the deployment does so, and this one shows its progress and exits.\n\n\
+        With ops files or variables, the manifest is what `boson interpolate` prints with the same flags; variables \
+        without a value are errors.\n\n\
         Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C \
         kills what does not stop. With --detach it returns when all processes run. If the start fails, it \
         returns and leaves the instances as they are, until the next `boson up` or `boson down`.\n\n\
@@ -30,19 +34,20 @@ use crate::stemcells::StemcellOption;
         no other network; other machines reach an instance only through a published port.",
     after_long_help = "Examples:\n\
         \x20\x20boson up -m nats.yml -r ./nats-release\n\
+        \x20\x20boson up -m nats.yml -o scale.yml -l vars.yml -v port=4222 -r ./nats-release\n\
         \x20\x20boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222 --detach\n\n\
         Exit codes: 0 stopped on request, detached, or updated; 2 usage; 65 the manifest, a job spec or a \
         release is wrong; 66 a template failed; 70 internal or environment error, or an instance did not run in \
         time; 130 interrupted before everything ran, or asked twice to stop."
 )]
 pub(crate) struct Options {
-    /// The deployment manifest
+    /// The deployment manifest; `-` is standard input
     #[arg(long, short, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
     pub(crate) manifest: PathBuf,
     /// A release: its source directory (jobs/, packages/, src/), or an archive made by bosh; once for each
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
     pub(crate) releases: Vec<PathBuf>,
-    /// Name of the deployment [default: the manifest's]
+    /// Name of the deployment [default: the manifest's] (no -d, which is --detach)
     #[arg(long, short, visible_alias = "deployment-name", env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
@@ -57,6 +62,10 @@ pub(crate) struct Options {
     pub(crate) stemcells: Vec<StemcellOption>,
     #[command(flatten)]
     pub(crate) limit: CacheLimit,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) configs: Configs,
     /// Return when all processes run
     #[arg(long, short, env = "BOSON_DETACH")]
     pub(crate) detach: bool,
@@ -66,16 +75,18 @@ pub(crate) struct Options {
     /// Hold the deployment, for the process that the user started
     #[arg(long, hide = true)]
     pub(crate) background: bool,
-    /// Receive the manifest from the process that the user started
+    /// Receive the manifest, with operations and variables, from the process that the user started
     #[arg(long, hide = true)]
-    pub(crate) manifest_follows: bool,
+    pub(crate) documents_follow: bool,
 }
 
 impl From<Options> for Config {
     fn from(options: Options) -> Config {
         Config {
             manifest: options.manifest,
-            manifest_text: None,
+            inputs: options.inputs,
+            configs: options.configs,
+            documents: None,
             releases: options.releases,
             stemcells: options.stemcells,
             cache_limit: options.limit,
@@ -97,9 +108,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     // for others lies in directories that are not.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     if options.background {
-        let (manifest_follows, detach) = (options.manifest_follows, options.detach);
-        background::stay(options.into(), manifest_follows, detach, signals)
+        let (documents_follow, detach) = (options.documents_follow, options.detach);
+        background::stay(options.into(), documents_follow, detach, signals)
     } else {
-        background::start(&options.manifest, options.detach, signals)
+        background::start(&options, signals)
     }
 }

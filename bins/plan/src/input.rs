@@ -1,27 +1,29 @@
 //! Reading the manifest and the spec of every job that it names.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::path::Path;
 
 use deployment::JobSpec;
 use deployment::manifest::{Job, Manifest};
 use deployment::replaced::{BPM, is_bpm};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc, safe_destination};
-use problem::{IoContext, Place, Problem, Problems, Result, code};
-use ruby::{Document, Vm};
+use problem::{Note, Place, Problems, Result, code};
+use ruby::Vm;
 use value::Value;
 
+use crate::configs;
+use crate::documents::Documents;
 use crate::options::Request;
 use crate::pod_settings::{self, GroupSettings};
 
 /// All that planning reads.
 pub(crate) struct Input {
-    /// The manifest's text.
-    pub(crate) document: Document,
+    /// The texts that were read.
+    pub(crate) documents: Documents,
     /// The manifest, addons placed.
     pub(crate) manifest: Manifest,
+    /// Parts of the configs that have no effect.
+    pub(crate) unused: Vec<Note>,
     /// The manifest's settings of pods, where they are written.
     pub(crate) settings: Vec<GroupSettings>,
     /// Specs by release and job.
@@ -45,15 +47,13 @@ pub(crate) fn template_for<'a>(spec: &'a JobSpec, destination: &str) -> Option<&
 
 /// Reads everything; problems of the manifest and of all job specs are reported together.
 pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
-    let document = read_manifest(&request.manifest)?;
-    let value = vm.load_yaml(std::slice::from_ref(&document))?.remove(0)?;
-    let located = |mut problems: Problems| {
-        vm.locate(&mut problems, &document);
-        problems
-    };
+    let documents = Documents::read(request)?;
+    let values = documents.values(vm)?;
+    let located = |problems: Problems| documents.locate(vm, problems);
     let (mut manifest, mut problems) =
-        Manifest::read(&value, &document.file, request.deployment_name.as_deref()).map_err(located)?;
+        Manifest::read(&values.manifest, documents.file(), request.deployment_name.as_deref()).map_err(located)?;
     problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
+    let unused = configs::apply(&mut manifest, &values, request.deployment_name.as_deref(), &mut problems);
     let (settings, found) = if request.is_whole() { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
     forget_links_of_bpm(&mut manifest);
@@ -63,28 +63,7 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
         BTreeMap::new()
     });
     Problems::check(problems).map_err(located)?;
-    Ok(Input { document, manifest, settings, specs, jobs_src })
-}
-
-fn read_manifest(path: &Path) -> Result<Document> {
-    let file = path.display().to_string();
-    match vcap::input::read(path) {
-        Ok(text) => Ok(Document { file, text }),
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            Err(Problem::input(format!("the deployment manifest {file} does not exist"))
-                .code(code::MANIFEST_MISSING)
-                .hint("give its path with --bosh-manifest-path or BOSH_MANIFEST_PATH")
-                .into())
-        }
-        // A mistaken path, not a broken machine.
-        Err(e) if matches!(e.kind(), ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::FileTooLarge) => {
-            Err(Problem::input(format!("{file} is not a deployment manifest"))
-                .code(code::MANIFEST_MISSING)
-                .because(e)
-                .into())
-        }
-        Err(e) => Err(e).io("read", path),
-    }
+    Ok(Input { documents, manifest, unused, settings, specs, jobs_src })
 }
 
 /// boson takes the place of BPM's own job, whose spec is not read: links of it in the manifest have no meaning.
@@ -117,8 +96,7 @@ fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeM
     let known = |job: &&Job| !job.name.is_empty() && manifest.releases.iter().any(|r| r.name == job.release);
     for job in manifest.instance_groups.iter().flat_map(|g| &g.jobs).filter(known) {
         let key = JobRef { release: job.release.clone(), job: job.name.clone() };
-        let place = || Place::node(&manifest.file, job.path.clone());
-        named.entry(key).and_modify(|(_, of_addon)| *of_addon &= job.addon).or_insert_with(|| (place(), job.addon));
+        named.entry(key).and_modify(|(_, of_addon)| *of_addon &= job.addon).or_insert_with(|| (job.place(), job.addon));
     }
     let (bpm, jobs): (Vec<JobRef>, Vec<JobRef>) = named.keys().cloned().partition(|job| is_bpm(&job.release, &job.job));
     let specs = jobs_src.specs(vm, &jobs, |job| named.get(job).map(|(place, _)| place.clone()));

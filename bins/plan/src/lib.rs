@@ -3,9 +3,11 @@
 
 mod bpm_info;
 mod bpm_yml;
+mod configs;
 mod deployment_yaml;
 mod digest;
 mod dns;
+mod documents;
 mod input;
 mod monit_files;
 mod options;
@@ -48,10 +50,7 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         service_domain: request.service_domain.clone(),
     };
     let deployment = Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs };
-    let outcome = instance_group::resolve(&deployment).map_err(|mut problems| {
-        vm.locate(&mut problems, &input.document);
-        problems
-    })?;
+    let outcome = instance_group::resolve(&deployment).map_err(|problems| input.documents.locate(vm, problems))?;
     for warning in &outcome.warnings {
         tracing::warn!("{warning}");
     }
@@ -94,9 +93,10 @@ fn warn_of_unused_settings(vm: &Vm, input: &input::Input, request: &Request) {
         return;
     }
     let is_planned = |group: &str| request.group.as_deref().is_none_or(|planned| planned == group);
-    if let Some(found) = unused_settings::find(&input.manifest, is_planned) {
-        let mut problems = Problems::from(found);
-        vm.locate(&mut problems, &input.document);
+    let of_configs = unused_settings::listed(input.unused.clone(), "of the configs");
+    let found = [unused_settings::find(&input.manifest, is_planned), of_configs];
+    for found in found.into_iter().flatten() {
+        let problems = input.documents.locate(vm, Problems::from(found));
         for problem in problems.iter() {
             let lines = problem
                 .notes

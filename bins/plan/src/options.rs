@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dialect_erb::Settings;
 use job_templates::RenderingOptions;
+use manifest_inputs::{Configs, Inputs};
 use problem::{Problem, Problems, Result};
 use startup::Common;
 
@@ -15,27 +16,33 @@ use startup::Common;
         properties and links, and renders every bpm.yml. Writes, for one instance group, one document \
         (KIND), or everything for every group (--output-dir). For every group it renders all templates of \
         all instances, and removes the documents of groups that the manifest no longer has.\n\n\
+        With ops files or variables, the manifest is what `boson interpolate` prints with the same flags; variables \
+        without a value are errors. Messages name the file and line that a value comes from.\n\n\
         All errors are reported in one run; then nothing is written.",
     after_long_help = "One group, as a container of the gather Job does:\n\
         \x20\x20plan ig-resolved -m manifest.yml -g nats -o output.json\n\n\
         All groups, to out/GROUP/ig-resolved/output.json, out/GROUP/bpm/output.json and \
         out/deployment/output.json:\n\
-        \x20\x20plan -m manifest.yml -b all-releases --output-dir out\n\n\
+        \x20\x20plan -m manifest.yml -b all-releases --output-dir out\n\
+        \x20\x20plan -m manifest.yml --ops-file scale.yml -l vars.yml -b all-releases --output-dir out\n\n\
         Exit codes: 0 done; 2 usage; 65 the manifest, a job spec or a link is wrong; 66 a template \
-        failed; 70 the environment failed."
+        failed; 70 the environment failed.",
+    mut_arg("ops_files", |arg| arg
+        .short(None)
+        .help("Apply the operations of a file to the manifest; repeatable, in order (no -o, which is --output)"))
 )]
 pub struct Options {
     /// What to write; without it, everything for every group (needs --output-dir)
     #[arg(value_name = "KIND")]
     pub kind: Option<Kind>,
-    /// The deployment manifest, variables interpolated [default: /var/run/secrets/deployment/manifest.yaml]
+    /// The deployment manifest; `-` is standard input [default: /var/run/secrets/deployment/manifest.yaml]
     #[arg(short = 'm', long, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
     pub bosh_manifest_path: Option<PathBuf>,
     /// Directory with jobs-src/<release>/<job>/ [default: /var/vcap/all-releases]
     #[arg(short = 'b', long, env = "BASE_DIR", value_name = "DIR")]
     pub base_dir: Option<PathBuf>,
     /// The deployment's name [default: the manifest's]
-    #[arg(short = 'n', long, env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    #[arg(short = 'n', long, visible_short_alias = 'd', env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub deployment_name: Option<String>,
     /// Namespace, the second part of addresses
     #[arg(long, env = "KUBE_NAMESPACE", value_name = "NAME", default_value = "default")]
@@ -55,6 +62,15 @@ pub struct Options {
     /// The directory to write, without KIND
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
+    /// Ops files and variables
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Runtime and cloud configs
+    #[command(flatten)]
+    pub configs: Configs,
+    /// The manifest and where its nodes come from, as another verb has read them
+    #[arg(long, hide = true, conflicts_with = "bosh_manifest_path")]
+    pub documents: Option<PathBuf>,
 }
 
 /// The documents that `plan` writes.
@@ -70,6 +86,10 @@ pub enum Kind {
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) manifest: PathBuf,
+    pub(crate) inputs: Inputs,
+    pub(crate) configs: Configs,
+    /// A file of [`manifest_inputs::Documents`], which replaces the manifest and the inputs.
+    pub(crate) documents: Option<PathBuf>,
     pub(crate) base: PathBuf,
     pub(crate) deployment_name: Option<String>,
     pub(crate) namespace: String,
@@ -123,6 +143,9 @@ impl Options {
         Ok(Request {
             manifest: common
                 .path(path(self.bosh_manifest_path).as_deref(), "/var/run/secrets/deployment/manifest.yaml"),
+            inputs: self.inputs,
+            configs: self.configs,
+            documents: self.documents,
             base: common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases"),
             deployment_name: given(self.deployment_name),
             namespace: self.kube_namespace,

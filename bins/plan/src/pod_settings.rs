@@ -69,16 +69,22 @@ pub(crate) struct JobSettings {
 
 /// Reads the settings of all groups of a manifest whose addons are placed, in order, and all that is wrong with them.
 pub(crate) fn read(manifest: &Manifest) -> (Vec<GroupSettings>, Vec<Problem>) {
-    let mut reader = Reader { file: &manifest.file, problems: Vec::new() };
-    let groups = manifest
-        .instance_groups
-        .iter()
-        .map(|group| GroupSettings {
-            env: reader.env(group),
-            jobs: group.jobs.iter().map(|job| reader.job(job)).collect(),
-        })
-        .collect();
-    (groups, reader.problems)
+    let mut problems = Vec::new();
+    let mut read = Vec::new();
+    for group in &manifest.instance_groups {
+        let mut of_group = Reader { file: &manifest.file, problems: Vec::new() };
+        let env = of_group.env(group);
+        problems.extend(of_group.problems);
+        let mut jobs = Vec::new();
+        for job in &group.jobs {
+            // A job of an addon may be in a runtime config.
+            let mut of_job = Reader { file: &job.file, problems: Vec::new() };
+            jobs.push(of_job.job(job));
+            problems.extend(of_job.problems);
+        }
+        read.push(GroupSettings { env, jobs });
+    }
+    (read, problems)
 }
 
 struct Reader<'a> {

@@ -85,19 +85,20 @@ fn unusable(job: &str, source: &Source, why: &SchemaError) -> Problem {
 fn located(vm: &Vm, input: &Input, (g, j): (usize, usize), violations: &[Violation], name: &str) -> Problem {
     let group = &input.manifest.instance_groups[g];
     let job = &group.jobs[j];
-    let mut root = if job.properties.is_some() { job.path.clone() } else { group.path.clone() };
-    root.push(Step::from("properties"));
+    let mut root = match job.properties {
+        Some(_) => job.place(),
+        None => Place::node(&input.manifest.file, group.path.clone()),
+    };
+    root.path.push(Step::from("properties"));
     let mut problem = Problem::input(report(name, violations)).code(code::SCHEMA_VIOLATED);
     problem.notes = violations
         .iter()
         .map(|violation| {
-            let path = root.iter().chain(&violation.path).cloned().collect();
-            Note { place: Place::node(&input.manifest.file, path), what: None, hint: None }
+            let path = root.path.iter().chain(&violation.path).cloned().collect();
+            Note { place: Place::node(&root.file, path), what: None, hint: None }
         })
         .collect();
-    let mut problems = Problems::from(problem);
-    vm.locate(&mut problems, &input.document);
-    let mut problem = problems.into_vec().remove(0);
+    let mut problem = input.documents.locate(vm, problem.into()).into_vec().remove(0);
     problem.notes.dedup_by(|a, b| a.place.line == b.place.line && a.place.column == b.place.column);
     problem
 }

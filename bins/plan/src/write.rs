@@ -39,6 +39,9 @@ pub(crate) fn check(request: &Request) -> Result<()> {
     if same(path, &request.manifest) {
         return Err(problem("is the deployment manifest").into());
     }
+    if request.inputs.files().chain(request.configs.files().cloned()).any(|read| same(path, &read)) {
+        return Err(problem("is one of the files that are read").into());
+    }
     let absolute = std::path::absolute(path).io("find", path)?;
     let above = absolute.ancestors().find_map(|above| fs::canonicalize(above).ok());
     let sources = JobsSrc::below(&request.base);

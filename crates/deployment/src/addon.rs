@@ -1,9 +1,29 @@
 //! Addons: jobs that a deployment adds to groups by rules (BOSH: runtime and deployment level addons).
 
+use problem::Step;
 use value::Value;
 
 use crate::instance_group::{InstanceGroup, Job, job};
 use crate::reader::{Object, Reader};
+
+/// Whose addons, releases and filters are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// A deployment manifest's.
+    Deployment,
+    /// A runtime config's.
+    Runtime,
+}
+
+impl Level {
+    /// As messages name it.
+    fn as_str(self) -> &'static str {
+        match self {
+            Level::Deployment => "deployment",
+            Level::Runtime => "runtime",
+        }
+    }
+}
 
 /// An entry of `addons`.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +36,8 @@ pub struct Addon {
     pub include: Option<Filter>,
     /// Where it does not go.
     pub exclude: Option<Filter>,
+    /// Where it stands in its document.
+    pub path: Vec<Step>,
 }
 
 /// Placement rules; the kinds that are given are ANDed, the values of one kind ORed.
@@ -33,10 +55,14 @@ pub struct Filter {
     pub stemcells: Vec<String>,
     /// `service` or `errand`.
     pub lifecycle: Option<String>,
+    /// Names of deployments; of a runtime config only.
+    pub deployments: Vec<String>,
+    /// Names of teams; of a runtime config only.
+    pub teams: Vec<String>,
 }
 
-/// Reads the `addons` of a manifest.
-pub(crate) fn parse(reader: &mut Reader, root: &Object) -> Vec<Addon> {
+/// Reads the `addons` of a document.
+pub(crate) fn parse(reader: &mut Reader, root: &Object, level: Level) -> Vec<Addon> {
     let mut addons = Vec::new();
     for object in reader.hashes(root, "addons") {
         let name = reader.required_string(&object, "name", "an entry of 'addons'");
@@ -51,19 +77,41 @@ pub(crate) fn parse(reader: &mut Reader, root: &Object) -> Vec<Addon> {
             job.custom_provider_definitions = Value::Nil;
             jobs.push(job);
         }
-        let include = reader.hash(&object, "include").map(|o| filter(reader, &o, "include"));
-        let exclude = reader.hash(&object, "exclude").map(|o| filter(reader, &o, "exclude"));
-        addons.push(Addon { name, jobs, include, exclude });
+        let include = reader.hash(&object, "include").map(|o| filter(reader, &o, "include", level));
+        let exclude = reader.hash(&object, "exclude").map(|o| filter(reader, &o, "exclude", level));
+        addons.push(Addon { name, jobs, include, exclude, path: object.path });
     }
     addons
 }
 
-fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
-    if !reader.array(object, "deployments").is_empty() {
-        reader.problem(object.at("deployments"), "Deployment filter is not allowed for deployment level addons.");
+/// The message for an addon's job whose release the document does not list.
+pub(crate) fn not_listed(job: &Job, level: Level) -> String {
+    format!(
+        "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the {} releases section.",
+        job.name,
+        job.release,
+        job.release,
+        level.as_str()
+    )
+}
+
+fn filter(reader: &mut Reader, object: &Object, section: &str, level: Level) -> Filter {
+    let of = level.as_str();
+    let (mut deployments, mut teams) = (Vec::new(), Vec::new());
+    match level {
+        Level::Deployment => {
+            if !reader.array(object, "deployments").is_empty() {
+                let message = "Deployment filter is not allowed for deployment level addons.";
+                reader.problem(object.at("deployments"), message);
+            }
+            // Teams are the director's: for an addon of a deployment they do not count (BOSH).
+            reader.array(object, "teams");
+        }
+        Level::Runtime => {
+            deployments = reader.strings(object, "deployments");
+            teams = reader.strings(object, "teams");
+        }
     }
-    // Teams are the director's: for an addon of a deployment they do not count (BOSH).
-    reader.array(object, "teams");
     let mut jobs = Vec::new();
     for entry in reader.hashes(object, "jobs") {
         let mut text = |key: &str| reader.string(&entry, key).filter(|text| !text.is_empty());
@@ -71,7 +119,7 @@ fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
             (Some(name), Some(release)) => jobs.push((name, release)),
             _ => reader.problem(
                 entry.path.clone(),
-                format!("Job in deployment config's {section} section must have both name and release."),
+                format!("Job in {of} config's {section} section must have both name and release."),
             ),
         }
     }
@@ -81,7 +129,7 @@ fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
             Some(os) => stemcells.push(os),
             None => reader.problem(
                 entry.path.clone(),
-                format!("Stemcell in deployment config's {section} section must have an os name."),
+                format!("Stemcell in {of} config's {section} section must have an os name."),
             ),
         }
     }
@@ -92,13 +140,22 @@ fn filter(reader: &mut Reader, object: &Object, section: &str) -> Filter {
         azs: reader.strings(object, "azs"),
         networks: reader.strings(object, "networks"),
         lifecycle: reader.string(object, "lifecycle").filter(|lifecycle| !lifecycle.is_empty()),
+        deployments,
+        teams,
     }
 }
 
 impl Filter {
     /// Whether the kinds other than jobs and groups hold; `None` where none of them is given.
-    fn surroundings(&self, group: &InstanceGroup, os: &str) -> Option<bool> {
+    fn surroundings(&self, group: &InstanceGroup, os: &str, deployment: &str) -> Option<bool> {
         let mut tests = Vec::new();
+        if !self.deployments.is_empty() {
+            tests.push(self.deployments.iter().any(|name| name == deployment));
+        }
+        if !self.teams.is_empty() {
+            // A deployment has none here.
+            tests.push(false);
+        }
         if !self.azs.is_empty() {
             tests.push(group.azs.iter().any(|az| self.azs.contains(az)));
         }
@@ -126,11 +183,20 @@ impl Filter {
         }
     }
 
-    /// An empty include means everywhere; an empty exclude, nowhere.
-    pub(crate) fn matches(&self, group: &InstanceGroup, os: &str, when_empty: bool) -> bool {
-        match (self.surroundings(group, os), self.members(group)) {
+    /// An empty include means everywhere; an empty exclude, nowhere. `deployment` is the deployment's name.
+    fn matches(&self, group: &InstanceGroup, os: &str, deployment: &str, when_empty: bool) -> bool {
+        match (self.surroundings(group, os, deployment), self.members(group)) {
             (None, None) => when_empty,
             (a, b) => a.unwrap_or(true) && b.unwrap_or(true),
         }
+    }
+}
+
+impl Addon {
+    /// Whether the addon's jobs go to a group, whose stemcell has this operating system.
+    pub(crate) fn applies_to(&self, group: &InstanceGroup, os: &str, deployment: &str) -> bool {
+        let included = self.include.as_ref().is_none_or(|f| f.matches(group, os, deployment, true));
+        let excluded = self.exclude.as_ref().is_some_and(|f| f.matches(group, os, deployment, false));
+        included && !excluded
     }
 }

@@ -1,8 +1,8 @@
 //! The instance groups of a manifest and their jobs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use problem::Step;
+use problem::{Place, Step};
 use value::Value;
 
 use crate::names::canonical;
@@ -52,6 +52,12 @@ pub struct InstanceGroup {
     pub vm_type: Option<String>,
     /// `vm_resources`, where there are any.
     pub vm_resources: Option<VmResources>,
+    /// `vm_extensions`, in order.
+    pub vm_extensions: Vec<String>,
+    /// Which of `persistent_disk`, `persistent_disk_type` and `persistent_disks` it has.
+    pub disk_keys: Vec<&'static str>,
+    /// `tags`, which take precedence over the deployment's.
+    pub tags: BTreeMap<String, String>,
     /// `update`, over the deployment's.
     pub update: Update,
     /// `env`, as given.
@@ -94,9 +100,23 @@ pub struct Job {
     pub custom_provider_definitions: Value,
     /// Whether it came from an addon: group and global properties do not count for it.
     pub addon: bool,
-    /// Where it stands in the manifest.
+    /// Number of the runtime config whose addon has it, from 1; 0 for the manifest's jobs.
+    pub config: usize,
+    /// What problems call its document.
+    pub file: String,
+    /// Where it stands in the document.
     pub path: Vec<Step>,
 }
+
+impl Job {
+    /// Where it stands.
+    pub fn place(&self) -> Place {
+        Place::node(&self.file, self.path.clone())
+    }
+}
+
+/// The ways in which a group can have persistent disks.
+const DISK_KEYS: [&str; 3] = ["persistent_disk", "persistent_disk_type", "persistent_disks"];
 
 /// Reads `instance_groups`; `per_az`: `instances` counts per AZ; `update`: the deployment's.
 pub(crate) fn parse(reader: &mut Reader, root: &Object, per_az: bool, update: Update) -> Vec<InstanceGroup> {
@@ -140,6 +160,9 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Up
         persistent_disk_type: reader.string(object, "persistent_disk_type"),
         vm_type: reader.string(object, "vm_type"),
         vm_resources: vm_resources(reader, object, &name),
+        vm_extensions: reader.strings(object, "vm_extensions"),
+        disk_keys: DISK_KEYS.into_iter().filter(|key| object.map.get(key).is_some()).collect(),
+        tags: reader.tags(object).unwrap_or_default(),
         update: Update::parse(reader, object, update),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
         jobs: jobs(reader, object, &name),
@@ -286,6 +309,8 @@ pub(crate) fn job(reader: &mut Reader, entry: &Object, owner: &str, addon: bool)
         provides: field("provides").unwrap_or(Value::Nil),
         custom_provider_definitions: field("custom_provider_definitions").unwrap_or(Value::Nil),
         addon,
+        config: 0,
+        file: reader.file.to_owned(),
         path: entry.path.clone(),
     }
 }

@@ -1,8 +1,11 @@
 //! The deployment manifest.
 
+use std::collections::BTreeMap;
+
 use problem::{Problem, Problems, code};
 use value::Value;
 
+use crate::addon::Level;
 use crate::reader::{Object, Reader};
 use crate::update::Update;
 use crate::{addon, instance_group};
@@ -10,6 +13,9 @@ use crate::{addon, instance_group};
 pub use crate::addon::{Addon, Filter};
 pub use crate::instance_group::{InstanceGroup, Job, Lifecycle, VmResources};
 pub use crate::network::Network;
+
+/// The sections of a manifest that only a cloud config may have.
+const CLOUD_SECTIONS: [&str; 4] = ["azs", "vm_types", "disk_types", "compilation"];
 
 /// What boson reads of a deployment manifest.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +34,12 @@ pub struct Manifest {
     pub addons: Vec<Addon>,
     /// Global properties, `Nil` where there are none.
     pub properties: Value,
+    /// The names that `variables` defines.
+    pub variables: Vec<String>,
+    /// `tags`; [`Manifest::apply_runtime_configs`] adds those of runtime configs.
+    pub tags: BTreeMap<String, String>,
+    /// The sections that belong into a cloud config.
+    pub cloud_sections: Vec<&'static str>,
     /// `features.instances_per_az`: `instances` counts per AZ, as Quarks counted, and not in total.
     pub instances_per_az: bool,
 }
@@ -96,10 +108,13 @@ impl Manifest {
                 Some(given) => reader.string(&root, "name").unwrap_or_else(|| given.to_owned()),
                 None => reader.required_string(&root, "name", "the manifest"),
             },
-            releases: releases(&mut reader, &root),
+            releases: releases(&mut reader, &root, Level::Deployment),
             stemcells: stemcells(&mut reader, &root),
             instance_groups: instance_group::parse(&mut reader, &root, instances_per_az, update),
-            addons: addon::parse(&mut reader, &root),
+            addons: addon::parse(&mut reader, &root, Level::Deployment),
+            variables: names(&root, "variables"),
+            tags: reader.tags(&root).unwrap_or_default(),
+            cloud_sections: CLOUD_SECTIONS.into_iter().filter(|key| map.get(key).is_some()).collect(),
             properties: reader
                 .hash(&root, "properties")
                 .map_or(Value::Nil, |_| map.get("properties").cloned().unwrap_or(Value::Nil)),
@@ -149,7 +164,14 @@ impl Manifest {
     }
 }
 
-fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
+/// The names of the entries of a section, as far as they have any.
+fn names(root: &Object, section: &str) -> Vec<String> {
+    let entries = root.map.get(section).and_then(Value::as_array).unwrap_or_default();
+    entries.iter().filter_map(|entry| Some(entry.get("name")?.as_str()?.to_owned())).collect()
+}
+
+/// Reads the releases of a document.
+pub(crate) fn releases(reader: &mut Reader, root: &Object, level: Level) -> Vec<Release> {
     let mut releases: Vec<Release> = Vec::new();
     let list = match (root.map.get("release"), root.map.get("releases")) {
         (None, None) => {
@@ -158,8 +180,13 @@ fn releases(reader: &mut Reader, root: &Object) -> Vec<Release> {
             return vec![Release { name: String::new(), version: String::new(), url: None, sha1: None }];
         }
         (Some(_), Some(_)) => {
-            let message =
-                "Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.";
+            let document = match level {
+                Level::Deployment => "Deployment",
+                Level::Runtime => "Runtime",
+            };
+            let message = format!(
+                "{document} manifest contains both 'release' and 'releases' sections, please use one of the two."
+            );
             reader.problem(root.at("release"), message);
             reader.hashes(root, "releases")
         }

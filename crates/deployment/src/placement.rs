@@ -1,49 +1,49 @@
 //! Placing the jobs of addons into instance groups.
 
-use problem::{Place, Problem, Problems, code};
+use problem::{Problem, Problems, code};
 
-use crate::instance_group::Job;
+use crate::addon::{Addon, Level, not_listed};
 use crate::manifest::Manifest;
 
 impl Manifest {
-    /// Adds the addons' jobs to the groups they are for; a later addon sees the jobs that earlier ones added.
+    /// Adds the jobs of the manifest's addons to the groups they are for; a later addon sees the jobs that earlier ones added.
     ///
     /// # Errors
     /// Addons of unknown releases, jobs that a group already has.
     pub fn place_addons(&mut self) -> problem::Result<()> {
         let mut problems = Vec::new();
-        let at = |job: &Job| Place::node(&self.file, job.path.clone());
-        for addon in &self.addons {
-            for job in &addon.jobs {
-                if !self.may_have_release(&job.release) {
-                    let message = format!(
-                        "Manifest specifies job '{}' which is defined in '{}', but '{}' is not listed in the deployment releases section.",
-                        job.name, job.release, job.release
-                    );
-                    problems.push(Problem::input(message).code(code::RELEASE_UNKNOWN).at(at(job)));
-                }
+        for addon in std::mem::take(&mut self.addons) {
+            for job in addon.jobs.iter().filter(|job| !self.may_have_release(&job.release)) {
+                let message = not_listed(job, Level::Deployment);
+                problems.push(Problem::input(message).code(code::RELEASE_UNKNOWN).at(job.place()));
             }
-            for group in &mut self.instance_groups {
-                let os = self.stemcells.iter().find(|s| s.alias == group.stemcell).map_or("", |s| &s.os);
-                let included = addon.include.as_ref().is_none_or(|f| f.matches(group, os, true));
-                let excluded = addon.exclude.as_ref().is_some_and(|f| f.matches(group, os, false));
-                if !included || excluded {
-                    continue;
-                }
-                for job in &addon.jobs {
-                    if !job.name.is_empty() && group.jobs.iter().any(|j| j.name == job.name) {
-                        let message = format!(
-                            "Colocated job '{}' is already added to the instance group '{}'",
-                            job.name, group.name
-                        );
-                        problems.push(Problem::input(message).code(code::MANIFEST_INVALID).at(at(job)));
-                    } else {
-                        group.jobs.push(job.clone());
-                    }
+            let name = self.name.clone();
+            problems.extend(self.place(&addon, &name).1);
+            self.addons.push(addon);
+        }
+        Problems::check(problems)
+    }
+
+    /// Adds the jobs of an addon to the groups it is for; whether it is for any, and the jobs that a group already has.
+    pub(crate) fn place(&mut self, addon: &Addon, deployment: &str) -> (bool, Vec<Problem>) {
+        let (mut is_placed, mut problems) = (false, Vec::new());
+        for group in &mut self.instance_groups {
+            let os = self.stemcells.iter().find(|s| s.alias == group.stemcell).map_or("", |s| &s.os);
+            if !addon.applies_to(group, os, deployment) {
+                continue;
+            }
+            is_placed = true;
+            for job in &addon.jobs {
+                if !job.name.is_empty() && group.jobs.iter().any(|j| j.name == job.name) {
+                    let message =
+                        format!("Colocated job '{}' is already added to the instance group '{}'", job.name, group.name);
+                    problems.push(Problem::input(message).code(code::MANIFEST_INVALID).at(job.place()));
+                } else {
+                    group.jobs.push(job.clone());
                 }
             }
         }
-        Problems::check(problems)
+        (is_placed, problems)
     }
 }
 

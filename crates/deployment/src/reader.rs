@@ -1,5 +1,7 @@
 //! Reading typed fields out of a [`Value`], collecting BOSH's texts for what is missing or of the wrong type.
 
+use std::collections::BTreeMap;
+
 use problem::{Code, Place, Problem, Step};
 use value::{Map, Value};
 
@@ -41,6 +43,24 @@ impl<'a> Reader<'a> {
     /// A problem with a more precise code.
     pub(crate) fn problem_of(&mut self, code: Code, path: Vec<Step>, message: impl Into<String>) {
         self.problems.push(Problem::input(message).code(code).at(Place::node(self.file, path)));
+    }
+
+    /// The root of a config, which must be a Hash; an empty document has no keys.
+    pub(crate) fn document<'v>(&mut self, value: &'v Value) -> Option<Object<'v>> {
+        if let Value::Map(map) = value {
+            return Some(Object { map, path: vec![] });
+        }
+        let found = if value.is_nil() { "is empty".to_owned() } else { format!("is a {}", value.class_name()) };
+        let message = format!("a config must be a Hash, and this document {found}");
+        self.problems.push(Problem::input(message).code(self.code).at(Place::file(self.file)));
+        None
+    }
+
+    /// The field `tags`: names and values, scalars as their texts.
+    pub(crate) fn tags(&mut self, object: &Object) -> Option<BTreeMap<String, String>> {
+        let section = self.hash(object, "tags")?;
+        let tag = |(name, value): (&Value, &Value)| Some((name.scalar_to_s()?, value.scalar_to_s()?));
+        Some(section.map.iter().filter_map(tag).collect())
     }
 
     fn wrong_type(&mut self, object: &Object, key: &str, value: &Value, class: &str) {

@@ -1,4 +1,4 @@
-//! Unresolved `((variables))`: boson renders manifests whose variables were interpolated before.
+//! Unresolved `((variables))`: what is planned has none.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,43 @@ const SHOWN: usize = 20;
 /// One problem that lists the placeholders of the document, or none. The section `variables`, which defines them, is left
 /// out. Few variables are listed with all their places; of many, the first ones in the document with their first places.
 pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
+    listed(found(manifest), file)
+}
+
+/// As [`unresolved`], of a document in which only absolute names have a meaning: a cloud config, which belongs to no
+/// deployment.
+pub(crate) fn unresolved_absolute(config: &Value, file: &str) -> Vec<Problem> {
+    let (absolute, relative): (Vec<Found>, Vec<Found>) =
+        found(config).into_iter().partition(|(name, _)| name.starts_with('/'));
+    let mut names: Vec<String> = relative.iter().map(|(name, _)| format!("'{name}'")).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut problems: Vec<Problem> = listed(absolute, file).into_iter().collect();
+    if !names.is_empty() {
+        let message = format!(
+            "Relative paths are not allowed in this context. The following must be be switched to use absolute paths: {}",
+            names.join(", ")
+        );
+        let mut problem = Problem::input(message).code(code::VARIABLE_UNRESOLVED).hint(HINT);
+        problem.notes = relative.into_iter().take(SHOWN).map(|found| note(found, file)).collect();
+        problems.push(problem);
+    }
+    problems
+}
+
+/// A placeholder's name, and its path.
+type Found = (String, Vec<Step>);
+
+const HINT: &str =
+    "give values with --var, --vars-file or --vars-env, or a document that `bosh interpolate` has printed";
+
+fn note((name, path): Found, file: &str) -> Note {
+    Note { place: Place::node(file, path), what: Some(format!("(({name}))")), hint: None }
+}
+
+fn found(document: &Value) -> Vec<Found> {
     let mut found = Vec::new();
-    for (key, value) in manifest.as_map()?.iter() {
+    for (key, value) in document.as_map().into_iter().flat_map(value::Map::iter) {
         match key.as_str() {
             Some("variables") => {}
             Some(key) => walk(value, &mut vec![key.into()], &mut found),
@@ -20,6 +55,10 @@ pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
         }
     }
     found.dedup();
+    found
+}
+
+fn listed(found: Vec<Found>, file: &str) -> Option<Problem> {
     let mut seen = HashSet::new();
     let first: Vec<_> = found.iter().filter(|(name, _)| seen.insert(name.clone())).cloned().collect();
     let (message, places) = match first.len() {
@@ -36,11 +75,8 @@ pub(crate) fn unresolved(manifest: &Value, file: &str) -> Option<Problem> {
             (format!("unresolved variables{more}: {}", names.join(", ")), places)
         }
     };
-    let mut problem = Problem::input(message)
-        .code(code::VARIABLE_UNRESOLVED)
-        .hint("interpolate the manifest first, for example with `bosh interpolate --vars-store`");
-    let note = |(name, path)| Note { place: Place::node(file, path), what: Some(format!("(({name}))")), hint: None };
-    problem.notes = places.into_iter().map(note).collect();
+    let mut problem = Problem::input(message).code(code::VARIABLE_UNRESOLVED).hint(HINT);
+    problem.notes = places.into_iter().map(|found| note(found, file)).collect();
     Some(problem)
 }
 

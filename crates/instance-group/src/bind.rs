@@ -122,11 +122,14 @@ fn unusable_key(value: &Value) -> Option<&'static str> {
 }
 
 fn property_problem(manifest: &Manifest, group: &InstanceGroup, job: &Job, name: &str, message: String) -> Problem {
-    let mut path = if job.properties.is_some() { job.path.clone() } else { group.path.clone() };
-    path.push("properties".into());
-    path.extend(property::split(name).map(Into::into));
+    let mut place = match job.properties {
+        Some(_) => job.place(),
+        None => Place::node(&manifest.file, group.path.clone()),
+    };
+    place.path.push("properties".into());
+    place.path.extend(property::split(name).map(Into::into));
     Problem::input(message)
         .code(code::PROPERTY_INVALID)
-        .at(Place::node(&manifest.file, path))
+        .at(place)
         .because(format!("job '{}' of instance group '{}' declares it", job.name, group.name))
 }

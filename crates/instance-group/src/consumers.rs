@@ -106,7 +106,7 @@ impl Entry<'_> {
     }
 
     fn problem(&self, message: String) -> Problem {
-        let mut place = self.deployment.place(self.job);
+        let mut place = self.job.place();
         place.path.extend(["consumes".into(), self.link.name.as_str().into()]);
         Problem::input(message).code(code::LINK_INVALID).at(place)
     }

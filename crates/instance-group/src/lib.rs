@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashSet};
 use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
-use problem::{Place, Problem, Problems, Step, code};
+use problem::{Problem, Problems, Step, code};
 pub use resolved::{Instance, JobRelease, Link, Resolved, ResolvedJob};
 
 /// Everything that resolving needs: a manifest with its addons placed, and the spec of each job that it names.
@@ -42,13 +42,9 @@ impl Deployment<'_> {
         jobs.sort_by_cached_key(|(g, j)| {
             let job = &groups[*g].jobs[*j];
             let indexes = job.path.iter().filter_map(|step| if let Step::Index(i) = step { Some(*i) } else { None });
-            job.addon.then(|| indexes.collect::<Vec<_>>())
+            job.addon.then(|| (job.config, indexes.collect::<Vec<_>>()))
         });
         jobs
-    }
-
-    pub(crate) fn place(&self, job: &Job) -> Place {
-        Place::node(&self.manifest.file, job.path.clone())
     }
 }
 
@@ -83,7 +79,7 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
         let mut jobs = Vec::new();
         for (j, job) in group.jobs.iter().enumerate() {
             let Some(spec) = deployment.spec(job) else {
-                problems.push(unknown_job(deployment, job));
+                problems.push(unknown_job(job));
                 continue;
             };
             match bind::bind(deployment.manifest, group, job, spec) {
@@ -102,8 +98,8 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     Ok(Outcome { groups, warnings })
 }
 
-fn unknown_job(deployment: &Deployment, job: &Job) -> Problem {
+fn unknown_job(job: &Job) -> Problem {
     Problem::input(format!("Job '{}' not found in release '{}'", job.name, job.release))
         .code(code::JOB_UNKNOWN)
-        .at(deployment.place(job))
+        .at(job.place())
 }

@@ -51,7 +51,7 @@ pub(crate) fn resolve(
             Err(unresolved) => {
                 let group = &deployment.manifest.instance_groups[consumer.group];
                 let job = &group.jobs[consumer.job];
-                if failing.last().is_none_or(|(of, last)| of.name != group.name || last.path != job.path) {
+                if failing.last().is_none_or(|(of, last)| of.name != group.name || last.place() != job.place()) {
                     failing.push((group, job));
                 }
                 codes.insert(unresolved.code);
@@ -74,7 +74,7 @@ pub(crate) fn resolve(
         let code = if is_ambiguous { code::LINK_AMBIGUOUS } else { code::LINK_UNRESOLVED };
         let mut problem = Problem::input(message).code(code);
         let notes = failing.into_iter().map(|(group, job)| Note {
-            place: deployment.place(job),
+            place: job.place(),
             what: Some(format!("job '{}' in instance group '{}'", job.name, group.name)),
             hint: None,
         });

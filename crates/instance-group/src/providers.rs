@@ -105,7 +105,7 @@ struct Owner<'a> {
 
 impl Owner<'_> {
     fn problem(&self, section: &str, message: String) -> Problem {
-        let mut place = self.deployment.place(self.job);
+        let mut place = self.job.place();
         place.path.push(section.into());
         Problem::input(message).code(code::LINK_INVALID).at(place)
     }

@@ -114,8 +114,12 @@ impl<'a> Replacer<'a> {
         if let [Reference { range, name }] = &found[..]
             && *range == (0..text.len())
         {
-            let value = self.value(name, origin).map(Cow::into_owned);
-            return value.unwrap_or(Node { value: Value::String(text), origin });
+            let Some(value) = self.value(name, origin).map(Cow::into_owned) else {
+                return Node { value: Value::String(text), origin };
+            };
+            // What no document contains, the value of a flag, stands where it is referred to.
+            let origin = if value.origin.line == 0 { origin } else { value.origin };
+            return Node { origin, ..value };
         }
         let mut replaced = text;
         for Reference { name, .. } in found {

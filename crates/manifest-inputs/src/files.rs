@@ -1,6 +1,5 @@
 //! Reading all that the flags name.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use go_yaml::{Node, Origin, Source, Value, read, read_names};
@@ -8,12 +7,15 @@ use interpolation::{Kind, parse_assignment, parse_value};
 use ops_file::Operation;
 use problem::{Place, Problem, Problems, Result, code};
 
-use crate::Inputs;
+use crate::documents::{Document, Documents};
+use crate::flags::{Configs, Inputs};
 use crate::places::Sources;
 
 /// What the flags name, read and checked.
 pub(crate) struct Files {
-    pub(crate) document: Node,
+    pub(crate) manifest: Node,
+    /// Each config with its file's name: runtime configs, then cloud configs.
+    pub(crate) configs: Vec<(String, Node)>,
     /// Each operation with its number in its file, from 0, and the file's name.
     pub(crate) operations: Vec<(usize, String, Operation)>,
     pub(crate) values: interpolation::Sources,
@@ -29,10 +31,16 @@ struct Reader {
 }
 
 impl Files {
-    /// Reads the manifest and everything that the flags name.
-    pub(crate) fn read(inputs: &Inputs, manifest: &Path) -> Result<Files> {
+    /// Reads everything that the flags name; `manifest` is the manifest's text, or the problems with reading it.
+    pub(crate) fn read(inputs: &Inputs, configs: &Configs, name: &str, manifest: Result<Vec<u8>>) -> Result<Files> {
         let mut reader = Reader::default();
-        let document = reader.document(manifest, "the manifest", read);
+        let manifest = match manifest {
+            Ok(text) => reader.parse(name.to_owned(), &text, "the manifest", read),
+            Err(problems) => {
+                reader.problems.extend(problems.into_vec());
+                None
+            }
+        };
         let mut operations = Vec::new();
         for path in &inputs.ops_files {
             operations.extend(reader.operations(path));
@@ -49,14 +57,46 @@ impl Files {
         for text in &inputs.vars {
             reader.var(text);
         }
+        let mut read_config = |path: &PathBuf| Some((path.display().to_string(), reader.document(path, CONFIG, read)?));
+        let configs = configs.files().filter_map(&mut read_config).collect();
         let Reader { sources, mut problems, values } = reader;
         let merged = values.merge().map_err(|failures| sources.problems(failures));
-        match (document, merged) {
-            (Some(document), Ok(values)) if problems.is_empty() => Ok(Files { document, operations, values, sources }),
+        match (manifest, merged) {
+            (Some(manifest), Ok(values)) if problems.is_empty() => {
+                Ok(Files { manifest, configs, operations, values, sources })
+            }
             (_, merged) => {
                 problems.extend(merged.err().map(Problems::into_vec).unwrap_or_default());
                 Err(Problems::check(problems).err().unwrap_or_else(|| Problem::internal("no manifest was read").into()))
             }
+        }
+    }
+}
+
+/// What messages call a runtime config or a cloud config.
+const CONFIG: &str = "the config";
+
+/// The manifest and the configs as they are.
+pub(crate) fn unchanged(configs: &Configs, name: &str, manifest: Result<Vec<u8>>) -> Result<Documents> {
+    let mut reader = Reader::default();
+    let mut documents = |paths: &[PathBuf]| -> Vec<Document> {
+        let document = |path: &PathBuf| {
+            let name = path.display().to_string();
+            let text = reader.bytes(path, &format!("cannot read {CONFIG} {name}"))?;
+            Some(Document::of_file(name, text))
+        };
+        paths.iter().filter_map(document).collect()
+    };
+    let (runtime_configs, cloud_configs) = (documents(&configs.runtime_configs), documents(&configs.cloud_configs));
+    match manifest {
+        Ok(text) => {
+            Problems::check(reader.problems)?;
+            Ok(Documents { manifest: Document::of_file(name, text), runtime_configs, cloud_configs })
+        }
+        Err(problems) => {
+            let mut problems = problems.into_vec();
+            problems.extend(reader.problems);
+            Err(Problems::check(problems).err().unwrap_or_else(|| Problem::internal("no manifest was read").into()))
         }
     }
 }
@@ -69,20 +109,25 @@ impl Reader {
         what: &str,
         parse: impl Fn(&[u8], Source) -> std::result::Result<T, go_yaml::Error>,
     ) -> Option<T> {
-        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
+        let name = path.display().to_string();
         let text = self.bytes(path, &format!("cannot read {what} {name}"))?;
+        self.parse(name, &text, what, parse)
+    }
+
+    fn parse<T>(
+        &mut self,
+        name: String,
+        text: &[u8],
+        what: &str,
+        parse: impl Fn(&[u8], Source) -> std::result::Result<T, go_yaml::Error>,
+    ) -> Option<T> {
         let source = self.sources.add(name);
-        parse(&text, source).map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()
+        parse(text, source).map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()
     }
 
     fn bytes(&mut self, path: &Path, message: &str) -> Option<Vec<u8>> {
-        let read = if path == Path::new("-") {
-            let mut text = Vec::new();
-            std::io::stdin().read_to_end(&mut text).map(|_| text)
-        } else {
-            vcap::input::read(path)
-        };
-        read.map_err(|e| self.problems.push(Problem::input(message).because(e).code(code::INPUT_FILE))).ok()
+        let problem = |e| Problem::input(message).because(e).code(code::INPUT_FILE);
+        vcap::input::read(path).map_err(|e| self.problems.push(problem(e))).ok()
     }
 
     fn invalid(&mut self, message: &str, error: &go_yaml::Error) {
@@ -140,7 +185,8 @@ impl Reader {
         let message = format!("Reading variable from file '{}'", path.display());
         let Some(content) = self.bytes(&path, &message) else { return };
         let value = String::from_utf8(content).map_or_else(|e| Value::Binary(e.into_bytes()), Value::String);
-        self.values.add(Kind::FileContent, name, Node { value, origin: Origin::default() });
+        let source = self.sources.add(path.display().to_string());
+        self.values.add(Kind::FileContent, name, Node { value, origin: Origin { source, line: 1, column: 1 } });
     }
 
     fn var(&mut self, text: &str) {
@@ -157,7 +203,7 @@ impl Reader {
 }
 
 /// A path behind `=`, where a shell does not replace `~`.
-fn expanded(path: &str) -> PathBuf {
+pub(crate) fn expanded(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(path),

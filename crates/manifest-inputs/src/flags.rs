@@ -30,3 +30,27 @@ pub struct Inputs {
     #[arg(long)]
     pub var_errs_unused: bool,
 }
+
+/// Configs that a director has beside manifests.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Configs")]
+pub struct Configs {
+    /// A runtime config, whose addons and releases are added to the deployment; repeatable
+    #[arg(long = "runtime-config", value_name = "FILE")]
+    pub runtime_configs: Vec<PathBuf>,
+    /// A cloud config, in which VM types, disk types, networks and AZs of the manifest are looked up; repeatable
+    #[arg(long = "cloud-config", value_name = "FILE")]
+    pub cloud_configs: Vec<PathBuf>,
+}
+
+impl Configs {
+    /// Whether no config is given.
+    pub fn is_empty(&self) -> bool {
+        self.runtime_configs.is_empty() && self.cloud_configs.is_empty()
+    }
+
+    /// All files.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.runtime_configs.iter().chain(&self.cloud_configs)
+    }
+}

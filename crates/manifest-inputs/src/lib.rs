@@ -4,19 +4,26 @@
 //! [`Inputs`] are the flags, for any verb that takes a manifest; [`Inputs::apply`] reads all files, reports all that is wrong
 //! with them together, applies the operations and replaces the variables.
 
+mod documents;
 mod files;
 mod flags;
+mod origins;
 mod places;
+mod usage;
 
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-pub use flags::Inputs;
+pub use documents::{Document, Documents};
+pub use flags::{Configs, Inputs};
 use go_yaml::Node;
 use ops_file::Operation;
 use problem::{Problem, Problems, Result, code};
 
 use crate::files::Files;
+use crate::origins::Origins;
 use crate::places::Sources;
+use crate::usage::Usage;
 
 /// A manifest after ops files and variables.
 pub struct Manifest {
@@ -63,38 +70,86 @@ impl Inputs {
             && !self.var_errs_unused
     }
 
+    /// The files that the flags name, which a verb must not write over.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let var_files = self.var_files.iter().filter_map(|text| Some(files::expanded(text.split_once('=')?.1)));
+        self.ops_files.iter().chain(&self.vars_files).cloned().chain(var_files)
+    }
+
     /// The manifest with its operations and variables; `-` is standard input.
     ///
     /// # Errors
     /// Everything that is wrong with the flags and their files; then the first operation that fails; then every reference that
     /// cannot be replaced; then, if asked for, variables that are missing or unused. No message shows a value.
     pub fn apply(&self, manifest: &Path) -> Result<Manifest> {
-        let Files { mut document, operations, values, sources } = Files::read(self, manifest)?;
-        for (number, file, operation) in &operations {
-            apply(operation, &mut document)
-                .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;
-        }
-        let found = interpolation::interpolate(document, &values).map_err(|failures| sources.problems(failures))?;
-        self.check_use(&found, &sources)?;
-        Ok(Manifest { document: found.document, sources })
+        let (name, text) = read(manifest);
+        let text = text.map_err(|e| {
+            Problem::input(format!("cannot read the manifest {name}")).because(e).code(code::INPUT_FILE).into()
+        });
+        let applied = self.apply_to(&Configs::default(), &name, text)?;
+        Ok(Manifest { document: applied.manifest, sources: applied.sources })
     }
 
-    fn check_use(&self, found: &interpolation::Interpolated, sources: &Sources) -> Result<()> {
-        let list = |names: Vec<&str>| names.iter().map(|name| format!("\n  - {name}")).collect::<String>();
-        let mut problems = Vec::new();
-        if self.var_errs && !found.missing.is_empty() {
-            let names = found.missing.iter().map(|missing| missing.name.as_str()).collect();
-            let mut problem = Problem::input(format!("Expected to find variables:{}", list(names)));
-            problem.notes = found.missing.iter().map(|missing| sources.note(missing)).collect();
-            problems.push(problem.code(code::VARIABLE_UNRESOLVED));
+    /// The documents that a verb works on which plans a deployment. With any flag of this group, the manifest with its
+    /// operations and variables, and the configs with their variables; without any, the files as they are. `name` is what
+    /// messages call the manifest, `text` its content or why it cannot be read.
+    ///
+    /// # Errors
+    /// As [`Inputs::apply`].
+    pub fn documents(&self, configs: &Configs, name: &str, text: Result<Vec<u8>>) -> Result<Documents> {
+        if self.is_empty() {
+            return files::unchanged(configs, name, text);
         }
-        if self.var_errs_unused && !found.unused.is_empty() {
-            let names = found.unused.iter().map(String::as_str).collect();
-            let problem = Problem::input(format!("Expected to use variables:{}", list(names)));
-            problems.push(problem.code(code::VARIABLE_UNRESOLVED));
-        }
-        Problems::check(problems)
+        let applied = self.apply_to(configs, name, text)?;
+        let document = |name: String, node: &Node| {
+            let origins = Origins::of(node, applied.sources.names());
+            Document::interpolated(name, go_yaml::write(node), origins)
+        };
+        let manifest = document(name.to_owned(), &applied.manifest);
+        let mut runtime_configs: Vec<Document> =
+            applied.configs.iter().map(|(name, node)| document(name.clone(), node)).collect();
+        let cloud_configs = runtime_configs.split_off(configs.runtime_configs.len());
+        Ok(Documents { manifest, runtime_configs, cloud_configs })
     }
+
+    fn apply_to(&self, configs: &Configs, name: &str, text: Result<Vec<u8>>) -> Result<Applied> {
+        let Files { mut manifest, configs, operations, values, sources } = Files::read(self, configs, name, text)?;
+        for (number, file, operation) in &operations {
+            apply(operation, &mut manifest)
+                .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;
+        }
+        let mut usage = Usage::default();
+        let mut problems = Vec::new();
+        let mut interpolate = |node| match interpolation::interpolate(node, &values) {
+            Ok(found) => Some(usage.add(found)),
+            Err(failures) => {
+                problems.extend(sources.problems(failures).into_vec());
+                None
+            }
+        };
+        let manifest = interpolate(manifest);
+        let configs = configs.into_iter().filter_map(|(name, node)| Some((name, interpolate(node)?))).collect();
+        Problems::check(problems)?;
+        Problems::check(usage.problems(self, &sources))?;
+        let manifest = manifest.ok_or_else(|| Problem::internal("no manifest was interpolated"))?;
+        Ok(Applied { manifest, configs, sources })
+    }
+}
+
+/// All documents after operations and variables.
+struct Applied {
+    manifest: Node,
+    configs: Vec<(String, Node)>,
+    sources: Sources,
+}
+
+/// What messages call a manifest, and its content; `-` is standard input.
+pub fn read(path: &Path) -> (String, std::io::Result<Vec<u8>>) {
+    if path == Path::new("-") {
+        let mut text = Vec::new();
+        return ("<stdin>".to_owned(), std::io::stdin().read_to_end(&mut text).map(|_| text));
+    }
+    (path.display().to_string(), vcap::input::read(path))
 }
 
 /// A failure of an operation.

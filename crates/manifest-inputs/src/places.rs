@@ -18,6 +18,11 @@ impl Sources {
         Source(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
+    /// The names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.0
+    }
+
     /// The place of a node; `None` if no document contains it.
     pub(crate) fn place(&self, origin: Origin) -> Option<Place> {
         let file = self.0.get(origin.source.0 as usize).filter(|_| origin.line != 0)?;

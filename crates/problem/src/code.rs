@@ -47,6 +47,8 @@ codes! {
     MANIFEST_MISSING = "manifest-missing";
     /// The deployment manifest has a value that BOSH does not accept there.
     MANIFEST_INVALID = "manifest-invalid";
+    /// A cloud or runtime config has a value that BOSH does not accept there, or contradicts the manifest.
+    CONFIG_INVALID = "config-invalid";
     /// A job's spec has a value that BOSH does not accept there.
     SPEC_INVALID = "spec-invalid";
     /// A document is not YAML, or not YAML that can be used.

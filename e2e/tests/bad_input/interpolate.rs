@@ -4,6 +4,12 @@ use super::Case;
 
 const OPS: &str = "- type: replace\n  path: /releases/name=nats/version\n  value: 2\n- type: remove\n  path: /instance_groups/name=natz\n";
 
+const RUNTIME: &str = "releases: [{name: syslog, version: latest}]\naddons:\n- name: logs\n  jobs: [{name: forwarder, release: sylog}]\n  include: {jobs: [{name: nats}]}\n";
+
+const CLOUD: &str = "vm_types: [{name: default}, {name: default}]\nnetworks: [{name: default, type: static}]\n";
+
+const NAMES: &str = "azs: [{name: z1}]\nvm_types: [{name: large}]\ndisk_types: [{name: 5GB, disk_size: 5120}]\nnetworks: [{name: private, subnets: [{az: z1}]}]\ncompilation: {workers: 1, network: private}\n";
+
 pub(crate) const CASES: &[Case] = &[
     Case::plan("interpolate-files-wrong", 65)
         .files(&[
@@ -52,5 +58,35 @@ pub(crate) const CASES: &[Case] = &[
         "manifest.yml",
         "--path",
         "/instance_group",
+    ]),
+    Case::plan("inputs-unresolved", 65)
+        .files(&[
+            ("ops.yml", "- type: replace\n  path: /name\n  value: ((deployment))-((zone))\n"),
+            ("vars.yml", "nats_password: ((password))\nsmoke_messages: 1\n"),
+        ])
+        .edit(&[
+            ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
+            ("manifest.yml", "messages: 250", "messages: ((smoke_messages))"),
+        ])
+        .arguments(&["plan", "--output-dir", "output", "--ops-file", "ops.yml", "-l", "vars.yml", "-v", "zone=z1"]),
+    Case::plan("inputs-wrong-type", 65)
+        .files(&[("vars.yml", "count: [s3cret]\n")])
+        .edit(&[("manifest.yml", "instances: 4", "instances: ((count))")])
+        .arguments(&["plan", "--output-dir", "output", "-l", "vars.yml"]),
+    Case::plan("configs-invalid", 65).files(&[("runtime.yml", RUNTIME), ("cloud.yml", CLOUD)]).arguments(&[
+        "plan",
+        "--output-dir",
+        "output",
+        "--runtime-config",
+        "runtime.yml",
+        "--cloud-config",
+        "cloud.yml",
+    ]),
+    Case::plan("configs-names-unknown", 65).files(&[("cloud.yml", NAMES)]).arguments(&[
+        "plan",
+        "--output-dir",
+        "output",
+        "--cloud-config",
+        "cloud.yml",
     ]),
 ];

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use manifest_inputs::{Configs, Documents, Inputs};
 use problem::{Place, Problem, Problems, Result, code};
-use startup::Secret;
 
 use super::publish::Publish;
 use crate::cache::CacheLimit;
@@ -15,8 +15,12 @@ use crate::stemcells::StemcellOption;
 pub(crate) struct Config {
     /// The manifest's file.
     pub(crate) manifest: PathBuf,
-    /// What is in it, where the caller has read it already.
-    pub(crate) manifest_text: Option<Secret<Vec<u8>>>,
+    /// Ops files and variables.
+    pub(crate) inputs: Inputs,
+    /// Runtime and cloud configs.
+    pub(crate) configs: Configs,
+    /// What manifest and inputs make together, where the caller has read them already.
+    pub(crate) documents: Option<Documents>,
     /// Source directories and archives of the releases.
     pub(crate) releases: Vec<PathBuf>,
     /// Root file systems of compiling and running.
@@ -36,10 +40,8 @@ pub(crate) struct Config {
 /// The input of a run.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// The manifest as the user named it.
-    pub(crate) manifest: PathBuf,
-    /// What is in it; read once, for it may be a pipe.
-    pub(crate) text: Secret<Vec<u8>>,
+    /// The manifest with operations and variables; read once, for it may be a pipe.
+    pub(crate) documents: Documents,
     pub(crate) releases: Vec<PathBuf>,
     pub(crate) stemcells: Vec<StemcellOption>,
     pub(crate) cache_limit: CacheLimit,
@@ -54,25 +56,13 @@ pub(crate) struct Input {
 impl Input {
     /// Checks that the files exist; `plan` checks what is in them.
     pub(crate) fn read(config: Config) -> Result<Input> {
-        let mut problems = Vec::new();
-        let text = config.manifest_text.unwrap_or_else(|| {
-            read_manifest(&config.manifest).unwrap_or_else(|found| {
-                problems.extend(found.into_vec());
-                Secret::new(Vec::new())
-            })
-        });
-        for release in &config.releases {
-            if !release.is_file() && !release.join("jobs").is_dir() {
-                let message = format!("{} is not a release's source directory: it has no jobs/", release.display());
-                problems.push(Problem::input(message).code(code::RELEASE_MISSING).hint(
-                    "--release names the directory that holds jobs/, packages/ and src/, or an archive made by bosh",
-                ));
-            }
-        }
+        let documents =
+            config.documents.map_or_else(|| read_documents(&config.inputs, &config.configs, &config.manifest), Ok);
+        let mut problems = missing_releases(&config.releases);
+        let documents = documents.map_err(|found| join(found, std::mem::take(&mut problems)))?;
         Problems::check(problems)?;
         let input = Input {
-            manifest: config.manifest,
-            text,
+            documents,
             releases: config.releases,
             stemcells: config.stemcells,
             cache_limit: config.cache_limit,
@@ -94,13 +84,31 @@ impl Input {
     }
 }
 
-/// The manifest's text.
-pub(crate) fn read_manifest(path: &Path) -> Result<Secret<Vec<u8>>> {
+/// What the flags make of the manifest.
+pub(crate) fn read_documents(inputs: &Inputs, configs: &Configs, manifest: &Path) -> Result<Documents> {
+    let (name, text) = manifest_inputs::read(manifest);
     let refused = |e| {
-        Problem::input("cannot read the manifest")
-            .code(code::MANIFEST_MISSING)
-            .at(Place::file(path.display().to_string()))
-            .because(e)
+        let problem = Problem::input("cannot read the manifest").code(code::MANIFEST_MISSING);
+        problem.at(Place::file(&name)).because(e).into()
     };
-    Ok(Secret::new(vcap::input::read(path).map_err(refused)?))
+    inputs.documents(configs, &name, text.map_err(refused))
+}
+
+/// A problem for every release that does not exist.
+pub(crate) fn missing_releases(releases: &[PathBuf]) -> Vec<Problem> {
+    let missing = releases.iter().filter(|release| !release.is_file() && !release.join("jobs").is_dir());
+    let problem = |release: &PathBuf| {
+        let message = format!("{} is not a release's source directory: it has no jobs/", release.display());
+        Problem::input(message)
+            .code(code::RELEASE_MISSING)
+            .hint("--release names the directory that holds jobs/, packages/ and src/, or an archive made by bosh")
+    };
+    missing.map(problem).collect()
+}
+
+/// Problems of two checks.
+pub(crate) fn join(first: Problems, second: Vec<Problem>) -> Problems {
+    let mut all = first.into_vec();
+    all.extend(second);
+    Problems::check(all).err().unwrap_or_else(|| Problem::internal("nothing failed").into())
 }

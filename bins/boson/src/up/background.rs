@@ -11,13 +11,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use manifest_inputs::Documents;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result};
 use sandbox::Channel;
 use serde::{Deserialize, Serialize};
-use startup::Secret;
 
+use super::{Options, command_line};
 use crate::engine::{self, Config, Started};
 use crate::progress::Progress;
 use crate::signals::Signals;
@@ -25,8 +26,8 @@ use crate::state::StateDir;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
-    /// To the second process: the manifest, which only the first one can read, as a file that comes along.
-    Manifest,
+    /// To the second process: what only the first one can read, as a file that comes along.
+    Documents,
     /// To the first process: everything runs.
     Up,
     /// To the first process: something does not run, and the second one stays; the exit code.
@@ -35,28 +36,27 @@ enum Message {
     Stop,
 }
 
-/// Starts the second process with this one's command line and output, and waits until it has done its work: with `detach`
+/// Starts the second process with this one's command line and output, and waits until it has done its work: with `--detach`
 /// until everything runs, else until the deployment has stopped.
-pub(super) fn start(manifest: &Path, detach: bool, signals: Signals) -> Result<u8> {
+pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
-    // A pipe of the user's shell, its input: what cannot be read twice, or not by another process.
-    let is_stream = fs::metadata(manifest).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    let text = if is_stream { Some(engine::read_manifest(manifest)?) } else { None };
+    let documents = documents(options)?;
     let (channel, end) = Channel::pair().map_err(failed)?;
     let mut command = Command::new("/proc/self/exe");
     // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.
     let mut child = sandbox::streams_only(&mut command)
-        .args(std::env::args_os().skip(1))
+        .args(command_line::without_values::<Options>(std::env::args_os().skip(1), "vars"))
         .arg("--background")
-        .args(text.as_ref().map(|_| "--manifest-follows"))
+        .args(documents.as_ref().map(|_| "--documents-follow"))
         .stdin(Stdio::from(end))
         .spawn()
         .map_err(failed)?;
     // With this process' copy of the other end, so that the connection ends with the second process.
     drop(command);
-    if let Some(text) = text {
-        let file = sandbox::in_memory(text.expose()).map_err(failed)?;
-        channel.send(&Message::Manifest, &[file.as_fd()]).map_err(failed)?;
+    if let Some(documents) = documents {
+        let text = serde_json::to_vec(&documents).map_err(|e| failed(e.into()))?;
+        let file = sandbox::in_memory(&text).map_err(failed)?;
+        channel.send(&Message::Documents, &[file.as_fd()]).map_err(failed)?;
     }
     let to_child = channel.try_clone().map_err(failed)?;
     signals.forward(move || {
@@ -65,7 +65,7 @@ pub(super) fn start(manifest: &Path, detach: bool, signals: Signals) -> Result<u
     })?;
     while let Ok(Some((message, _))) = channel.receive::<Message>() {
         match message {
-            Message::Up if detach => return Ok(0),
+            Message::Up if options.detach => return Ok(0),
             Message::Failed(code) => return Ok(code),
             _ => {}
         }
@@ -74,8 +74,21 @@ pub(super) fn start(manifest: &Path, detach: bool, signals: Signals) -> Result<u
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70))
 }
 
-/// Does the second process' work; `manifest_follows` if the first one sends the manifest.
-pub(super) fn stay(mut config: Config, manifest_follows: bool, detach: bool, signals: Signals) -> Result<u8> {
+/// What the second process cannot read itself: pipes of the user's shell, its input, and variables, which may be secrets and
+/// are not to be in the command line of a process that lives as long as the deployment.
+fn documents(options: &Options) -> Result<Option<Documents>> {
+    let is_stream =
+        |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    let mut files = std::iter::once(&options.manifest).chain(options.configs.files());
+    if options.inputs.is_empty() && !files.any(|file| is_stream(file)) {
+        return Ok(None);
+    }
+    let read = engine::read_documents(&options.inputs, &options.configs, &options.manifest);
+    read.map(Some).map_err(|problems| engine::join(problems, engine::missing_releases(&options.releases)))
+}
+
+/// Does the second process' work; `documents_follow` if the first one sends the manifest.
+pub(super) fn stay(mut config: Config, documents_follow: bool, detach: bool, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot stay in the background").because(e);
     // A session of its own: neither the terminal's Ctrl-C nor its end reaches it.
     nix::unistd::setsid().map_err(|e| failed(e.into()))?;
@@ -83,13 +96,13 @@ pub(super) fn stay(mut config: Config, manifest_follows: bool, detach: bool, sig
         set_pdeathsig(Signal::SIGKILL).map_err(|e| failed(e.into()))?;
     }
     let channel = Channel::from_stdin().map_err(failed)?;
-    if manifest_follows {
+    if documents_follow {
         let (_, files) = channel.expect::<Message>().map_err(failed)?;
         let mut text = Vec::new();
         for file in files {
             File::from(file).read_to_end(&mut text).map_err(failed)?;
         }
-        config.manifest_text = Some(Secret::new(text));
+        config.documents = Some(serde_json::from_slice(&text).map_err(|e| failed(e.into()))?);
     }
     let from_parent = channel.try_clone().map_err(failed)?;
     let stop = signals.remote();

@@ -4,6 +4,7 @@
 mod bad_input;
 mod compile;
 mod deployment;
+mod inputs;
 mod life;
 mod monit;
 mod names;

@@ -5,6 +5,7 @@
 mod bpm_yml;
 mod deployment;
 mod dns;
+mod inputs;
 mod links;
 mod manifests;
 mod messages;

@@ -20,7 +20,7 @@ use crate::executable::SANDBOX_PATH;
 use crate::interrupt::Interrupt;
 
 /// Where the sandbox has what `plan` reads and writes.
-const MANIFEST: &str = "/mnt/manifest.yml";
+const DOCUMENTS: &str = "/mnt/documents.json";
 const RELEASES: &str = "/var/vcap/all-releases";
 const OUTPUT: &str = "/mnt/output";
 
@@ -39,16 +39,19 @@ pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: 
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
-    let (manifest, printed) = (dir.join("manifest.yml"), dir.join("printed"));
-    fs::write(&manifest, input.text.expose()).io("write", &manifest)?;
-    let mut argv = ["plan", "-m", MANIFEST, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
+    let (documents, printed) = (dir.join("documents.json"), dir.join("printed"));
+    let text = serde_json::to_vec(&input.documents)
+        .map_err(|e| Problem::internal("cannot write the manifest for plan").because(e))?;
+    fs::write(&documents, text).io("write", &documents)?;
+    let mut argv =
+        ["plan", "--documents", DOCUMENTS, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
     argv.extend(input.given_name.iter().flat_map(|name| ["--deployment-name".to_owned(), name.clone()]));
     let forwarded = FORWARDED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let env = forwarded.chain([("PATH".to_owned(), SANDBOX_PATH.to_owned())]).collect();
     let log = File::options().create_new(true).append(true).mode(0o600).open(&printed).io("write", &printed)?;
     let stdio = Stdio::to_file(log).io("write", &printed)?;
 
-    let sandbox = Arc::new(Once::start(specification(dir, &manifest)?).map_err(|e| cannot_sandbox(&e))?);
+    let sandbox = Arc::new(Once::start(specification(dir, &documents)?).map_err(|e| cannot_sandbox(&e))?);
     let to_end = Arc::clone(&sandbox);
     let guard = interrupt.guard(move || to_end.kill());
     let exit = sandbox.run(Command { argv, env, directory: "/".into(), stdio });
@@ -62,12 +65,11 @@ pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: 
     }
     let mut text = Vec::new();
     File::open(&printed).and_then(|mut file| file.read_to_end(&mut text)).io("read", &printed)?;
-    let text = String::from_utf8_lossy(&text).replace(MANIFEST, &input.manifest.display().to_string());
-    Err(FailedStage { instance: None, verb: "plan".to_owned(), output: sources.restore(&text), code: exit.code() }
-        .into())
+    let output = sources.restore(&String::from_utf8_lossy(&text));
+    Err(FailedStage { instance: None, verb: "plan".to_owned(), output, code: exit.code() }.into())
 }
 
-fn specification(dir: &Path, manifest: &Path) -> Result<InstanceSpec, Problems> {
+fn specification(dir: &Path, documents: &Path) -> Result<InstanceSpec, Problems> {
     let make = |path: PathBuf| -> Result<PathBuf, Problems> {
         fs::create_dir(&path).io("make", &path)?;
         Ok(path)
@@ -85,7 +87,7 @@ fn specification(dir: &Path, manifest: &Path) -> Result<InstanceSpec, Problems> 
         hosts: None,
         memory: Vec::new(),
         binds: vec![
-            bind(manifest, MANIFEST, Access::ReadOnly),
+            bind(documents, DOCUMENTS, Access::ReadOnly),
             bind(&workspace::all_releases(dir), RELEASES, Access::ReadOnly),
             bind(&make(workspace::documents(dir))?, OUTPUT, Access::ReadWrite),
         ],
