@@ -56,7 +56,8 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
     };
     for dir in ["data/packages", "store", "sys/log", "sys/run"].map(|dir| base.join(dir)) {
         // A volume that is mounted there was given its mode when it was mounted.
-        if !dir.exists() && !(dir.ends_with("store") && is_unwritable(&dir)) {
+        let is_left = dir.exists() || (dir.ends_with("store") && is_unwritable(&dir));
+        if !is_left {
             ensure(&dir, SHARED, of_root);
         }
     }
