@@ -12,7 +12,12 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// Reads a file that the user names: it may be a pipe, as `<(...)` of a shell is.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    up_to(File::open(path)?, LARGEST)
+    read_up_to(path, LARGEST)
+}
+
+/// As [`read`], for a file of at most so many bytes, in whole MiB.
+pub fn read_up_to(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    up_to(File::open(path)?, largest)
 }
 
 /// Reads a file of a release: nothing else stands for one, and no pipe is waited for.

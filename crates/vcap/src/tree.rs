@@ -49,7 +49,13 @@ impl fmt::Debug for RenderedEntry {
 /// is wrong with the paths is reported before anything is written; on failure nothing changes. A tree that is already
 /// there is left as it is. Commits into one `dir` exclude each other.
 pub fn commit(dir: &Path, entries: &[RenderedEntry], dirs: &[String], owner: (Uid, Gid)) -> Result<()> {
-    let tree = paths::Tree::check(entries, dirs)?;
+    let tree = paths::Tree::check(entries, dirs, false)?;
+    commit::commit(dir, &tree, owner, &mut || ())
+}
+
+/// As [`commit`], for a tree that may have files at its top: they are links through `.current` too.
+pub fn commit_files(dir: &Path, entries: &[RenderedEntry], owner: (Uid, Gid)) -> Result<()> {
+    let tree = paths::Tree::check(entries, &[], true)?;
     commit::commit(dir, &tree, owner, &mut || ())
 }
 

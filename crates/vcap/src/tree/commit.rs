@@ -37,7 +37,7 @@ pub(super) fn commit(dir: &Path, tree: &Tree, owner: (Uid, Gid), after: &mut dyn
         Some(current) if generation::holds(&found.generation(current), tree, owner) => current,
         _ => found.write_next(tree, owner, durable, &mut made, after)?,
     };
-    for job in tree.jobs().filter(|job| !found.links.contains(*job)) {
+    for job in tree.tops().filter(|job| !found.links.contains(*job)) {
         let link = dir.join(job);
         symlink(Path::new(CURRENT).join(job), &link).io("create", &link)?;
         made.0.push(link);
@@ -108,7 +108,7 @@ impl<'a> Survey<'a> {
     fn of(dir: &'a Path, tree: &Tree) -> Result<Self> {
         let mut found =
             Survey { dir, current: None, generations: BTreeSet::new(), links: BTreeSet::new(), unflipped: false };
-        let jobs: BTreeSet<&str> = tree.jobs().collect();
+        let jobs: BTreeSet<&str> = tree.tops().collect();
         let mut problems = Vec::new();
         for child in fs::read_dir(dir).io("read", dir)? {
             let child = child.io("read", dir)?;
@@ -185,7 +185,7 @@ impl<'a> Survey<'a> {
 
     /// Removes the files that the commit superseded. The commit is complete, so a failure here is left to the next one.
     fn clear_past(&self, current: u64, tree: &Tree, after: &mut dyn FnMut()) {
-        let jobs: BTreeSet<&str> = tree.jobs().collect();
+        let jobs: BTreeSet<&str> = tree.tops().collect();
         for gone in self.links.iter().filter(|link| !jobs.contains(link.as_str())) {
             let _ = fs::remove_file(self.dir.join(gone));
             after();

@@ -15,14 +15,14 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Checks all paths; reports everything that is wrong with them.
-    pub(super) fn check(entries: &'a [RenderedEntry], dirs: &'a [String]) -> Result<Self> {
+    /// Checks all paths; reports everything that is wrong with them. `top` says whether files may lie at the top.
+    pub(super) fn check(entries: &'a [RenderedEntry], dirs: &'a [String], top: bool) -> Result<Self> {
         let mut tree = Tree { files: BTreeMap::new(), dirs: BTreeSet::new() };
         let mut problems = Vec::new();
         for entry in entries {
             match fault(&entry.path) {
                 Some(fault) => problems.push(refused(&entry.path, fault)),
-                None if !entry.path.contains('/') => {
+                None if !top && !entry.path.contains('/') => {
                     problems.push(refused(&entry.path, "it does not lie in a job's directory"));
                 }
                 None => {
@@ -52,9 +52,9 @@ impl<'a> Tree<'a> {
         self.dirs.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
     }
 
-    /// The names at the top: the jobs.
-    pub(super) fn jobs(&self) -> impl Iterator<Item = &'a str> {
-        self.dirs.iter().copied().filter(|dir| !dir.contains('/'))
+    /// The names at the top: the jobs, or directories and files.
+    pub(super) fn tops(&self) -> impl Iterator<Item = &'a str> {
+        self.dirs.iter().chain(self.files.keys()).copied().filter(|path| !path.contains('/'))
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
             .map(|p| entry(p))
             .collect();
         let dirs = vec!["..".to_owned(), ".generations".to_owned(), "b\0".to_owned(), "a/".to_owned(), "ok".to_owned()];
-        let text = Tree::check(&entries, &dirs).err().unwrap().to_string();
+        let text = Tree::check(&entries, &dirs, false).err().unwrap().to_string();
         assert_eq!(
             text.lines().map(|l| l.rsplit(": ").next().unwrap()).collect::<Vec<_>>(),
             [
@@ -124,8 +124,16 @@ mod tests {
     fn parents_are_directories() {
         let entries = [entry("a/config/x"), entry("a/bin/y")];
         let dirs = ["b".to_owned()];
-        let tree = Tree::check(&entries, &dirs).unwrap();
+        let tree = Tree::check(&entries, &dirs, false).unwrap();
         assert_eq!(tree.dirs.iter().copied().collect::<Vec<_>>(), ["a", "a/bin", "a/config", "b"]);
-        assert_eq!(tree.jobs().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(tree.tops().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn files_lie_at_the_top_where_they_may() {
+        let entries = [entry("x"), entry("a/y")];
+        let tree = Tree::check(&entries, &[], true).unwrap();
+        assert_eq!(tree.tops().collect::<Vec<_>>(), ["a", "x"]);
+        assert!(Tree::check(&[entry(".current")], &[], true).is_err());
     }
 }

@@ -124,7 +124,7 @@ fn a_crash_at_any_instant_leaves_the_old_tree_or_the_new_one() {
         }
         let before = seen(temp.path());
         let mut images = Vec::new();
-        let checked = paths::Tree::check(&new.0, &new.1).unwrap();
+        let checked = paths::Tree::check(&new.0, &new.1, false).unwrap();
         commit::commit(temp.path(), &checked, us(), &mut || images.push(image(temp.path()))).unwrap();
         let after = seen(temp.path());
         assert!(images.len() > 3, "every change is an instant");
@@ -242,4 +242,20 @@ fn links_are_written_verbatim_and_kept_while_their_target_is_unchanged() {
     // An entry with a file mode is written as a file, though it has the same content.
     put(temp.path(), &[RenderedEntry { mode: 0o640, ..link("/somewhere/else!") }], &[]);
     assert!(path.symlink_metadata().unwrap().is_file());
+}
+
+#[test]
+fn files_at_the_top_are_exchanged_with_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().join("out");
+    let put = |files: &[(&str, &str)]| commit_files(&base, &tree(files), us()).unwrap();
+    let read = |name: &str| fs::read_to_string(base.join(name)).ok();
+    put(&[("args.json", "1"), ("userdata", "1"), ("files/a", "1")]);
+    assert_eq!((read("args.json"), read("files/a")), (Some("1".into()), Some("1".into())));
+    let before = fs::read_link(base.join(".current")).unwrap();
+    put(&[("args.json", "1"), ("userdata", "1"), ("files/a", "1")]);
+    assert_eq!(fs::read_link(base.join(".current")).unwrap(), before, "an equal tree is left as it is");
+    put(&[("args.json", "2")]);
+    assert_eq!(names(&base), [".current", ".generations", "args.json"]);
+    assert_eq!(read("args.json"), Some("2".into()));
 }
