@@ -17,8 +17,8 @@ help: ## List what can be made
 deps: ## Install the Debian packages that are missing (root), or say how
 	@.ci/deps
 
-build: deps ## Build the executables (target/release/boson, target/release/boson-pod)
-	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-pod
+build: deps ## Build the executables (target/release/boson, boson-cloud and boson-pod)
+	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-cloud -p boson-pod
 
 static: ## Build the executables that ship, fully static (target/static)
 	@.ci/deps static

@@ -113,6 +113,7 @@ pub fn command<A: Args>(name: &'static str, about: &'static str) -> clap::Comman
         .version(version())
         .max_term_width(HELP_WIDTH)
         .mut_args(without_empty_variable)
+        .mut_subcommands(|verb| verb.mut_args(without_empty_variable))
 }
 
 /// A variable that is set to nothing counts as absent: pod specs often cannot leave one out.

@@ -1,6 +1,6 @@
 //! The executables that ship, under the names that pods call.
 //!
-//! A test of any package runs `target/<profile>/boson` and `boson-pod`, found beside itself. `cargo test` of the whole
+//! A test of any package runs `target/<profile>/boson`, `boson-pod` and `boson-cloud`, found beside itself. `cargo test` of the whole
 //! workspace builds them first; of a single package it does not, so a missing or outdated executable fails the test with
 //! the command to type.
 
@@ -21,8 +21,10 @@ pub const EXECUTABLES: &str = "BOSON_E2E_BIN";
 pub fn executable(name: &str) -> PathBuf {
     static BOSON: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_POD: OnceLock<PathBuf> = OnceLock::new();
+    static BOSON_CLOUD: OnceLock<PathBuf> = OnceLock::new();
     let file = match file_of(name) {
         "boson" => BOSON.get_or_init(|| find("boson")),
+        "boson-cloud" => BOSON_CLOUD.get_or_init(|| find("boson-cloud")),
         _ => BOSON_POD.get_or_init(|| find("boson-pod")),
     };
     if file.ends_with(name) { file.clone() } else { link(file, name) }
@@ -32,6 +34,7 @@ pub fn executable(name: &str) -> PathBuf {
 pub fn file_of(name: &str) -> &'static str {
     match name {
         "boson" | "plan" | "render-jobs" => "boson",
+        "boson-cloud" | "render-files" => "boson-cloud",
         _ => "boson-pod",
     }
 }

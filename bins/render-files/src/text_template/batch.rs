@@ -5,6 +5,8 @@ use std::io::{self, BufRead, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use dialect_nstance::REDACTED;
+use dialect_nstance::json::lossy;
 use go_template::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -61,19 +63,9 @@ impl Failure {
     }
 
     fn template(error: &Error, show_values: bool) -> Failure {
-        let text = if show_values { error.text.clone() } else { error.redacted(super::REDACTED) };
+        let text = if show_values { error.text.clone() } else { error.redacted(REDACTED) };
         Failure { stage: error.stage.name(), line: Some(error.line), column: error.column, text: lossy(&text) }
     }
-}
-
-/// The text with a U+FFFD for each byte that is no UTF-8, as Go writes it into JSON.
-pub(super) fn lossy(text: &[u8]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for chunk in text.utf8_chunks() {
-        out.push_str(chunk.valid());
-        out.extend(std::iter::repeat_n('\u{FFFD}', chunk.invalid().len()));
-    }
-    out
 }
 
 /// Answers each line of `input`. What templates do is part of the answers.

@@ -1,9 +1,8 @@
 //! The data of a template, in the type that the caller wants.
 
-use std::sync::Arc;
-
 use clap::ValueEnum;
-use go_template::{Elements, Field, Map, Numbers, Struct, StructType, Value};
+use dialect_nstance::data::{NONCE, root as nstance_data};
+use go_template::{Elements, Map, Numbers, Value};
 use serde::Deserialize;
 
 /// The Go type that data is read into.
@@ -41,18 +40,6 @@ impl From<NumberTypes> for Numbers {
         }
     }
 }
-
-/// A struct of Nstance's data: its name and its fields, all strings.
-type Part = (&'static str, &'static [&'static str]);
-
-const PARTS: [Part; 4] = [
-    ("Instance", &["ID", "Kind", "Arch", "Type", "Hostname", "FQDN", "IP4", "IP6"]),
-    ("Cluster", &["ID", "Slug", "FQDN", "CACert"]),
-    ("Server", &["Shard", "RegistrationAddr", "OperatorAddr", "AgentAddr"]),
-    ("Provider", &["Kind", "Region", "Zone"]),
-];
-
-const MAPS: [&str; 3] = ["Vars", "Var", "Image"];
 
 /// Reads data. Without a text it is nil, or the empty value of the type.
 ///
@@ -105,28 +92,12 @@ fn string_map(path: &str, value: Option<&Value>) -> Result<Value, String> {
     Ok(Value::Map(Map::of_strings(entries)))
 }
 
-fn structure(kind: Arc<StructType>, values: Vec<Value>) -> Result<Value, String> {
-    Struct::new(kind, values).map(Value::Struct).ok_or_else(|| "a struct has a value for each field".into())
-}
-
 fn nstance(value: &Value) -> Result<Value, String> {
     let root = object("data", Some(value))?;
-    let field = |name: &str| root.and_then(|root| root.get(name.as_bytes()));
-    let mut values = Vec::new();
-    for (name, fields) in PARTS {
-        let part = object(name, field(name))?;
-        let text = |field: &&str| {
-            let value = part.and_then(|part| part.get(field.as_bytes()));
-            string(&format!("{name}.{field}"), value).map(Value::String)
-        };
-        let texts = fields.iter().map(text).collect::<Result<_, String>>()?;
-        let kind = StructType::new(format!("nstance.{name}"), fields.iter().map(|field| Field::new(*field)));
-        values.push(structure(kind, texts)?);
-    }
-    for name in MAPS {
-        values.push(string_map(name, field(name))?);
-    }
-    values.push(Value::String(string("Nonce", field("Nonce"))?));
-    let names = PARTS.iter().map(|part| part.0).chain(MAPS).chain(["Nonce"]);
-    structure(StructType::new("nstance.Data", names.map(Field::new)), values)
+    let member = |name: &str| root.and_then(|root| root.get(name.as_bytes()));
+    let field = |part: &'static str, field: &'static str| {
+        let fields = object(part, member(part))?;
+        string(&format!("{part}.{field}"), fields.and_then(|fields| fields.get(field.as_bytes())))
+    };
+    nstance_data(field, |name| string_map(name, member(name)), || string(NONCE, member(NONCE)))
 }

@@ -12,16 +12,14 @@ use clap::{Args, ValueEnum};
 use go_template::{Bounds, Delimiters, Error, MissingKey, Options as ExecuteOptions, Stage, Template, Value};
 use problem::{Place, Problem, Result};
 use serde::Deserialize;
-use startup::{Common, parse_duration};
+use startup::{Common, parse_duration, parse_size};
 
 pub use batch::answer_all;
 pub use data::{DataType, NumberTypes};
+use dialect_nstance::{REDACTED, json::lossy};
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Renders Go templates with JSON data";
-
-/// What stands in messages for data.
-pub const REDACTED: &str = "<redacted>";
 
 /// What `text-template` is told.
 #[derive(Debug, Args)]
@@ -70,7 +68,7 @@ pub struct Options {
     pub template_timeout: Duration,
     /// The largest output of a template, in bytes; K, M or G multiply by 1,024
     #[arg(long, env = "OUTPUT_LIMIT", value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
-    pub output_limit: usize,
+    pub output_limit: u64,
 }
 
 /// What a map does for a key that it does not have.
@@ -86,18 +84,6 @@ pub enum Missing {
     Zero,
     /// An error
     Error,
-}
-
-/// A size such as `512`, `64K` or `16M`.
-fn parse_size(text: &str) -> std::result::Result<usize, String> {
-    let (digits, shift) = match text.as_bytes().last() {
-        Some(b'K') => (&text[..text.len() - 1], 10),
-        Some(b'M') => (&text[..text.len() - 1], 20),
-        Some(b'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let number: usize = digits.parse().map_err(|_| "not a size such as 512, 64K or 16M".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_owned())
 }
 
 /// How templates are rendered.
@@ -129,7 +115,7 @@ impl From<&Options> for Renderer {
             delimiters: Delimiters::new(delimiter(0), delimiter(1)),
             show_values: options.show_values,
             timeout: options.template_timeout,
-            output_limit: options.output_limit,
+            output_limit: usize::try_from(options.output_limit).unwrap_or(usize::MAX),
         }
     }
 }
@@ -210,7 +196,7 @@ fn write_one(renderer: &Renderer, options: &Options, mut output: impl Write) -> 
 
 fn template_problem(renderer: &Renderer, file: Option<&Path>, error: &Error) -> Problem {
     let text = if renderer.show_values { error.text.clone() } else { error.redacted(REDACTED) };
-    let problem = Problem::template(batch::lossy(&text));
+    let problem = Problem::template(lossy(&text));
     let problem = match file {
         Some(file) => problem.at(Place::line(file.display().to_string(), error.line)),
         None => problem,

@@ -1,0 +1,123 @@
+//! Rendering a group, or all groups, and writing the result.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use dialect_nstance::{Configuration, Group, Image, Images, Inputs as RenderInputs, Instance, render};
+use nix::unistd::{Gid, Uid};
+use problem::{Problem, Problems, Result, did_you_mean};
+use startup::Common;
+use template::RenderedFile;
+use vcap::tree::{RenderedEntry, commit_files};
+
+use crate::inputs::{Inputs, Loaded};
+
+const OUTPUT: &str = "/run/nstance";
+const MODE: u32 = 0o640;
+
+/// The flags of the output.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// The directory that is written [default: /run/nstance]
+    #[arg(long, env = "OUTPUT_DIR", value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+    /// Render all groups, each into OUTPUT_DIR/[TENANT/]GROUP
+    #[arg(long)]
+    all_groups: bool,
+    /// Report problems and write nothing
+    #[arg(long, conflicts_with = "print")]
+    check: bool,
+    /// Print one result, such as args.json or files/NAME, and write nothing
+    #[arg(long, value_name = "PATH")]
+    print: Option<String>,
+}
+
+/// Runs the verb; gives the exit code.
+pub(crate) fn run(inputs: &Inputs, output: &Output, common: &Common) -> Result<u8> {
+    let loaded = inputs.load(common)?;
+    let files = files(&loaded, inputs, output.all_groups)?;
+    if let Some(path) = &output.print {
+        crate::print(&find(&files, path)?.content)?;
+    } else if !output.check {
+        let entry = |file: RenderedFile| RenderedEntry { path: file.path, content: file.content, mode: MODE };
+        let entries: Vec<RenderedEntry> = files.into_iter().map(entry).collect();
+        let dir = common.path(output.output_dir.as_deref(), OUTPUT);
+        commit_files(&dir, &entries, (Uid::effective(), Gid::effective()))?;
+    }
+    Ok(0)
+}
+
+/// All files of the instance's group, or of all groups.
+fn files(loaded: &Loaded, inputs: &Inputs, all_groups: bool) -> Result<Vec<RenderedFile>> {
+    let Loaded { configuration, instance } = loaded;
+    let groups: Vec<&Group> =
+        if all_groups { configuration.groups.iter().collect() } else { vec![configuration.group(instance)?] };
+    let mut problems = Vec::new();
+    if all_groups {
+        problems.extend(groups.iter().filter_map(|group| directory_fault(group)));
+    }
+    let images = images(configuration, instance);
+    let mut all = Vec::new();
+    let mut warned = BTreeSet::new();
+    for group in groups {
+        let render_inputs =
+            RenderInputs { instance, images: &images, download: &|_| None, settings: inputs.settings() };
+        match render(configuration, group, render_inputs) {
+            Ok(rendered) => {
+                let prefix = if all_groups { directory(group) } else { String::new() };
+                all.extend(
+                    rendered
+                        .files
+                        .into_iter()
+                        .map(|file| RenderedFile { path: format!("{prefix}{}", file.path), content: file.content }),
+                );
+                for warning in rendered.warnings.iter().map(ToString::to_string) {
+                    if warned.insert(warning.clone()) {
+                        tracing::warn!("{warning}");
+                    }
+                }
+            }
+            // What groups have in common fails in each of them.
+            Err(failed) => problems.extend(failed.into_vec()),
+        }
+    }
+    let mut shown = BTreeSet::new();
+    problems.retain(|problem| shown.insert(problem.to_string()));
+    Problems::check(problems)?;
+    Ok(all)
+}
+
+/// The ids of the images that the instance document does not give.
+fn images(configuration: &Configuration, instance: &Instance) -> Images {
+    let open = configuration.images.iter().filter(|(name, _)| !instance.images.contains_key(*name));
+    let id = |image: &Image| match &image.fallback {
+        Some(id) => Ok(id.clone()),
+        None => Err(format!("it is not looked up, and it has no fallback ({})", image.position)),
+    };
+    open.map(|(name, image)| (name.clone(), id(image))).collect()
+}
+
+fn directory(group: &Group) -> String {
+    group.tenant.iter().chain([&group.name]).map(|name| format!("{name}/")).collect()
+}
+
+/// Why a group cannot have a directory.
+fn directory_fault(group: &Group) -> Option<Problem> {
+    let is_plain =
+        |name: &str| !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && !name.contains(['/', '\0']);
+    let name = group.tenant.iter().chain([&group.name]).find(|name| !is_plain(name))?;
+    let message = format!("'{}' cannot be the name of a directory", name.escape_debug());
+    Some(Problem::input(message).at(group.position.place()))
+}
+
+fn find<'f>(files: &'f [RenderedFile], path: &str) -> Result<&'f RenderedFile> {
+    files.iter().find(|file| file.path == path).ok_or_else(|| {
+        let known = || files.iter().map(|file| file.path.as_str());
+        let hint = match did_you_mean(path, known()) {
+            Some(similar) => format!("did you mean '{similar}'?"),
+            None => format!("the results are {}", known().collect::<Vec<_>>().join(", ")),
+        };
+        Problem::input(format!("'{}' is not rendered", path.escape_debug())).hint(hint).into()
+    })
+}
