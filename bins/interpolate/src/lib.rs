@@ -7,6 +7,7 @@ use clap::Args;
 use manifest_inputs::Inputs;
 use problem::{Problem, Result, code};
 use startup::Common;
+use variable_generator::OwnVm;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Prints a manifest with ops files and variables applied";
@@ -18,9 +19,13 @@ pub const ABOUT: &str = "Prints a manifest with ops files and variables applied"
         order, values with its types. Prints nothing if anything fails.\n\n\
         Variables without a value stay in the output; --var-errs makes them an error. Of several values of a variable, \
         --var has precedence over --var-file, --vars-file and --vars-env, in this order; of one kind the last counts. \
-        Values are merged by path: -v tls.ca=X sets one key of the map tls.",
+        Values are merged by path: -v tls.ca=X sets one key of the map tls.\n\n\
+        With --vars-store, the variables that the manifest defines (`variables:`) and nothing else sets are generated: \
+        passwords, keys, certificates. Their values are written to that file if everything succeeds, and are the same in the \
+        next run; `boson variables` lists them.",
     after_long_help = "Examples:\n\
         \x20\x20boson interpolate nats.yml -o scale.yml -l vars.yml -v instances=3\n\
+        \x20\x20boson interpolate nats.yml --vars-store creds.yml > manifest.yml\n\
         \x20\x20boson interpolate nats.yml --path /instance_groups/name=nats/instances\n\n\
         Exit codes: 0 done; 2 usage; 65 the manifest, an ops file or a variable is wrong; 70 the environment failed."
 )]
@@ -40,11 +45,12 @@ pub struct Options {
 /// # Errors
 /// As [`Inputs::apply`], and if standard output cannot be written.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let manifest = options.inputs.apply(&options.manifest)?;
+    let manifest = options.inputs.apply(&options.manifest, &OwnVm)?;
     let text = match &options.path {
         Some(path) => manifest.at(path)?,
         None => manifest.text(),
     };
+    manifest.save_store()?;
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())

@@ -7,6 +7,7 @@ use manifest_inputs::Document;
 use problem::{IoContext, Problem, Problems, Result, code};
 use ruby::Vm;
 use value::Value;
+use variable_generator::RunningVm;
 
 use crate::options::Request;
 
@@ -23,15 +24,20 @@ pub(crate) struct Values {
 
 impl Documents {
     /// Reads everything that the command line names, and applies operations and variables.
-    pub(crate) fn read(request: &Request) -> Result<Documents> {
+    pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Documents> {
         match &request.documents {
             Some(path) => read_together(path).map(Documents),
             None => {
                 let (name, text) = manifest_inputs::read(&request.manifest);
                 let text = text.map_err(|e| refused(&name, &request.manifest, e));
-                request.inputs.documents(&request.configs, &name, text).map(Documents)
+                request.inputs.documents(&request.configs, &name, text, &RunningVm::new(vm)).map(Documents)
             }
         }
+    }
+
+    /// Writes what was generated into the variables store.
+    pub(crate) fn save_store(&self) -> Result<()> {
+        self.0.save_store()
     }
 
     /// What messages call the manifest.

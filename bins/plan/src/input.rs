@@ -47,7 +47,7 @@ pub(crate) fn template_for<'a>(spec: &'a JobSpec, destination: &str) -> Option<&
 
 /// Reads everything; problems of the manifest and of all job specs are reported together.
 pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
-    let documents = Documents::read(request)?;
+    let documents = Documents::read(vm, request)?;
     let values = documents.values(vm)?;
     let located = |problems: Problems| documents.locate(vm, problems);
     let (mut manifest, mut problems) =

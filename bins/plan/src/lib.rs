@@ -82,6 +82,7 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         dns::warn(&groups, &document);
         document
     });
+    input.documents.save_store()?;
     write::write(vm, request, &groups, &infos, whole.as_ref())?;
     steps.done("wrote the documents");
     Ok(())

@@ -13,6 +13,10 @@ pub struct Definition {
     pub kind: Option<String>,
     /// The options of its kind, references not replaced.
     pub options: Option<Node>,
+    /// `update_mode`, which decides about a value that exists.
+    pub update_mode: Option<Node>,
+    /// `consumes`, the links whose addresses become names of a certificate.
+    pub consumes: Option<Node>,
     /// Where it stands.
     pub origin: Origin,
 }
@@ -63,7 +67,14 @@ fn definition(item: &Node) -> Result<Definition, Failure> {
     };
     let name = text("name")?.filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Failure::new("Expected a variable to have a name", item.origin))?;
-    Ok(Definition { name, kind: text("type")?, options: field("options").cloned(), origin: item.origin })
+    Ok(Definition {
+        name,
+        kind: text("type")?,
+        options: field("options").cloned(),
+        update_mode: field("update_mode").cloned(),
+        consumes: field("consumes").cloned(),
+        origin: item.origin,
+    })
 }
 
 /// Strikes the definitions out whose variables have a value; an empty list stays.

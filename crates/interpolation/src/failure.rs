@@ -18,7 +18,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(message: impl Into<String>, origin: Origin) -> Failure {
+    /// A failure with a message, at a place.
+    pub fn new(message: impl Into<String>, origin: Origin) -> Failure {
         Failure { message: message.into(), cause: None, hint: None, origin }
     }
 }

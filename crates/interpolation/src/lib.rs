@@ -12,5 +12,5 @@ mod sources;
 pub use definitions::Definition;
 pub use failure::Failure;
 pub use reference::references;
-pub use replace::{Interpolated, Missing, interpolate};
+pub use replace::{Interpolated, Missing, interpolate, referred, replaced};
 pub use sources::{Kind, Sources, parse_assignment, parse_value};

@@ -60,6 +60,34 @@ pub fn interpolate(document: Node, sources: &Sources) -> Result<Interpolated, Ve
     Ok(Interpolated { missing: missing.collect(), document, unused })
 }
 
+/// A part of a document with its references replaced, and the variables without a value that it refers to.
+///
+/// # Errors
+/// As [`interpolate`].
+pub fn replaced(node: Node, sources: &Sources) -> Result<(Node, BTreeSet<String>), Vec<Failure>> {
+    let mut replacer = Replacer { sources, used: BTreeSet::new(), missing: BTreeMap::new(), failures: Vec::new() };
+    let node = replacer.node(node);
+    if replacer.failures.is_empty() {
+        Ok((node, replacer.missing.into_keys().collect()))
+    } else {
+        Err(replacer.failures)
+    }
+}
+
+/// Adds the variables that a part of a document refers to, up to their first dots.
+pub fn referred(node: &Node, names: &mut BTreeSet<String>) {
+    let mut add = |text: &str| names.extend(reference::references(text).map(|name| split(&name).0.to_owned()));
+    match &node.value {
+        Value::String(text) => add(text),
+        Value::List(items) => items.iter().for_each(|item| referred(item, names)),
+        Value::Map(map) => {
+            map.iter().filter_map(|(key, _)| key.as_str()).for_each(add);
+            map.iter().for_each(|(_, node)| referred(node, names));
+        }
+        _ => {}
+    }
+}
+
 struct Replacer<'a> {
     sources: &'a Sources,
     used: BTreeSet<String>,

@@ -40,6 +40,11 @@ impl Sources {
         self.store = store;
     }
 
+    /// Sets one value of the variables store.
+    pub fn set_store_value(&mut self, name: &str, value: Node) {
+        self.store.insert(Key::String(name.to_owned()), value);
+    }
+
     /// Merges what was added, by path: flags over files.
     ///
     /// # Errors
@@ -56,6 +61,11 @@ impl Sources {
             overlay(&mut self.merged, layer);
         }
         if failures.is_empty() { Ok(self) } else { Err(failures) }
+    }
+
+    /// The value that a flag, a file or the environment gives a variable; not the store's.
+    pub fn given(&self, name: &str) -> Option<&Node> {
+        self.merged.get(&Key::String(name.to_owned()))
     }
 
     /// The value of a variable, without a path.

@@ -10,6 +10,7 @@ use problem::{Place, Problem, Problems, Result, code};
 use crate::documents::{Document, Documents};
 use crate::flags::{Configs, Inputs};
 use crate::places::Sources;
+use crate::store::StoreFile;
 
 /// What the flags name, read and checked.
 pub(crate) struct Files {
@@ -19,6 +20,7 @@ pub(crate) struct Files {
     /// Each operation with its number in its file, from 0, and the file's name.
     pub(crate) operations: Vec<(usize, String, Operation)>,
     pub(crate) values: interpolation::Sources,
+    pub(crate) store: Option<StoreFile>,
     pub(crate) sources: Sources,
 }
 
@@ -59,11 +61,19 @@ impl Files {
         }
         let mut read_config = |path: &PathBuf| Some((path.display().to_string(), reader.document(path, CONFIG, read)?));
         let configs = configs.files().filter_map(&mut read_config).collect();
+        let store = inputs.vars_store.as_deref().map(|path| StoreFile::read(&expanded(path)));
         let Reader { sources, mut problems, values } = reader;
+        let store = match store.transpose() {
+            Ok(store) => store,
+            Err(found) => {
+                problems.extend(found.into_vec());
+                None
+            }
+        };
         let merged = values.merge().map_err(|failures| sources.problems(failures));
         match (manifest, merged) {
             (Some(manifest), Ok(values)) if problems.is_empty() => {
-                Ok(Files { manifest, configs, operations, values, sources })
+                Ok(Files { manifest, configs, operations, values, store, sources })
             }
             (_, merged) => {
                 problems.extend(merged.err().map(Problems::into_vec).unwrap_or_default());
@@ -91,7 +101,7 @@ pub(crate) fn unchanged(configs: &Configs, name: &str, manifest: Result<Vec<u8>>
     match manifest {
         Ok(text) => {
             Problems::check(reader.problems)?;
-            Ok(Documents { manifest: Document::of_file(name, text), runtime_configs, cloud_configs })
+            Ok(Documents { manifest: Document::of_file(name, text), runtime_configs, cloud_configs, store: None })
         }
         Err(problems) => {
             let mut problems = problems.into_vec();
@@ -181,7 +191,7 @@ impl Reader {
 
     fn var_file(&mut self, text: &str) {
         let Some((name, path)) = self.assignment(text, "path") else { return };
-        let path = expanded(path);
+        let path = expanded(Path::new(path));
         let message = format!("Reading variable from file '{}'", path.display());
         let Some(content) = self.bytes(&path, &message) else { return };
         let value = String::from_utf8(content).map_or_else(|e| Value::Binary(e.into_bytes()), Value::String);
@@ -202,10 +212,10 @@ impl Reader {
     }
 }
 
-/// A path behind `=`, where a shell does not replace `~`.
-pub(crate) fn expanded(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(path),
+/// A path in whose place a shell does not put the home directory, because of what is before it.
+pub(crate) fn expanded(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_path_buf(),
     }
 }

@@ -23,6 +23,9 @@ pub struct Inputs {
     /// Load variables from environment variables that begin with PREFIX_; repeatable
     #[arg(long, value_name = "PREFIX")]
     pub vars_env: Vec<String>,
+    /// Generate the variables that the manifest defines and nothing else sets, and keep their values in this file
+    #[arg(long, value_name = "FILE")]
+    pub vars_store: Option<PathBuf>,
     /// Fail if a variable has no value
     #[arg(long)]
     pub var_errs: bool,

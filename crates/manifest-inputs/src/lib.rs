@@ -9,16 +9,21 @@ mod files;
 mod flags;
 mod origins;
 mod places;
+mod store;
 mod usage;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use documents::{Document, Documents};
 pub use flags::{Configs, Inputs};
 use go_yaml::Node;
 use ops_file::Operation;
 use problem::{Problem, Problems, Result, code};
+
+pub use store::StoreFile;
+use variables::Generation;
 
 use crate::files::Files;
 use crate::origins::Origins;
@@ -30,9 +35,18 @@ pub struct Manifest {
     /// The document.
     pub document: Node,
     sources: Sources,
+    store: Option<StoreFile>,
 }
 
 impl Manifest {
+    /// Writes what was generated into the variables store.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn save_store(&self) -> Result<()> {
+        self.store.as_ref().map_or(Ok(()), StoreFile::save)
+    }
+
     /// The document as the CLI prints it.
     pub fn text(&self) -> String {
         go_yaml::write(&self.document)
@@ -66,28 +80,32 @@ impl Inputs {
             && self.var_files.is_empty()
             && self.vars_files.is_empty()
             && self.vars_env.is_empty()
+            && self.vars_store.is_none()
             && !self.var_errs
             && !self.var_errs_unused
     }
 
     /// The files that the flags name, which a verb must not write over.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
-        let var_files = self.var_files.iter().filter_map(|text| Some(files::expanded(text.split_once('=')?.1)));
-        self.ops_files.iter().chain(&self.vars_files).cloned().chain(var_files)
+        let var_files =
+            self.var_files.iter().filter_map(|text| Some(files::expanded(Path::new(text.split_once('=')?.1))));
+        self.ops_files.iter().chain(&self.vars_files).cloned().chain(var_files).chain(self.vars_store.clone())
     }
 
-    /// The manifest with its operations and variables; `-` is standard input.
+    /// The manifest with its operations and variables; `-` is standard input. With a variables store, `generation` generates
+    /// the values that it lacks; [`Manifest::save_store`] writes them.
     ///
     /// # Errors
-    /// Everything that is wrong with the flags and their files; then the first operation that fails; then every reference that
-    /// cannot be replaced; then, if asked for, variables that are missing or unused. No message shows a value.
-    pub fn apply(&self, manifest: &Path) -> Result<Manifest> {
+    /// Everything that is wrong with the flags and their files; then the first operation that fails; then every definition that
+    /// cannot be generated; then every reference that cannot be replaced; then, if asked for, variables that are missing or
+    /// unused. No message shows a value.
+    pub fn apply(&self, manifest: &Path, generation: &dyn Generation) -> Result<Manifest> {
         let (name, text) = read(manifest);
         let text = text.map_err(|e| {
             Problem::input(format!("cannot read the manifest {name}")).because(e).code(code::INPUT_FILE).into()
         });
-        let applied = self.apply_to(&Configs::default(), &name, text)?;
-        Ok(Manifest { document: applied.manifest, sources: applied.sources })
+        let applied = self.apply_to(&Configs::default(), &name, text, generation)?;
+        Ok(Manifest { document: applied.manifest, sources: applied.sources, store: applied.store })
     }
 
     /// The documents that a verb works on which plans a deployment. With any flag of this group, the manifest with its
@@ -96,11 +114,17 @@ impl Inputs {
     ///
     /// # Errors
     /// As [`Inputs::apply`].
-    pub fn documents(&self, configs: &Configs, name: &str, text: Result<Vec<u8>>) -> Result<Documents> {
+    pub fn documents(
+        &self,
+        configs: &Configs,
+        name: &str,
+        text: Result<Vec<u8>>,
+        generation: &dyn Generation,
+    ) -> Result<Documents> {
         if self.is_empty() {
             return files::unchanged(configs, name, text);
         }
-        let applied = self.apply_to(configs, name, text)?;
+        let applied = self.apply_to(configs, name, text, generation)?;
         let document = |name: String, node: &Node| {
             let origins = Origins::of(node, applied.sources.names());
             Document::interpolated(name, go_yaml::write(node), origins)
@@ -109,15 +133,24 @@ impl Inputs {
         let mut runtime_configs: Vec<Document> =
             applied.configs.iter().map(|(name, node)| document(name.clone(), node)).collect();
         let cloud_configs = runtime_configs.split_off(configs.runtime_configs.len());
-        Ok(Documents { manifest, runtime_configs, cloud_configs })
+        Ok(Documents { manifest, runtime_configs, cloud_configs, store: applied.store.map(Arc::new) })
     }
 
-    fn apply_to(&self, configs: &Configs, name: &str, text: Result<Vec<u8>>) -> Result<Applied> {
-        let Files { mut manifest, configs, operations, values, sources } = Files::read(self, configs, name, text)?;
+    fn apply_to(
+        &self,
+        configs: &Configs,
+        name: &str,
+        text: Result<Vec<u8>>,
+        generation: &dyn Generation,
+    ) -> Result<Applied> {
+        let Files { mut manifest, configs, operations, mut values, store, sources } =
+            Files::read(self, configs, name, text)?;
         for (number, file, operation) in &operations {
             apply(operation, &mut manifest)
                 .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;
         }
+        let documents: Vec<&Node> = std::iter::once(&manifest).chain(configs.iter().map(|(_, node)| node)).collect();
+        let store = store.map(|store| store.complete(&documents, &mut values, generation, &sources)).transpose()?;
         let mut usage = Usage::default();
         let mut problems = Vec::new();
         let mut interpolate = |node| match interpolation::interpolate(node, &values) {
@@ -132,7 +165,7 @@ impl Inputs {
         Problems::check(problems)?;
         Problems::check(usage.problems(self, &sources))?;
         let manifest = manifest.ok_or_else(|| Problem::internal("no manifest was interpolated"))?;
-        Ok(Applied { manifest, configs, sources })
+        Ok(Applied { manifest, configs, sources, store })
     }
 }
 
@@ -141,6 +174,7 @@ struct Applied {
     manifest: Node,
     configs: Vec<(String, Node)>,
     sources: Sources,
+    store: Option<StoreFile>,
 }
 
 /// What messages call a manifest, and its content; `-` is standard input.

@@ -2,7 +2,7 @@
 
 use go_yaml::{Origin, Source};
 use interpolation::{Failure, Missing};
-use problem::{Note, Place, Problem, Problems, code};
+use problem::{Code, Note, Place, Problem, Problems, code};
 
 /// How many references to one variable are shown.
 const SHOWN: usize = 3;
@@ -31,8 +31,27 @@ impl Sources {
 
     /// Problems of references and definitions.
     pub(crate) fn problems(&self, failures: Vec<Failure>) -> Problems {
+        self.with_code(failures, code::VARIABLE_UNRESOLVED)
+    }
+
+    /// Problems of definitions that cannot be generated.
+    pub(crate) fn invalid_definitions(&self, failures: Vec<Failure>) -> Problems {
+        self.with_code(failures, code::VARIABLE_INVALID)
+    }
+
+    /// Logs warnings about definitions.
+    pub(crate) fn warn(&self, warnings: &[Failure]) {
+        for warning in warnings {
+            let place = self.place(warning.origin).map(|place| format!("\n  --> {place}")).unwrap_or_default();
+            let cause = warning.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+            let hint = warning.hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
+            tracing::warn!("{}{cause}{place}{hint}", warning.message);
+        }
+    }
+
+    fn with_code(&self, failures: Vec<Failure>, code: Code) -> Problems {
         let problems = failures.into_iter().map(|failure| {
-            let mut problem = Problem::input(failure.message).code(code::VARIABLE_UNRESOLVED);
+            let mut problem = Problem::input(failure.message).code(code);
             problem.place = self.place(failure.origin);
             problem.causes.extend(failure.cause);
             problem.hint = failure.hint;

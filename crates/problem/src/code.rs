@@ -55,6 +55,12 @@ codes! {
     YAML_INVALID = "yaml-invalid";
     /// The manifest has `((variables))` that were not interpolated.
     VARIABLE_UNRESOLVED = "variable-unresolved";
+    /// The definition of a variable does not allow to generate it.
+    VARIABLE_INVALID = "variable-invalid";
+    /// A variables store is damaged.
+    STORE_INVALID = "store-invalid";
+    /// Another process uses a variables store.
+    STORE_LOCKED = "store-locked";
     /// A file that a flag names could not be read.
     INPUT_FILE = "input-file";
     /// A document is not a list of operations.

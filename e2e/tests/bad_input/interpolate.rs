@@ -10,6 +10,31 @@ const CLOUD: &str = "vm_types: [{name: default}, {name: default}]\nnetworks: [{n
 
 const NAMES: &str = "azs: [{name: z1}]\nvm_types: [{name: large}]\ndisk_types: [{name: 5GB, disk_size: 5120}]\nnetworks: [{name: private, subnets: [{az: z1}]}]\ncompilation: {workers: 1, network: private}\n";
 
+const DEFINITIONS: &str = "variables:
+- name: admin
+  type: pasword
+- name: nats_tls
+  type: certificate
+  options:
+    ca: nats_ca
+    common_nam: nats
+    duration: 200000
+    extended_key_usage: [clientauth]
+- name: nats_ca
+  type: certificate
+  options:
+    common_name: nats
+";
+
+const AUTHORITIES: &str = "variables:
+- {name: a, type: certificate, options: {is_ca: true, ca: b}}
+- {name: b, type: certificate, options: {is_ca: true, ca: a}}
+- {name: c, type: certificate, options: {ca: leaf}}
+- {name: leaf, type: certificate, options: {self_sign: true}}
+";
+
+const TRUNCATED: &str = "key:\n  private_key: |\n    -----BEGIN RSA PRIVATE KEY-----\n    s3cret\n";
+
 pub(crate) const CASES: &[Case] = &[
     Case::plan("interpolate-files-wrong", 65)
         .files(&[
@@ -52,6 +77,23 @@ pub(crate) const CASES: &[Case] = &[
     Case::plan("interpolate-part-missing", 65)
         .files(&[("template.yml", "a: ((tls.cert))\nb: x((tls))\n")])
         .arguments(&["boson", "interpolate", "template.yml", "-v", "tls={certificate: s3cret}"]),
+    Case::plan("interpolate-definitions-wrong", 65).files(&[("template.yml", DEFINITIONS)]).arguments(&[
+        "boson",
+        "interpolate",
+        "template.yml",
+        "--vars-store",
+        "creds.yml",
+    ]),
+    Case::plan("interpolate-authorities-cyclic", 65).files(&[("template.yml", AUTHORITIES)]).arguments(&[
+        "boson",
+        "interpolate",
+        "template.yml",
+        "--vars-store",
+        "creds.yml",
+    ]),
+    Case::plan("interpolate-store-truncated", 65)
+        .files(&[("template.yml", "a: ((key.private_key))\n"), ("creds.yml", TRUNCATED)])
+        .arguments(&["boson", "interpolate", "template.yml", "--vars-store", "creds.yml"]),
     Case::plan("interpolate-path-unknown", 65).arguments(&[
         "boson",
         "interpolate",

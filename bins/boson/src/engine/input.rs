@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use manifest_inputs::{Configs, Documents, Inputs};
 use problem::{Place, Problem, Problems, Result, code};
+use variable_generator::OwnVm;
 
 use super::publish::Publish;
 use crate::cache::CacheLimit;
@@ -91,7 +92,7 @@ pub(crate) fn read_documents(inputs: &Inputs, configs: &Configs, manifest: &Path
         let problem = Problem::input("cannot read the manifest").code(code::MANIFEST_MISSING);
         problem.at(Place::file(&name)).because(e).into()
     };
-    inputs.documents(configs, &name, text.map_err(refused))
+    inputs.documents(configs, &name, text.map_err(refused), &OwnVm)
 }
 
 /// A problem for every release that does not exist.

@@ -84,7 +84,10 @@ fn documents(options: &Options) -> Result<Option<Documents>> {
         return Ok(None);
     }
     let read = engine::read_documents(&options.inputs, &options.configs, &options.manifest);
-    read.map(Some).map_err(|problems| engine::join(problems, engine::missing_releases(&options.releases)))
+    let documents = read.map_err(|problems| engine::join(problems, engine::missing_releases(&options.releases)))?;
+    // Before anything runs with these values, however the start ends.
+    documents.save_store()?;
+    Ok(Some(documents))
 }
 
 /// Does the second process' work; `documents_follow` if the first one sends the manifest.

@@ -1,0 +1,379 @@
+//! Which variables a run generates, and in which order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use go_yaml::{Node, Value};
+use interpolation::{Definition, Failure, Sources, referred, replaced};
+use problem::did_you_mean;
+
+use crate::graph::sorted;
+use crate::order::{Error, Generate, Order, Signer};
+use crate::specification::Specification;
+use crate::store::{Record, Store};
+
+/// What a run has generated.
+#[derive(Debug, Default)]
+pub struct Completed {
+    /// The variables that have new values.
+    pub generated: Vec<String>,
+    /// Definitions that do not fit the values that are kept.
+    pub warnings: Vec<Failure>,
+}
+
+/// Generates the values of definitions that have none, in `store` and `sources`. A definition stays without a value if one of
+/// its options refers to a variable that has none.
+///
+/// # Errors
+/// All mistakes in definitions, before anything is generated that depends on them; failures of the generator.
+pub fn complete(
+    definitions: &[Definition],
+    sources: &mut Sources,
+    store: &mut Store,
+    generator: &dyn Generate,
+) -> Result<Completed, Error> {
+    sources.set_store(store.values().clone());
+    let mut run = Run { sources, store, generator, done: Completed::default(), without: BTreeSet::new() };
+    let mut pending = run.candidates(definitions)?;
+    while !pending.is_empty() {
+        let (ready, rest) = run.ready(pending)?;
+        run.decide_and_generate(ready)?;
+        pending = rest;
+    }
+    let defined: BTreeSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    for name in run.store.marked().filter(|name| !defined.contains(name)) {
+        let message = format!("variable '{name}' is to be rotated, but the manifest does not define it");
+        run.done.warnings.push(Failure::new(message, go_yaml::Origin::default()));
+    }
+    Ok(run.done)
+}
+
+/// Whether [`complete()`] may generate something: a variable has no value, is marked, or has an `update_mode` that replaces values.
+pub fn may_generate(definitions: &[Definition], sources: &Sources, store: &Store) -> bool {
+    definitions.iter().filter(|definition| definition.kind.is_some()).any(|definition| {
+        let name = &definition.name;
+        let keeps = matches!(mode(definition), Ok(Mode::NoOverwrite)) && !store.is_marked(name);
+        sources.given(name).is_none() && (store.get(name).is_none() || !keeps)
+    })
+}
+
+/// `update_mode`.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    NoOverwrite,
+    Converge,
+    Overwrite,
+}
+
+/// A definition whose value belongs in the store.
+struct Candidate<'a> {
+    definition: &'a Definition,
+    kind: &'a str,
+    mode: Mode,
+    /// The variables that its options refer to.
+    needs: BTreeSet<String>,
+}
+
+/// A candidate whose options have no references any more.
+struct Ready<'a> {
+    definition: &'a Definition,
+    kind: &'a str,
+    mode: Mode,
+    specification: Specification,
+}
+
+impl Ready<'_> {
+    fn ca(&self) -> Option<&str> {
+        match &self.specification {
+            Specification::Certificate(certificate) => certificate.ca.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+struct Run<'a> {
+    sources: &'a mut Sources,
+    store: &'a mut Store,
+    generator: &'a dyn Generate,
+    done: Completed,
+    /// Definitions that stay without a value.
+    without: BTreeSet<String>,
+}
+
+impl Run<'_> {
+    /// The definitions with a type that no other source gives a value.
+    fn candidates<'d>(&self, definitions: &'d [Definition]) -> Result<Vec<Candidate<'d>>, Vec<Failure>> {
+        let (mut candidates, mut failures) = (Vec::new(), Vec::new());
+        for definition in definitions {
+            let Some(kind) = definition.kind.as_deref() else { continue };
+            if self.sources.given(&definition.name).is_some() {
+                continue;
+            }
+            if definition.name.contains('.') {
+                let message =
+                    format!("Variable name '{}' must not contain dots: no reference finds it", definition.name);
+                failures.push(Failure::new(message, definition.origin));
+            }
+            let mut needs = BTreeSet::new();
+            definition.options.iter().for_each(|options| referred(options, &mut needs));
+            match mode(definition) {
+                Ok(mode) => candidates.push(Candidate { definition, kind, mode, needs }),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        if failures.is_empty() { Ok(candidates) } else { Err(failures) }
+    }
+
+    /// Divides candidates into those whose options are known by now, and those that wait for others.
+    fn ready<'d>(&mut self, pending: Vec<Candidate<'d>>) -> Result<(Vec<Ready<'d>>, Vec<Candidate<'d>>), Vec<Failure>> {
+        let before = pending.len();
+        let names: BTreeSet<&str> = pending.iter().map(|candidate| candidate.definition.name.as_str()).collect();
+        let (mut rest, mut ready, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        for candidate in pending {
+            if candidate.needs.iter().any(|name| names.contains(name.as_str())) {
+                rest.push(candidate);
+                continue;
+            }
+            match self.specification(&candidate) {
+                Ok(Some(specification)) => {
+                    let Candidate { definition, kind, mode, .. } = candidate;
+                    ready.push((Ready { definition, kind, mode, specification }, candidate.needs));
+                }
+                Ok(None) => drop(self.without.insert(candidate.definition.name.clone())),
+                Err(found) if self.keeps(&candidate) => self.done.warnings.extend(found),
+                Err(found) => failures.extend(found),
+            }
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        let ready = self.with_signers(ready, &mut rest);
+        if rest.len() == before { Err(recursion(&rest)) } else { Ok((ready, rest)) }
+    }
+
+    /// Moves certificates whose authority waits to those that wait; those whose authority stays without a value do so, too.
+    fn with_signers<'d>(
+        &mut self,
+        mut ready: Vec<(Ready<'d>, BTreeSet<String>)>,
+        rest: &mut Vec<Candidate<'d>>,
+    ) -> Vec<Ready<'d>> {
+        loop {
+            let waiting: BTreeSet<String> = rest.iter().map(|candidate| candidate.definition.name.clone()).collect();
+            let before = ready.len();
+            let mut kept = Vec::new();
+            for (item, needs) in ready {
+                match item.ca() {
+                    Some(ca) if self.without.contains(ca) => drop(self.without.insert(item.definition.name.clone())),
+                    Some(ca) if waiting.contains(ca) => {
+                        let Ready { definition, kind, mode, .. } = item;
+                        rest.push(Candidate { definition, kind, mode, needs });
+                    }
+                    _ => kept.push((item, needs)),
+                }
+            }
+            ready = kept;
+            if ready.len() == before {
+                return ready.into_iter().map(|(item, _)| item).collect();
+            }
+        }
+    }
+
+    /// The specification of a definition; `None` if an option refers to a variable without a value.
+    fn specification(&self, candidate: &Candidate) -> Result<Option<Specification>, Vec<Failure>> {
+        let definition = candidate.definition;
+        let options = match definition.options.clone().map(|options| replaced(options, self.sources)).transpose()? {
+            Some((_, missing)) if !missing.is_empty() => return Ok(None),
+            Some((options, _)) => Some(options),
+            None => None,
+        };
+        Specification::of(definition, candidate.kind, options.as_ref()).map(Some)
+    }
+
+    /// Whether a definition's value stays, whatever its options are.
+    fn keeps(&self, candidate: &Candidate) -> bool {
+        let name = &candidate.definition.name;
+        candidate.mode == Mode::NoOverwrite && self.store.get(name).is_some() && !self.store.is_marked(name)
+    }
+
+    fn decide_and_generate(&mut self, ready: Vec<Ready>) -> Result<(), Error> {
+        let index: BTreeMap<&str, usize> =
+            ready.iter().enumerate().map(|(i, item)| (item.definition.name.as_str(), i)).collect();
+        let parents: Vec<Option<usize>> = ready.iter().map(|item| index.get(item.ca()?).copied()).collect();
+        let signed = parents.iter().enumerate().filter_map(|(i, parent)| Some((i, (*parent)?)));
+        let mut failures: Vec<Failure> =
+            signed.filter_map(|(i, parent)| cannot_sign(&ready[i], &ready[parent])).collect();
+        let order = sorted(&parents).unwrap_or_else(|cycles| {
+            failures.extend(cycles.iter().map(|cycle| cycle_of_authorities(&ready, cycle)));
+            // To find what is wrong with the others, too.
+            (0..ready.len()).filter(|i| parents[*i].is_none()).collect()
+        });
+        let mut failed = BTreeSet::new();
+        let mut orders: Vec<Order> = Vec::new();
+        let mut ordered: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut records = Vec::new();
+        for i in order {
+            let item = &ready[i];
+            let name = item.definition.name.as_str();
+            if parents[i].is_some_and(|parent| failed.contains(&parent)) {
+                failed.insert(i);
+                continue;
+            }
+            let record = Record::new(item.kind, &item.specification);
+            if !self.generates(item, &record, &ordered) {
+                continue;
+            }
+            match self.signer(item, &ordered) {
+                Ok(signer) => {
+                    ordered.insert(name, orders.len());
+                    let (origin, specification) = (item.definition.origin, item.specification.clone());
+                    orders.push(Order { name: name.to_owned(), origin, specification, signer });
+                    records.push(record);
+                }
+                Err(failure) => {
+                    failed.insert(i);
+                    failures.push(failure);
+                }
+            }
+        }
+        if !failures.is_empty() {
+            return Err(failures.into());
+        }
+        if orders.is_empty() {
+            return Ok(());
+        }
+        for ((order, value), record) in orders.iter().zip(self.generator.generate(&orders)?).zip(records) {
+            self.sources.set_store_value(&order.name, value.clone());
+            self.store.set(&order.name, value, record);
+            self.done.generated.push(order.name.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether a value is generated; reports what does not fit a value that is kept.
+    fn generates(&mut self, item: &Ready, record: &Record, ordered: &BTreeMap<&str, usize>) -> bool {
+        let name = &item.definition.name;
+        let Some(value) = self.store.get(name) else { return true };
+        if item.mode == Mode::Overwrite || self.store.is_marked(name) {
+            return true;
+        }
+        let changed = self.store.record(name).map(|known| known.differences(record)).unwrap_or_default();
+        let is_of_other_ca = item.ca().is_some_and(|ca| ordered.contains_key(ca) || !self.has_signed(ca, value));
+        if changed.is_empty() && !is_of_other_ca {
+            return false;
+        }
+        if item.mode == Mode::Converge {
+            return true;
+        }
+        if !changed.is_empty() {
+            let changed = changed.join(", ");
+            let message =
+                format!("the definition of variable '{name}' has changed since its value was generated: {changed}");
+            self.warn(item, message);
+        }
+        if is_of_other_ca {
+            let ca = item.ca().unwrap_or_default();
+            self.warn(item, format!("the certificate of variable '{name}' was signed by an earlier value of '{ca}'"));
+        }
+        false
+    }
+
+    /// Whether the value has the authority's present certificate as its own authority; also if either is not a certificate.
+    fn has_signed(&self, ca: &str, value: &Node) -> bool {
+        let text = |node: Option<&Node>, key: &str| Some(node?.get(key)?.as_str()?.trim().to_owned());
+        match (text(self.sources.get(ca), "certificate"), text(Some(value), "ca")) {
+            (Some(present), Some(signed_by)) => present == signed_by,
+            _ => true,
+        }
+    }
+
+    fn warn(&mut self, item: &Ready, message: String) {
+        let name = &item.definition.name;
+        let mut failure = Failure::new(message, item.definition.origin);
+        failure.hint = Some(format!(
+            "the value is kept; `update_mode: converge` in the definition generates a new one, and so does `boson variables rotate {name}`"
+        ));
+        self.done.warnings.push(failure);
+    }
+
+    fn signer(&self, item: &Ready, ordered: &BTreeMap<&str, usize>) -> Result<Signer, Failure> {
+        let Some(ca) = item.ca() else { return Ok(Signer::Itself) };
+        if let Some(index) = ordered.get(ca) {
+            return Ok(Signer::Ordered(*index));
+        }
+        let failed = |cause: String| loading(item, cause);
+        let Some(value) = self.sources.get(ca) else {
+            let mut failure = failed(format!("Expected to find variable '{ca}' with a certificate"));
+            let names = self.sources.names();
+            failure.hint =
+                did_you_mean(ca, names.iter().map(String::as_str)).map(|name| format!("did you mean '{name}'?"));
+            return Err(failure);
+        };
+        let part = |key: &str, what: &str| match value.get(key).map(|node| &node.value) {
+            Some(Value::String(text)) if text.contains("-----BEGIN ") => Ok(text.clone()),
+            Some(_) => Err(failed(format!("{what} of variable '{ca}' did not contain PEM formatted block"))),
+            None => Err(failed(format!("Expected to find variable '{ca}' with a certificate and its private key"))),
+        };
+        let (certificate, private_key) = (part("certificate", "Certificate")?, part("private_key", "Private key")?);
+        Ok(Signer::Existing { name: ca.to_owned(), certificate, private_key })
+    }
+}
+
+fn mode(definition: &Definition) -> Result<Mode, Failure> {
+    const MODES: [&str; 3] = ["no-overwrite", "overwrite", "converge"];
+    let Some(node) = &definition.update_mode else { return Ok(Mode::NoOverwrite) };
+    match node.as_str() {
+        Some("no-overwrite") => Ok(Mode::NoOverwrite),
+        Some("overwrite") => Ok(Mode::Overwrite),
+        Some("converge") => Ok(Mode::Converge),
+        other => {
+            let message = format!("Variable '{}' has an unknown update_mode", definition.name);
+            let mut failure = Failure::new(message, node.origin);
+            failure.hint = Some(match other.and_then(|mode| did_you_mean(mode, MODES)) {
+                Some(similar) => format!("did you mean '{similar}'?"),
+                None => format!("the modes are: {}", MODES.join(", ")),
+            });
+            Err(failure)
+        }
+    }
+}
+
+/// Why the one cannot be signed by the other, which is defined as well.
+fn cannot_sign(item: &Ready, authority: &Ready) -> Option<Failure> {
+    let name = &authority.definition.name;
+    match &authority.specification {
+        Specification::Certificate(certificate) if certificate.is_ca => None,
+        Specification::Certificate(_) => {
+            let mut failure = loading(item, format!("Variable '{name}' is not a certificate authority"));
+            failure.hint = Some(format!("set `is_ca: true` in the options of '{name}'"));
+            Some(failure)
+        }
+        _ => Some(loading(item, format!("Variable '{name}' is not a certificate, but of the type {}", authority.kind))),
+    }
+}
+
+fn loading(item: &Ready, cause: String) -> Failure {
+    let message = format!("Generating variable '{}': Loading certificates", item.definition.name);
+    let origin = item.definition.options.as_ref().and_then(|options| options.get("ca"));
+    let origin = origin.map_or(item.definition.origin, |node| node.origin);
+    Failure { cause: Some(cause), ..Failure::new(message, origin) }
+}
+
+fn cycle_of_authorities(ready: &[Ready], cycle: &[usize]) -> Failure {
+    let name = |i: &usize| ready[*i].definition.name.as_str();
+    let mut names: Vec<&str> = cycle.iter().map(name).collect();
+    names.extend(cycle.first().map(name));
+    loading(&ready[cycle[0]], format!("Detected recursion: {}", names.join(" is signed by ")))
+}
+
+/// Definitions whose options refer to one another.
+fn recursion(pending: &[Candidate]) -> Vec<Failure> {
+    let names: BTreeSet<&str> = pending.iter().map(|candidate| candidate.definition.name.as_str()).collect();
+    let failure = |candidate: &Candidate| {
+        let name = &candidate.definition.name;
+        // What waits for its authority alone is not to blame.
+        let other = candidate.needs.iter().find(|needed| names.contains(needed.as_str()))?;
+        let message = format!("Interpolating variable '{name}' definition options");
+        let cause = format!("Finding variable '{other}': Detected recursion");
+        Some(Failure { cause: Some(cause), ..Failure::new(message, candidate.definition.origin) })
+    };
+    pending.iter().filter_map(failure).collect()
+}

@@ -1,0 +1,19 @@
+//! Generated variables: `variables:` of a manifest as the bosh CLI and the director's config server generate them.
+//!
+//! [`complete()`] decides which variables a run generates, checks all their options first, and puts certificates behind the
+//! authorities that sign them. Keys and random values come from a [`Generate`]; values are kept in a [`Store`], the document
+//! that the CLI's `--vars-store` reads and writes.
+
+mod certificate;
+mod complete;
+mod graph;
+mod options;
+mod order;
+mod specification;
+mod store;
+
+pub use certificate::{AlternativeName, Certificate, ExtendedKeyUsage, KeyUsage, MOST_DAYS};
+pub use complete::{Completed, complete, may_generate};
+pub use order::{Error, Generate, Generation, NoGeneration, Order, Signer};
+pub use specification::{Password, Specification, User};
+pub use store::{Invalid, Record, Store};
