@@ -22,9 +22,14 @@ pub(crate) struct Namespace {
 impl Namespace {
     /// Creates it; it is deleted when this is dropped.
     pub(crate) fn new(test: &str) -> Namespace {
+        Namespace::with_standard(test, "restricted")
+    }
+
+    /// As [`Namespace::new`], with this Pod Security Standard.
+    pub(crate) fn with_standard(test: &str, standard: &str) -> Namespace {
         let name = format!("{test}-{}", std::process::id());
         kubectl(&["create", "namespace", &name]);
-        kubectl(&["label", "namespace", &name, "pod-security.kubernetes.io/enforce=restricted"]);
+        kubectl(&["label", "namespace", &name, &format!("pod-security.kubernetes.io/enforce={standard}")]);
         Namespace { name }
     }
 
@@ -51,6 +56,25 @@ impl Namespace {
     #[track_caller]
     pub(crate) fn get(&self, object: &str) -> serde_json::Value {
         serde_json::from_str(&self.kubectl(&["get", object, "--output", "json"])).unwrap()
+    }
+
+    /// The pod, if it exists at the moment.
+    pub(crate) fn try_pod(&self, pod: &str) -> Option<serde_json::Value> {
+        let text = self.try_kubectl(&["get", "pod", pod, "--output", "json"]).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn is_ready(&self, pod: &str) -> bool {
+        let Some(pod) = self.try_pod(pod) else { return false };
+        let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let ready = conditions.iter().any(|c| c["type"] == "Ready" && c["status"] == "True");
+        ready && pod["metadata"].get("deletionTimestamp").is_none()
+    }
+
+    /// Waits until a pod is ready that is not being deleted.
+    #[track_caller]
+    pub(crate) fn wait_until_ready(&self, pod: &str) {
+        self.wait_until(&format!("{pod} is ready"), || self.is_ready(pod));
     }
 
     /// The objects and events of the namespace, the most useful first.

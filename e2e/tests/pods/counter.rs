@@ -39,17 +39,9 @@ impl Counter {
         counter
     }
 
+    #[track_caller]
     pub(crate) fn wait_until_ready(&self) {
-        for pod in ["counter-0", "counter-1"] {
-            self.namespace.wait_until(&format!("{pod} is ready"), || self.is_ready(pod));
-        }
-    }
-
-    fn is_ready(&self, pod: &str) -> bool {
-        let Some(pod) = self.try_pod(pod) else { return false };
-        let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let ready = conditions.iter().any(|c| c["type"] == "Ready" && c["status"] == "True");
-        ready && pod["metadata"].get("deletionTimestamp").is_none()
+        ["counter-0", "counter-1"].iter().for_each(|pod| self.namespace.wait_until_ready(pod));
     }
 
     pub(crate) fn pod(&self, pod: &str) -> Value {
@@ -58,8 +50,7 @@ impl Counter {
 
     /// The pod, if it exists at the moment.
     pub(crate) fn try_pod(&self, pod: &str) -> Option<Value> {
-        let text = self.namespace.try_kubectl(&["get", "pod", pod, "--output", "json"]).ok()?;
-        serde_json::from_str(&text).ok()
+        self.namespace.try_pod(pod)
     }
 
     /// An instance's answer to a line, requested from the release's image: boson's image has no shell.

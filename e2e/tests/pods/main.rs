@@ -5,5 +5,7 @@ mod cluster;
 mod control;
 mod counter;
 mod first_pod;
+mod idioms;
 mod images;
 mod kills;
+mod workloads;

@@ -8,15 +8,19 @@ use testkit::waiting::wait_for;
 /// A deployment that is up as long as this value lives.
 pub(crate) struct Deployment {
     work: tempfile::TempDir,
-    /// The directory of its release and its manifest.
-    name: String,
+    /// The directory of its release.
+    release: &'static str,
 }
 
 impl Deployment {
     /// Brings a deployment of `e2e/deployments` up, its release being of the same name.
-    pub(crate) fn up(name: &str) -> Deployment {
-        let deployment =
-            Deployment { work: tempfile::tempdir().expect("a directory to work in"), name: name.to_owned() };
+    pub(crate) fn up(name: &'static str) -> Deployment {
+        Deployment::up_with(name, name)
+    }
+
+    /// Brings a deployment of `e2e/deployments` up, with this release.
+    pub(crate) fn up_with(name: &str, release: &'static str) -> Deployment {
+        let deployment = Deployment { work: tempfile::tempdir().expect("a directory to work in"), release };
         let manifest = std::fs::read_to_string(here().join(format!("deployments/{name}.yml"))).expect("a manifest");
         deployment.write_manifest(&manifest);
         deployment.up_again();
@@ -40,7 +44,7 @@ impl Deployment {
 
     /// Applies the current manifest; returns the output of `boson up`.
     pub(crate) fn up_again(&self) -> String {
-        let release = here().join(format!("releases/{}", self.name)).display().to_string();
+        let release = here().join(format!("releases/{}", self.release)).display().to_string();
         let manifest = self.manifest().display().to_string();
         self.succeed(&["up", "--manifest", &manifest, "--release", &release, "--detach"])
     }

@@ -55,3 +55,20 @@ fn daemons_of_monit_errands_and_scripts_work_as_on_a_vm() {
     idioms.succeed(&["down", "--delete-disks"]);
     assert!(!idioms.state().exists());
 }
+
+#[test]
+fn a_start_program_has_su_capabilities_and_etc() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: without root, the sandbox may have one user id, and then no su");
+        return;
+    }
+    let legacy = Deployment::up_with("legacy", "idioms");
+    let ask = "exec 3<>/dev/tcp/127.0.0.1/80; cat <&3";
+    assert_eq!(legacy.succeed(&["exec", "legacy/0", "bash", "-c", ask]), "legacy of vcap\n");
+    legacy.succeed(&["stop", "legacy/0"]);
+    let logs = wait_for("the message of the stop program", || {
+        Some(legacy.succeed(&["logs", "legacy/0"])).filter(|logs| logs.contains("legacy.ctl: stopped"))
+    });
+    assert!(logs.contains("[legacy/0 legacy/pre-start.stdout.log] preparing legacy-0-legacy"), "{logs}");
+    legacy.down();
+}
