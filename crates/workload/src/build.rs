@@ -156,23 +156,29 @@ impl Builder<'_> {
         Scripts { script, containers: containers.collect() }
     }
 
-    /// What of a job runs all the time.
+    /// What of a job runs all the time. All of it runs as root if any of it has to.
     fn processes(&self, job: &bpm_info::Job) -> Vec<Process> {
         let services = job.properties.quarks.services.iter().enumerate();
-        services
-            .map(|(number, service)| {
-                // post-start runs beside the first process; any of them runs those of the stop.
-                let scripts = self.scripts_beside(job).into_iter();
-                let scripts = scripts.filter(|script| number == 0 || *script != Script::PostStart);
-                let container = self.service(job, service, scripts.map(RootUse::Script).collect());
-                Process {
-                    job: job.name.clone(),
-                    process: service.process.clone(),
-                    instances: service.instances.clone(),
-                    container,
-                }
-            })
-            .collect()
+        let process = |(number, service): (usize, &Service)| {
+            // post-start runs beside the first process; any of them runs those of the stop.
+            let scripts = self.scripts_beside(job).into_iter();
+            let scripts = scripts.filter(|script| number == 0 || *script != Script::PostStart);
+            let container = self.service(job, service, scripts.map(RootUse::Script).collect());
+            Process {
+                job: job.name.clone(),
+                process: service.process.clone(),
+                instances: service.instances.clone(),
+                container,
+            }
+        };
+        let mut processes: Vec<Process> = services.map(process).collect();
+        let has_errand =
+            self.group.lifecycle == Lifecycle::Errand && job.properties.quarks.errand == Some(ErrandKind::Script);
+        if has_errand || processes.iter().any(|process| process.container.user != User::Vcap) {
+            let vcap = processes.iter_mut().filter(|process| process.container.user == User::Vcap);
+            vcap.for_each(|process| process.container.user = User::Root(vec![RootUse::SharedState]));
+        }
+        processes
     }
 
     /// The scripts of a job that run beside its processes. An errand's instance is deleted without them, as in BOSH.

@@ -201,6 +201,8 @@ pub enum RootUse {
     PreStartHook,
     /// A lifecycle script.
     Script(Script),
+    /// Another container of the job runs as root: they keep their states in one directory, which is root's then.
+    SharedState,
 }
 
 /// What `bpm.yml` asks for beyond what a process may by itself.

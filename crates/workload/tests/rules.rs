@@ -134,7 +134,8 @@ fn only_jobs_that_have_a_script_need_a_container_for_it() {
     assert_eq!(pod.scripts_only[0].container.user, User::Root(vec![RootUse::Script(Script::Drain)]));
     let user = |name: &str| &pod.containers().find(|container| container.name == name).unwrap().user;
     assert_eq!(*user("postgres/postgres"), User::Root(vec![RootUse::PreStartHook, RootUse::Script(Script::PostStart)]));
-    assert_eq!(*user("postgres/exporter"), User::Vcap);
+    // It has no script, but keeps its state where the other process of its job does.
+    assert_eq!(*user("postgres/exporter"), User::Root(vec![RootUse::SharedState]));
 }
 
 #[test]
@@ -206,7 +207,7 @@ fn root_is_for_what_bosh_and_bpm_run_as_root() {
     // An errand's instance is deleted without the scripts of a stop.
     let errand = errand();
     let exporter = errand.containers().find(|container| container.name == "postgres/exporter").unwrap();
-    assert_eq!(exporter.user, User::Vcap);
+    assert_eq!(exporter.user, User::Root(vec![RootUse::SharedState]));
 }
 
 fn commands<'a>(containers: impl Iterator<Item = &'a Container>) -> Vec<String> {
