@@ -273,3 +273,40 @@ fn a_file_that_cannot_be_written_changes_nothing() {
     assert_eq!(output.status.code(), Some(70), "{}", text(&output));
     assert_eq!(scene.read("file"), "x");
 }
+
+/// A server that answers each request with a text; it lives as long as the test's process.
+fn server(content: &'static [u8]) -> String {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", content.len());
+            let _ = stream.write_all(content);
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn userdata_is_downloaded_from_allowed_origins() {
+    let origin = server(b"Hello {{ .Vars.V }}");
+    let userdata = |url: &str| format!(r#"{{"userdata": {{"source": "url", "content": "{url}"}}}}"#);
+    let scene = Scene::new(&format!(
+        r#"{{"vars": {{"V": "you"}}, "defaults": {}, "groups": {{"g": {{}}}}}}"#,
+        userdata(&format!("{origin}/userdata?canary"))
+    ));
+    let text = scene.fail(&["--group", "g"], 70);
+    assert!(
+        text.contains("error: defaults.userdata.content: cannot download the userdata\n  --> config.json:1:"),
+        "{text}"
+    );
+    assert!(text.contains(&format!("caused by: {origin}/userdata: the URL must begin with https://")), "{text}");
+    assert!(!text.contains("canary"), "{text}");
+    assert_eq!(scene.run(&["--group", "g", "--userdata-allow", &origin, "--print", "userdata"]), "Hello you");
+    let small = ["--group", "g", "--userdata-allow", &origin, "--userdata-limit", "5"];
+    assert!(scene.fail(&small, 70).contains("it has more than 5 bytes"));
+    assert!(scene.fail(&["--group", "g", "--userdata-allow", "nonsense"], 2).contains("must be an origin"));
+}

@@ -11,7 +11,9 @@ use startup::Common;
 use template::RenderedFile;
 use vcap::tree::{RenderedEntry, commit_files};
 
+use crate::downloads::Downloads;
 use crate::inputs::{Inputs, Loaded};
+use crate::watch::watch;
 
 const OUTPUT: &str = "/run/nstance";
 const MODE: u32 = 0o640;
@@ -31,12 +33,23 @@ pub(crate) struct Output {
     /// Print one result, such as args.json or files/NAME, and write nothing
     #[arg(long, value_name = "PATH")]
     print: Option<String>,
+    /// Keep running, and render again when an input file changes; a failure keeps the result and is retried. TERM exits with 0
+    #[arg(long, conflicts_with_all = ["check", "print"])]
+    watch: bool,
 }
 
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(inputs: &Inputs, output: &Output, common: &Common) -> Result<u8> {
+    if output.watch {
+        let directories = inputs.directories(common);
+        return watch(&directories, || run_once(inputs, output, common));
+    }
+    run_once(inputs, output, common)
+}
+
+fn run_once(inputs: &Inputs, output: &Output, common: &Common) -> Result<u8> {
     let loaded = inputs.load(common)?;
-    let files = files(&loaded, inputs, output.all_groups)?;
+    let files = files(&loaded, inputs, output.all_groups, common)?;
     if let Some(path) = &output.print {
         crate::print(&find(&files, path)?.content)?;
     } else if !output.check {
@@ -49,20 +62,22 @@ pub(crate) fn run(inputs: &Inputs, output: &Output, common: &Common) -> Result<u
 }
 
 /// All files of the instance's group, or of all groups.
-fn files(loaded: &Loaded, inputs: &Inputs, all_groups: bool) -> Result<Vec<RenderedFile>> {
+fn files(loaded: &Loaded, inputs: &Inputs, all_groups: bool, common: &Common) -> Result<Vec<RenderedFile>> {
     let Loaded { configuration, instance } = loaded;
     let groups: Vec<&Group> =
         if all_groups { configuration.groups.iter().collect() } else { vec![configuration.group(instance)?] };
-    let mut problems = Vec::new();
+    let downloads = Downloads::of(configuration, &groups, &inputs.downloads, common)?;
+    let mut problems = downloads.problems.clone();
     if all_groups {
         problems.extend(groups.iter().filter_map(|group| directory_fault(group)));
     }
+    let download = |url: &str| downloads.get(url);
     let images = images(configuration, instance);
     let mut all = Vec::new();
     let mut warned = BTreeSet::new();
     for group in groups {
         let render_inputs =
-            RenderInputs { instance, images: &images, download: &|_| None, settings: inputs.settings() };
+            RenderInputs { instance, images: &images, download: &download, settings: inputs.settings() };
         match render(configuration, group, render_inputs) {
             Ok(rendered) => {
                 let prefix = if all_groups { directory(group) } else { String::new() };

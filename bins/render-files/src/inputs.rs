@@ -1,5 +1,6 @@
 //! What is rendered: the configuration, the instance, and the bounds.
 
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use dialect_nstance::{Configuration, Instance, Settings};
 use problem::{IoContext, Place, Problem, Problems, Result, code};
 use startup::{Common, parse_duration, parse_size};
 
+use crate::downloads;
 use crate::facts::Facts;
 
 const CONFIG: &str = "/etc/nstance/config.json";
@@ -51,9 +53,8 @@ pub(crate) struct Inputs {
     /// The largest output of a template, in bytes; K, M or G multiply by 1,024
     #[arg(long, env = "OUTPUT_LIMIT", value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     output_limit: u64,
-    /// The largest download of userdata, in bytes; inflated it may be 8 times larger
-    #[arg(long, env = "USERDATA_LIMIT", value_name = "SIZE", default_value = "1M", value_parser = parse_size)]
-    pub(crate) userdata_limit: u64,
+    #[command(flatten)]
+    pub(crate) downloads: downloads::Flags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -120,6 +121,22 @@ impl Inputs {
         self.facts.apply(instance);
     }
 
+    /// The directories in which a change of an input shows.
+    pub(crate) fn directories(&self, common: &Common) -> Vec<PathBuf> {
+        let config = common.path(self.config_path.as_deref(), CONFIG);
+        let instance = common.path(self.instance_path.as_deref(), INSTANCE);
+        // The default document is optional, and so is its directory.
+        let has_instance = self.instance_path.is_some() || instance.parent().is_some_and(Path::exists);
+        let instance = has_instance.then_some(instance.as_path());
+        let files = [Some(config.as_path()), instance, self.nonce_path.as_deref()];
+        let parent = |path: &Path| match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let parents = files.into_iter().flatten().map(parent);
+        parents.chain(self.vars_dir.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// How templates are executed.
     pub(crate) fn settings(&self) -> Settings {
         let bytes = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
@@ -127,7 +144,7 @@ impl Inputs {
             missing_is_error: self.missingkey == MissingKey::Error,
             timeout: self.template_timeout,
             output_limit: bytes(self.output_limit),
-            inflated_limit: bytes(self.userdata_limit.saturating_mul(INFLATION)),
+            inflated_limit: bytes(self.downloads.userdata_limit.saturating_mul(INFLATION)),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Renders Nstance's args, vars, userdata and files, and Go templates by themselves.
 
+mod downloads;
 mod explain;
 mod facts;
 mod generate;
 mod inputs;
 pub mod text_template;
+mod watch;
 
 use clap::{Args, Subcommand};
 use problem::Result;

@@ -48,5 +48,5 @@ pub use configuration::{Configuration, File, FileKind, Filter, Group, Image, Ord
 pub use engine::{Images, REDACTED, Settings};
 pub use instance::Instance;
 pub use levels::Levels;
-pub use render::{Inputs, Rendered, render, userdata_url};
+pub use render::{Inputs, Rendered, UserdataUrl, render, userdata_url};
 pub use report::Warning;

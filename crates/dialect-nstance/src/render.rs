@@ -39,10 +39,21 @@ pub struct Inputs<'i> {
     pub settings: Settings,
 }
 
-/// The userdata of a group that is to be downloaded: its URL and its place in the configuration.
-pub fn userdata_url<'c>(configuration: &'c Configuration, group: &Group) -> Option<(&'c str, ProblemPlace)> {
+/// Userdata that is to be downloaded.
+pub struct UserdataUrl<'c> {
+    /// Its URL, which may contain secrets.
+    pub url: &'c str,
+    /// The path of the URL in the configuration.
+    pub path: String,
+    /// Its place.
+    pub place: ProblemPlace,
+}
+
+/// The userdata of a group, if it is to be downloaded.
+pub fn userdata_url<'c>(configuration: &'c Configuration, group: &Group) -> Option<UserdataUrl<'c>> {
     let userdata = userdata_of(configuration, group).filter(|userdata| userdata.source == Source::Url)?;
-    Some((userdata.content.as_str()?, userdata.content.position.place()))
+    let url = userdata.content.as_str()?;
+    Some(UserdataUrl { url, path: member(&userdata.path, "content"), place: userdata.content.position.place() })
 }
 
 fn userdata_of<'c>(configuration: &'c Configuration, group: &Group) -> Option<&'c Userdata> {

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use clap::{Args, FromArgMatches, Parser, ValueEnum};
 pub use duration::{parse_duration, time_limit};
 pub use name::plain_name;
-use problem::Result;
+use problem::{Problems, Result};
 pub use secret::Secret;
 pub use size::parse_size;
 pub use steps::Steps;
@@ -148,13 +148,18 @@ fn misused(error: &clap::Error) -> ! {
     error.exit()
 }
 
-/// Prints the problems of a run on stderr, writes them into the container's termination message, and gives the exit code.
+/// Prints problems on stderr, for a program that goes on.
 #[allow(clippy::print_stderr, reason = "the one place where problems are printed")]
+pub fn print(problems: &Problems) {
+    eprintln!("{}", report::formatted(problems));
+}
+
+/// Prints the problems of a run on stderr, writes them into the container's termination message, and gives the exit code.
 pub fn finish(result: Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(problems) => {
-            eprintln!("{}", report::formatted(&problems));
+            print(&problems);
             termination::report(report::text(&problems));
             ExitCode::from(problems.exit_code())
         }

@@ -100,7 +100,7 @@ fn userdata_of_the_template_replaces_that_of_the_defaults() {
     assert_eq!(of_g(configuration, "userdata"), "<b>");
     let (read, _) = Configuration::read("c", configuration.as_bytes()).unwrap();
     let urls: Vec<Option<&str>> =
-        read.groups.iter().map(|group| dialect_nstance::userdata_url(&read, group).map(|found| found.0)).collect();
+        read.groups.iter().map(|group| dialect_nstance::userdata_url(&read, group).map(|found| found.url)).collect();
     assert_eq!(urls, [None, Some("https://x.example/u"), Some("https://x.example/u")]);
 }
 
