@@ -1,6 +1,6 @@
 //! The instance groups of a manifest and their jobs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use problem::{Place, Step};
 use value::Value;
@@ -56,8 +56,6 @@ pub struct InstanceGroup {
     pub vm_extensions: Vec<String>,
     /// Which of `persistent_disk`, `persistent_disk_type` and `persistent_disks` it has.
     pub disk_keys: Vec<&'static str>,
-    /// `tags`, which take precedence over the deployment's.
-    pub tags: BTreeMap<String, String>,
     /// `update`, over the deployment's.
     pub update: Update,
     /// `env`, as given.
@@ -162,7 +160,6 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Up
         vm_resources: vm_resources(reader, object, &name),
         vm_extensions: reader.strings(object, "vm_extensions"),
         disk_keys: DISK_KEYS.into_iter().filter(|key| object.map.get(key).is_some()).collect(),
-        tags: reader.tags(object).unwrap_or_default(),
         update: Update::parse(reader, object, update),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
         jobs: jobs(reader, object, &name),

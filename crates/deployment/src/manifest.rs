@@ -1,7 +1,5 @@
 //! The deployment manifest.
 
-use std::collections::BTreeMap;
-
 use problem::{Problem, Problems, code};
 use value::Value;
 
@@ -36,8 +34,6 @@ pub struct Manifest {
     pub properties: Value,
     /// The names that `variables` defines.
     pub variables: Vec<String>,
-    /// `tags`; [`Manifest::apply_runtime_configs`] adds those of runtime configs.
-    pub tags: BTreeMap<String, String>,
     /// The sections that belong into a cloud config.
     pub cloud_sections: Vec<&'static str>,
     /// `features.instances_per_az`: `instances` counts per AZ, as Quarks counted, and not in total.
@@ -113,7 +109,6 @@ impl Manifest {
             instance_groups: instance_group::parse(&mut reader, &root, instances_per_az, update),
             addons: addon::parse(&mut reader, &root, Level::Deployment),
             variables: names(&root, "variables"),
-            tags: reader.tags(&root).unwrap_or_default(),
             cloud_sections: CLOUD_SECTIONS.into_iter().filter(|key| map.get(key).is_some()).collect(),
             properties: reader
                 .hash(&root, "properties")

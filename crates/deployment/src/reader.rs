@@ -1,7 +1,5 @@
 //! Reading typed fields out of a [`Value`], collecting BOSH's texts for what is missing or of the wrong type.
 
-use std::collections::BTreeMap;
-
 use problem::{Code, Place, Problem, Step};
 use value::{Map, Value};
 
@@ -54,13 +52,6 @@ impl<'a> Reader<'a> {
         let message = format!("a config must be a Hash, and this document {found}");
         self.problems.push(Problem::input(message).code(self.code).at(Place::file(self.file)));
         None
-    }
-
-    /// The field `tags`: names and values, scalars as their texts.
-    pub(crate) fn tags(&mut self, object: &Object) -> Option<BTreeMap<String, String>> {
-        let section = self.hash(object, "tags")?;
-        let tag = |(name, value): (&Value, &Value)| Some((name.scalar_to_s()?, value.scalar_to_s()?));
-        Some(section.map.iter().filter_map(tag).collect())
     }
 
     fn wrong_type(&mut self, object: &Object, key: &str, value: &Value, class: &str) {

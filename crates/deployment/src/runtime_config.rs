@@ -27,8 +27,8 @@ pub struct RuntimeConfig {
     pub addons: Vec<Addon>,
     /// The names that its `variables` define.
     pub variables: Vec<String>,
-    /// Its tags.
-    pub tags: Option<BTreeMap<String, String>>,
+    /// Whether it has tags, which no pod has.
+    has_tags: bool,
     /// What has no meaning: its other keys, and filters by team.
     pub unused: Vec<Note>,
 }
@@ -43,7 +43,7 @@ impl RuntimeConfig {
             releases: Vec::new(),
             addons: Vec::new(),
             variables: Vec::new(),
-            tags: None,
+            has_tags: false,
             unused: Vec::new(),
         };
         let Some(root) = reader.document(value) else { return (config, reader.problems) };
@@ -67,7 +67,7 @@ impl RuntimeConfig {
             }
         }
         config.variables = reader.hashes(&root, "variables").iter().filter_map(|v| reader.string(v, "name")).collect();
-        config.tags = reader.tags(&root);
+        config.has_tags = reader.hash(&root, "tags").is_some();
         config.unused = unused(&config, &root);
         (config, reader.problems)
     }
@@ -79,7 +79,7 @@ fn unused(config: &RuntimeConfig, root: &Object) -> Vec<Note> {
         |path, what: &str| Note { place: Place::node(&config.file, path), what: Some(what.to_owned()), hint: None };
     let keys = root.map.iter().filter_map(|(key, _)| key.as_str()).filter(|key| !KEYS.contains(key));
     let mut notes: Vec<Note> = keys.map(|key| note(root.at(key), key)).collect();
-    notes.extend(config.tags.as_ref().map(|_| note(root.at("tags"), "tags")));
+    notes.extend(config.has_tags.then(|| note(root.at("tags"), "tags")));
     for addon in &config.addons {
         let filters = [(&addon.include, "include"), (&addon.exclude, "exclude")];
         for (_, section) in filters.iter().filter(|(filter, _)| filter.as_ref().is_some_and(|f| !f.teams.is_empty())) {
@@ -91,8 +91,8 @@ fn unused(config: &RuntimeConfig, root: &Object) -> Vec<Note> {
 }
 
 impl Manifest {
-    /// Adds what runtime configs have: the jobs of addons that apply to the deployment of this name, their releases, the
-    /// tags. Call it after [`Manifest::place_addons`], which places the manifest's own addons.
+    /// Adds what runtime configs have: the jobs of addons that apply to the deployment of this name, and their releases. Call
+    /// it after [`Manifest::place_addons`], which places the manifest's own addons.
     ///
     /// # Errors
     /// Everything that contradicts the manifest or another config.
@@ -116,11 +116,6 @@ impl Manifest {
         for problem in problems {
             if !distinct.contains(&problem) {
                 distinct.push(problem);
-            }
-        }
-        for tags in configs.iter().filter_map(|config| config.tags.as_ref()) {
-            for (name, value) in tags {
-                self.tags.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
         distinct
@@ -161,7 +156,7 @@ fn check_together(manifest: &Manifest, configs: &[RuntimeConfig]) -> Vec<Problem
     let problem = |config: &RuntimeConfig, key: &str, message: String| {
         Problem::input(message).code(code::CONFIG_INVALID).at(Place::node(&config.file, vec![key.into()]))
     };
-    for config in configs.iter().filter(|config| config.tags.is_some()).skip(1) {
+    for config in configs.iter().filter(|config| config.has_tags).skip(1) {
         let message = "Runtime config 'tags' key cannot be defined in multiple runtime configs.";
         problems.push(problem(config, "tags", message.to_owned()));
     }

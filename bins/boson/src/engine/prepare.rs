@@ -34,11 +34,14 @@ pub(crate) fn prepare(
     // Before the packages: what is wrong with the manifest or a template is known at once, and only what jobs need is
     // compiled.
     let step = progress.step("planning");
-    stages::plan(input, workspace.path(), &source_names, interrupt)?;
+    let warnings = stages::plan(input, workspace.path(), &source_names, interrupt)?;
     let mut deployment = Deployment::read(&workspace::documents(workspace.path()), &settings::settings())?;
     let groups: Vec<String> =
         deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
     step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
+    for line in warnings.lines() {
+        progress.line(&line.strip_prefix(" WARN ").map_or_else(|| line.to_owned(), |text| format!("warning: {text}")));
+    }
     check_publish(&input.publish, &deployment)?;
     stemcells.check_aliases(&deployment.stemcells)?;
     for warning in deployment.zone().warnings() {

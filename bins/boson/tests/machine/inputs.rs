@@ -94,3 +94,12 @@ fn problems_of_inputs_are_reported_with_their_places_and_before_anything_starts(
     assert!(up.stderr.contains("Expected to use variables:\n  - unused"), "{}", up.stderr);
     machine.assert_gone();
 }
+
+#[test]
+fn settings_without_effect_are_shown() {
+    let machine = Machine::new();
+    machine.write("runtime.yml", "tags: {a: b}\n");
+    let up = machine.up(&["--runtime-config", "runtime.yml"]).ends_with(0);
+    let expected = "warning: 1 setting of the configs has no effect:\n  --> runtime.yml:1:1: tags\n";
+    assert!(up.stdout.contains(expected), "{}", up.stdout);
+}

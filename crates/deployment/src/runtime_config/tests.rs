@@ -9,7 +9,6 @@ name: d
 releases: [{name: r, version: '1'}, {name: late, version: latest}]
 stemcells: [{alias: default, os: jammy, version: '1'}, {alias: other, os: noble, version: '1'}]
 variables: [{name: own, type: password}]
-tags: {both: manifest}
 instance_groups:
 - {name: a, instances: 1, azs: [z1], stemcell: default, networks: [{name: n1}], jobs: [{name: ja, release: r}]}
 - {name: b, instances: 1, lifecycle: errand, stemcell: other, networks: [{name: n2}], jobs: [{name: jb, release: r}]}
@@ -179,18 +178,10 @@ fn releases_of_addons_that_do_not_apply_conflict_with_none() {
 }
 
 #[test]
-fn the_manifests_tags_take_precedence() {
-    let (manifest, problems) = applied(&["{tags: {both: runtime, only: 1}}"]);
-    assert_eq!(problems, []);
-    let tags: Vec<(&str, &str)> = manifest.tags.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    assert_eq!(tags, [("both", "manifest"), ("only", "1")]);
-}
-
-#[test]
 fn what_has_no_meaning_is_listed() {
-    let text = "{other: 1, addons: [{name: a, jobs: [], include: {teams: [t]}}]}";
+    let text = "{other: 1, tags: {a: b}, addons: [{name: a, jobs: [], include: {teams: [t]}}]}";
     let (config, _) = RuntimeConfig::read(&yaml(text), "runtime.yml", 1);
     let unused: Vec<String> = config.unused.into_iter().filter_map(|note| note.what).collect();
     let team = "teams: a deployment belongs to no team here, so that the filter never fits";
-    assert_eq!(unused, ["other", team]);
+    assert_eq!(unused, ["other", "tags", team]);
 }

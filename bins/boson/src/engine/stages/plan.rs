@@ -34,8 +34,8 @@ const FORWARDED: [&str; 6] = [
     "TEMPLATE_TIMEOUT",
 ];
 
-/// Resolves everything, in this workspace.
-pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) -> Result<(), Failure> {
+/// Resolves everything, in this workspace; gives the warnings.
+pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) -> Result<String, Failure> {
     if interrupt.is_asked() {
         return Err(Failure::Interrupted);
     }
@@ -60,12 +60,12 @@ pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: 
         return Err(Failure::Interrupted);
     }
     let exit = exit.map_err(|e| Problem::internal("cannot run plan").because(e))?;
-    if exit == Exit::Code(0) {
-        return Ok(());
-    }
     let mut text = Vec::new();
     File::open(&printed).and_then(|mut file| file.read_to_end(&mut text)).io("read", &printed)?;
     let output = sources.restore(&String::from_utf8_lossy(&text));
+    if exit == Exit::Code(0) {
+        return Ok(output);
+    }
     Err(FailedStage { instance: None, verb: "plan".to_owned(), output, code: exit.code() }.into())
 }
 
