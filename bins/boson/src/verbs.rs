@@ -30,6 +30,7 @@ fn executable() -> Executable {
             "compile" => compile,
             "cache" => cache,
             "interpolate" => interpolate,
+            "explain" => interpolate::explain,
             "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,
             "plan" => plan,

@@ -1,5 +1,7 @@
 //! Prints a manifest with ops files and variables applied, as `bosh interpolate` does.
 
+pub mod explain;
+
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
@@ -51,6 +53,11 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         None => manifest.text(),
     };
     manifest.save_store()?;
+    print(&text)
+}
+
+/// Prints the result; gives the exit code.
+fn print(text: &str) -> Result<u8> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())

@@ -75,3 +75,36 @@ fn the_manifest_may_be_standard_input() {
     child.stdin.take().unwrap().write_all(b"x: ((a))\nz: 0644\n").unwrap();
     assert_eq!(printed(&child.wait_with_output().unwrap()), "x: true\nz: 420\n");
 }
+
+#[test]
+fn explain_shows_where_values_come_from() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("manifest.yml"), MANIFEST).unwrap();
+    let ops = "- type: replace\n  path: /instance_groups/name=nats/jobs/name=nats/properties/port\n  value: 4333\n";
+    fs::write(directory.path().join("ops.yml"), ops).unwrap();
+    fs::write(directory.path().join("vars.yml"), "password: s3cret\n").unwrap();
+    let explain = |path: &[&str]| {
+        let mut command = Command::new(testkit::executable("boson"));
+        command.args(["explain", "manifest.yml", "-o", "ops.yml", "-l", "vars.yml", "-v", "instances=3"]);
+        command.args(path).current_dir(directory.path()).output().unwrap()
+    };
+    let expected = "/name manifest.yml:2:7
+/instance_groups/name=nats/name manifest.yml:4:10
+/instance_groups/name=nats/instances manifest.yml:4:27
+/instance_groups/name=nats/jobs/name=nats/name manifest.yml:4:56
+/instance_groups/name=nats/jobs/name=nats/properties/password vars.yml:1:11
+/instance_groups/name=nats/jobs/name=nats/properties/port ops.yml:3:10
+";
+    let all = explain(&[]);
+    let lines = printed(&all).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n");
+    assert_eq!(lines.collect::<String>(), expected);
+    assert_eq!(printed(&explain(&["--path", "/name"])), "/name  manifest.yml:2:7\n");
+    fs::write(directory.path().join("manifest.yml"), "a: ((b))\nvariables: [{name: c, type: rsa}]\n").unwrap();
+    fs::write(directory.path().join("ops.yml"), "").unwrap();
+    fs::write(directory.path().join("store.yml"), "x: 1\nb: s3cret\n").unwrap();
+    let stored = explain(&["--path", "/a", "--vars-store", "store.yml"]);
+    assert_eq!(printed(&stored), "/a  store.yml:2:4\n");
+    assert_eq!(fs::read_to_string(directory.path().join("store.yml")).unwrap(), "x: 1\nb: s3cret\n");
+    assert_eq!(explain(&["--path", "/nam"]).status.code(), Some(65));
+    assert_eq!(explain(&["--path", "name"]).status.code(), Some(2));
+}

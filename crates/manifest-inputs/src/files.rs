@@ -61,7 +61,10 @@ impl Files {
         }
         let mut read_config = |path: &PathBuf| Some((path.display().to_string(), reader.document(path, CONFIG, read)?));
         let configs = configs.files().filter_map(&mut read_config).collect();
-        let store = inputs.vars_store.as_deref().map(|path| StoreFile::read(&expanded(path)));
+        let store = inputs.vars_store.as_deref().map(|path| {
+            let path = expanded(path);
+            StoreFile::read_as(&path, reader.sources.add(path.display().to_string()))
+        });
         let Reader { sources, mut problems, values } = reader;
         let store = match store.transpose() {
             Ok(store) => store,

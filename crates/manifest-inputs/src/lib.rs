@@ -7,11 +7,13 @@
 mod documents;
 mod files;
 mod flags;
+mod leaves;
 mod origins;
 mod places;
 mod store;
 mod usage;
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +22,7 @@ pub use documents::{Document, Documents};
 pub use flags::{Configs, Inputs};
 use go_yaml::Node;
 use ops_file::Operation;
-use problem::{Problem, Problems, Result, code};
+use problem::{Place, Problem, Problems, Result, code};
 
 pub use store::StoreFile;
 use variables::Generation;
@@ -57,19 +59,38 @@ impl Manifest {
     /// # Errors
     /// If the text is not a path, or leads nowhere.
     pub fn at(&self, path: &str) -> Result<String> {
-        let path: ops_file::Path =
-            path.parse().map_err(|e| Problem::usage(format!("invalid value for --path: {e}")))?;
-        let node = ops_file::find(&self.document, &path).map_err(|failure| {
-            let mut problem = Problem::input(failure.to_string()).code(code::OPS_FAILED);
-            problem.place = self.sources.place(failure.origin());
-            problem.hint = failure.hint();
-            problem
-        })?;
+        let node = self.find(&parsed(path)?)?;
         Ok(match node.as_str() {
             Some(text) => format!("{text}\n"),
             None => go_yaml::write(&node),
         })
     }
+
+    /// The paths of all scalars and empty collections at a path and below, and where they stand: in the manifest, an ops file
+    /// or a variables file. A value that no file contains stands where the variable is referred to. Shows no value.
+    ///
+    /// # Errors
+    /// As [`Manifest::at`].
+    pub fn places(&self, path: &str) -> Result<Vec<(String, Option<Place>)>> {
+        let path = parsed(path)?;
+        let node = self.find(&path)?;
+        let leaves = leaves::of(&node, path);
+        Ok(leaves.into_iter().map(|(path, origin)| (path.to_string(), self.sources.place(origin))).collect())
+    }
+
+    fn find(&self, path: &ops_file::Path) -> Result<Cow<'_, Node>> {
+        ops_file::find(&self.document, path).map_err(|failure| {
+            let mut problem = Problem::input(failure.to_string()).code(code::OPS_FAILED);
+            problem.place = self.sources.place(failure.origin());
+            problem.hint = failure.hint();
+            problem.into()
+        })
+    }
+}
+
+/// A path that the user has given.
+fn parsed(path: &str) -> Result<ops_file::Path> {
+    path.parse().map_err(|e| Problem::usage(format!("invalid path '{path}': {e}")).into())
 }
 
 impl Inputs {
@@ -100,6 +121,18 @@ impl Inputs {
     /// cannot be generated; then every reference that cannot be replaced; then, if asked for, variables that are missing or
     /// unused. No message shows a value.
     pub fn apply(&self, manifest: &Path, generation: &dyn Generation) -> Result<Manifest> {
+        self.apply_with(manifest, Some(generation))
+    }
+
+    /// As [`Inputs::apply`], but nothing is generated: of the variables store, only what it has counts.
+    ///
+    /// # Errors
+    /// As [`Inputs::apply`].
+    pub fn apply_without_generation(&self, manifest: &Path) -> Result<Manifest> {
+        self.apply_with(manifest, None)
+    }
+
+    fn apply_with(&self, manifest: &Path, generation: Option<&dyn Generation>) -> Result<Manifest> {
         let (name, text) = read(manifest);
         let text = text.map_err(|e| {
             Problem::input(format!("cannot read the manifest {name}")).because(e).code(code::INPUT_FILE).into()
@@ -124,7 +157,7 @@ impl Inputs {
         if self.is_empty() {
             return files::unchanged(configs, name, text);
         }
-        let applied = self.apply_to(configs, name, text, generation)?;
+        let applied = self.apply_to(configs, name, text, Some(generation))?;
         let document = |name: String, node: &Node| {
             let origins = Origins::of(node, applied.sources.names());
             Document::interpolated(name, go_yaml::write(node), origins)
@@ -141,7 +174,7 @@ impl Inputs {
         configs: &Configs,
         name: &str,
         text: Result<Vec<u8>>,
-        generation: &dyn Generation,
+        generation: Option<&dyn Generation>,
     ) -> Result<Applied> {
         let Files { mut manifest, configs, operations, mut values, store, sources } =
             Files::read(self, configs, name, text)?;
@@ -149,8 +182,18 @@ impl Inputs {
             apply(operation, &mut manifest)
                 .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;
         }
-        let documents: Vec<&Node> = std::iter::once(&manifest).chain(configs.iter().map(|(_, node)| node)).collect();
-        let store = store.map(|store| store.complete(&documents, &mut values, generation, &sources)).transpose()?;
+        let store = match (store, generation) {
+            (Some(store), Some(generation)) => {
+                let documents: Vec<&Node> =
+                    std::iter::once(&manifest).chain(configs.iter().map(|(_, node)| node)).collect();
+                Some(store.complete(&documents, &mut values, generation, &sources)?)
+            }
+            (Some(store), None) => {
+                values.set_store(store.store.values().clone());
+                Some(store)
+            }
+            (None, _) => None,
+        };
         let mut usage = Usage::default();
         let mut problems = Vec::new();
         let mut interpolate = |node| match interpolation::interpolate(node, &values) {

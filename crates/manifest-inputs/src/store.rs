@@ -26,6 +26,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct StoreFile {
     path: PathBuf,
+    /// The number of its document.
+    source: Source,
     /// The values.
     pub store: Store,
     /// Held from reading what is changed until the result is written.
@@ -38,6 +40,11 @@ impl StoreFile {
     /// # Errors
     /// A file that cannot be read, or is not a store.
     pub fn read(path: &Path) -> Result<StoreFile> {
+        StoreFile::read_as(path, Source::default())
+    }
+
+    /// As [`StoreFile::read`]; the values have the origins of this document.
+    pub(crate) fn read_as(path: &Path, source: Source) -> Result<StoreFile> {
         let text = match vcap::input::read(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
             text => text.map_err(|e| {
@@ -45,7 +52,7 @@ impl StoreFile {
                 Problem::input(message).because(e).code(code::INPUT_FILE)
             })?,
         };
-        let store = Store::parse(&text, Source::default()).map_err(|invalid| {
+        let store = Store::parse(&text, source).map_err(|invalid| {
             let mut place = Place::file(path.display().to_string());
             place.line = Some(invalid.origin.line).filter(|line| *line > 0);
             Problem::input("the variables store is damaged")
@@ -54,7 +61,7 @@ impl StoreFile {
                 .code(code::STORE_INVALID)
                 .hint("restore it from a copy: new values would not fit what was deployed with these")
         })?;
-        Ok(StoreFile { path: path.to_path_buf(), store, lock: None })
+        Ok(StoreFile { path: path.to_path_buf(), source, store, lock: None })
     }
 
     /// Locks a store and reads it, for a change that [`StoreFile::save`] writes. Waits for other processes that do so.
@@ -62,8 +69,12 @@ impl StoreFile {
     /// # Errors
     /// As [`StoreFile::read`]; a directory that cannot be written to; a lock that another process does not release.
     pub fn lock(path: &Path) -> Result<StoreFile> {
+        StoreFile::lock_as(path, Source::default())
+    }
+
+    fn lock_as(path: &Path, source: Source) -> Result<StoreFile> {
         let lock = Lock::acquire(path, LONGEST_WAIT)?;
-        Ok(StoreFile { lock: Some(lock), ..StoreFile::read(path)? })
+        Ok(StoreFile { lock: Some(lock), ..StoreFile::read_as(path, source)? })
     }
 
     /// Writes the store, if it is locked; nothing else is written.
@@ -87,7 +98,7 @@ impl StoreFile {
     ) -> Result<StoreFile> {
         let definitions = definitions(documents).map_err(|failures| sources.problems(failures))?;
         let needs = |file: &StoreFile| variables::may_generate(&definitions, values, &file.store);
-        let mut file = if needs(&self) { StoreFile::lock(&self.path)? } else { self };
+        let mut file = if needs(&self) { StoreFile::lock_as(&self.path, self.source)? } else { self };
         let generation = if needs(&file) { generation } else { &NoGeneration };
         let mut completed = Completed::default();
         let outcome = generation.run(&mut |generator| {

@@ -188,6 +188,16 @@ fn encode(text: &str) -> String {
     text.replace('~', "~0").replace('/', "~1").replace(':', "~7")
 }
 
+impl Path {
+    /// The path of a node in the node at this path.
+    #[must_use]
+    pub fn child(&self, token: Token) -> Path {
+        let mut tokens = self.tokens.clone();
+        tokens.push(token);
+        Path { tokens }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut is_marked = false;
