@@ -16,7 +16,8 @@ pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for eve
 #[derive(Debug, Args)]
 #[command(
     long_about = "Makes for every job in /var/vcap/jobs the directories /var/vcap/data/JOB, /var/vcap/sys/log/JOB \
-        and /var/vcap/sys/run/JOB, 0770 root:vcap; besides /var/vcap/data/packages, /var/vcap/data/tmp, \
+        and /var/vcap/sys/run/JOB, 0770 root:vcap, and for run-process /var/vcap/sys/run/bpm/JOB and \
+        /var/vcap/sys/run/boson/JOB, vcap's; besides /var/vcap/data/packages, /var/vcap/data/tmp, \
         /var/vcap/store and, for tail-logs, /var/vcap/sys/run/.tail-logs. Where nothing is mounted at /var/vcap/sys \
         it is a link to data/sys, as on a BOSH VM.\n\n\
         Run again, it sets modes and owners again and removes nothing; without root it leaves owners as \
@@ -44,7 +45,8 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
     let vcap = Vcap::under(&common.root);
     let root = Uid::from_raw(0);
     let of_root = (root, Gid::from_raw(0));
-    let of_both = (root, vcap::owner::vcap_ids(&common.root).1);
+    let of_vcap = vcap::owner::vcap_ids(&common.root);
+    let of_both = (root, of_vcap.1);
     let jobs = vcap.rendered_jobs()?;
     let base = vcap.base();
     link_sys(&vcap)?;
@@ -63,10 +65,16 @@ pub fn run(_options: Options, common: &Common) -> Result<u8> {
     }
     ensure(&base.join("data/tmp"), TEMPORARY, of_both);
     // tail-logs keeps its positions there; it need not be root.
-    ensure(&base.join("sys/run/.tail-logs"), PRIVATE, vcap::owner::vcap_ids(&common.root));
+    ensure(&base.join("sys/run/.tail-logs"), PRIVATE, of_vcap);
     for job in &jobs {
         for dir in [vcap.data(job), vcap.log(job), vcap.run(job)] {
             ensure(&dir, OF_A_JOB, of_both);
+        }
+        // run-process, which takes them if it is root. Its container may run as vcap although this one does not.
+        for (dir, mode) in [(vcap.bpm_run(job), PRIVATE), (vcap.boson_run(job), SHARED)] {
+            if !dir.exists() {
+                ensure(&dir, mode, of_vcap);
+            }
         }
     }
     Problems::check(problems)?;

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -62,6 +63,12 @@ fn every_job_gets_boshs_directories() {
         "data/sys/log/plain 770",
         "data/sys/run 755",
         "data/sys/run/.tail-logs 700",
+        "data/sys/run/boson 755",
+        "data/sys/run/boson/nats 755",
+        "data/sys/run/boson/plain 755",
+        "data/sys/run/bpm 755",
+        "data/sys/run/bpm/nats 700",
+        "data/sys/run/bpm/plain 700",
         "data/sys/run/nats 770",
         "data/sys/run/plain 770",
         "data/tmp 1770",
@@ -77,6 +84,9 @@ fn every_job_gets_boshs_directories() {
     if std::os::unix::fs::chown(root.path(), Some(1000), Some(1000)).is_ok() {
         let meta = base.join("data/nats").metadata().unwrap();
         assert_eq!((meta.uid(), meta.gid()), (0, 1000));
+        for dir in ["bpm/nats", "boson/nats"] {
+            assert_eq!(base.join("sys/run").join(dir).metadata().unwrap().uid(), 1000, "{dir}");
+        }
     }
 }
 
@@ -109,6 +119,36 @@ fn a_store_that_cannot_be_created_is_left_out() {
         return;
     }
     assert!(output.status.success(), "{output:?}");
+}
+
+/// As in a pod whose pre-start runs as root and whose process does not.
+#[test]
+fn a_run_process_of_vcap_uses_what_root_has_created() {
+    let root = with_jobs();
+    if !nix::unistd::Uid::effective().is_root()
+        || std::os::unix::fs::chown(root.path(), Some(1000), Some(1000)).is_err()
+    {
+        println!("skipped: only root can become vcap");
+        return;
+    }
+    fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let job = root.path().join("var/vcap/jobs/plain");
+    fs::create_dir_all(job.join("config")).unwrap();
+    fs::create_dir(job.join("bin")).unwrap();
+    let pre_start = job.join("bin/pre-start");
+    fs::write(&pre_start, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&pre_start, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(job.join("config/bpm.yml"), "processes: [{name: plain, executable: /bin/echo, args: [it runs]}]\n")
+        .unwrap();
+    assert!(create_dirs(root.path()).status.success());
+    let verb = |name: &str| {
+        let mut command = Command::new(testkit::executable(name));
+        command.arg("--root").arg(root.path());
+        command
+    };
+    assert!(verb("pre-start").status().unwrap().success());
+    let output = verb("run-process").args(["--job", "plain"]).uid(1000).gid(1000).output().unwrap();
+    assert!(output.status.success() && output.stdout == b"it runs\n", "{output:?}");
 }
 
 /// The ephemeral disk may be new while the root file system is not.

@@ -130,7 +130,11 @@ impl Script {
     fn record(&self, state: State, exit_code: Option<u8>) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let document = HookState { state, exit_code, attempt: self.attempt.get(), since };
-        let made = ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0)));
+        // Where it exists it stays as it is: in a pod whose scripts run as root it may be a run-process' that runs as vcap.
+        let made = match self.state_dir.is_dir() {
+            true => Ok(()),
+            false => ensure_dir(&self.state_dir, 0o755, (Uid::from_raw(0), Gid::from_raw(0))),
+        };
         if let Err(problems) = made.and_then(|()| replace_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
             tracing::warn!("{problems}");
         }
