@@ -105,7 +105,8 @@ fn daemons_of_monit_scripts_and_errands_work_in_pods() {
         idioms.namespace.wait_until_ready(pod);
     }
     // Each daemon is in a container of its own; `late` depends on `early`.
-    assert_eq!(idioms.restarts("servers-1"), [("daemon-early", 0), ("daemon-late", 0)].map(|(n, c)| (n.to_owned(), c)));
+    let containers = ["daemon-early", "daemon-late", "mixed-mixed", "mixed-side", "plain-plain"];
+    assert_eq!(idioms.restarts("servers-1"), containers.map(|name| (name.to_owned(), 0)));
     assert_eq!(idioms.exec("servers-0", "daemon-late", &ask("idioms-servers-1", 7002)), "hello\n");
     assert_eq!(idioms.exec("servers-0", "daemon-early", "ls /var/vcap/sys/log/daemon | grep order || true"), "");
 
@@ -125,6 +126,23 @@ fn daemons_of_monit_scripts_and_errands_work_in_pods() {
     idioms.wait_for_line("servers-0", "tail-logs", " test: from a container");
     // A container has a root file system of its own: pre-start has written to another one.
     assert!(idioms.try_exec("servers-0", "daemon-late", "cat /etc/profile.d/idioms.sh").is_err());
+
+    // A job's containers run as root if one of its scripts does so beside a process; its processes run as vcap.
+    let users = ["mixed-mixed", "mixed-side", "plain-plain"].map(|name| idioms.exec("servers-0", name, "id -u"));
+    assert_eq!(users, ["0\n", "0\n", "1000\n"]);
+    for line in [
+        "[mixed/pre-start.stdout.log] pre-start as 0",
+        "[mixed/mixed.stdout.log] mixed as 1000",
+        "[mixed/side.stdout.log] side as 1000",
+        "[mixed/post-start.stdout.log] post-start as 0, in servers-0",
+        " mixed: hello from 1000",
+        " side: hello from 1000",
+        "[plain/pre-start.stdout.log] pre-start as 0",
+        "[plain/plain.stdout.log] plain as 1000",
+        " plain: hello from 1000",
+    ] {
+        idioms.wait_for_line("servers-0", "tail-logs", line);
+    }
 
     // A daemon that dies takes its container along, and is started again.
     idioms.exec("servers-1", "daemon-late", "kill -KILL $(cat /var/vcap/sys/run/daemon/late.pid)");

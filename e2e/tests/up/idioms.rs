@@ -8,8 +8,8 @@ use crate::deployment::{Deployment, rows};
 fn daemons_of_monit_errands_and_scripts_work_as_on_a_vm() {
     let idioms = Deployment::up("idioms");
     let status = idioms.boson(&["status"]);
-    // Two daemons in two instances; the errand is not a service.
-    assert_eq!((status.code, rows(&status, &["running"]).len()), (Some(0), 4), "{}", status.stdout);
+    // Two daemons and three processes in two instances; the errand is not a service.
+    assert_eq!((status.code, rows(&status, &["running"]).len()), (Some(0), 10), "{}", status.stdout);
     assert_eq!(rows(&status, &["servers/1", "daemon/late"]).len(), 1, "{}", status.stdout);
     // `late` depends on `early`.
     let order = idioms.boson(&["exec", "servers/0", "cat", "/var/vcap/sys/log/daemon/order.log"]);
