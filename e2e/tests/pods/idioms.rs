@@ -190,6 +190,17 @@ fn a_start_program_has_su_capabilities_and_etc() {
     legacy.namespace.wait_until_ready("legacy-0");
     let answer = || legacy.exec("legacy-0", "legacy-legacy", &ask("127.0.0.1", 80));
     assert_eq!(answer(), "legacy of vcap\n");
+    legacy.wait_for_line("legacy-0", "tail-logs", "[legacy/pre-start.stdout.log] preparing legacy-0-legacy");
+    // A new tail-logs makes a new socket, which containers get that start later.
+    let kill = "for process in /proc/[0-9]*; do
+        [[ $(tr '\\0' ' ' <$process/cmdline) != 'tail-logs '* ]] || kill -KILL ${process#/proc/}
+        done 2>/dev/null; true";
+    legacy.exec("legacy-0", "legacy-legacy", kill);
+    legacy.namespace.wait_until("tail-logs is started again", || {
+        let pod = legacy.namespace.try_pod("legacy-0").unwrap_or_default();
+        let all = pod["status"]["initContainerStatuses"].as_array().cloned().unwrap_or_default();
+        all.iter().any(|c| c["name"] == "tail-logs" && c["restartCount"] == 1 && c["state"].get("running").is_some())
+    });
     legacy.exec("legacy-0", "legacy-legacy", "kill -KILL $(cat /var/vcap/sys/run/legacy/legacy.pid)");
     legacy.wait_for_restart("legacy-0", "legacy-legacy");
     assert_eq!(answer(), "legacy of vcap\n");
@@ -197,7 +208,7 @@ fn a_start_program_has_su_capabilities_and_etc() {
     std::thread::scope(|scope| {
         let (namespace, follow) = (&legacy.namespace, ["logs", "--follow", "legacy-0", "--container", "tail-logs"]);
         let logs = scope.spawn(move || namespace.kubectl(&follow));
-        legacy.wait_for_line("legacy-0", "tail-logs", "[legacy/pre-start.stdout.log] preparing legacy-0-legacy");
+        legacy.wait_for_line("legacy-0", "tail-logs", "(to vcap) root on none");
         legacy.namespace.kubectl(&["delete", "pod", "legacy-0"]);
         let logs = logs.join().unwrap();
         assert_eq!(logs.matches(" legacy.ctl: stopped\n").count(), 1, "{logs}");
