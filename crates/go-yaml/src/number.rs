@@ -2,8 +2,10 @@
 
 /// An integer of Go's types.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Integer {
+pub enum Integer {
+    /// `int`.
     Int(i64),
+    /// `uint64`, above the greatest [`Integer::Int`].
     Uint(u64),
 }
 
@@ -60,7 +62,7 @@ pub(crate) fn float(text: &str) -> Option<f64> {
 }
 
 /// `strconv.FormatFloat(f, 'g', -1, 64)`, with YAML's names of what is not finite.
-pub(crate) fn format(number: f64) -> String {
+pub fn format(number: f64) -> String {
     if number.is_nan() {
         return ".nan".to_owned();
     }

@@ -6,6 +6,9 @@ mod tree;
 
 use std::fmt;
 
+pub use decode::Expansion;
+pub use encoding::text;
+
 use crate::node::{Key, Map, Node, Origin, Source, Value};
 
 /// A document that `yaml.v2` does not read.
@@ -31,7 +34,7 @@ impl std::error::Error for Error {}
 /// With `yaml.v2`'s messages: invalid YAML or UTF-8, an alias without or within its anchor, aliases that expand to far more than
 /// the text, a list or map as a key; and, beyond that library, more than 500 levels.
 pub fn read(text: &[u8], source: Source) -> Result<Node, Error> {
-    match tree::read(&encoding::text(text, source)?, source)? {
+    match tree::read(&self::text(text, source)?, source)? {
         Some(root) => decode::Decoder::new(source).node(&root),
         None => Ok(Node { origin: Origin { source, line: 1, column: 1 }, ..Node::new(Value::Null) }),
     }
@@ -43,7 +46,7 @@ pub fn read(text: &[u8], source: Source) -> Result<Node, Error> {
 /// # Errors
 /// As [`read`]; and if the document is not a map.
 pub fn read_names(text: &[u8], source: Source) -> Result<Map, Error> {
-    let Some(root) = tree::read(&encoding::text(text, source)?, source)? else { return Ok(Map::default()) };
+    let Some(root) = tree::read(&self::text(text, source)?, source)? else { return Ok(Map::default()) };
     let mut map = Map::default();
     if decode::Decoder::new(source).names(&root, &mut map)? {
         return Ok(map);

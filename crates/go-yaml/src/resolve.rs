@@ -9,13 +9,18 @@ const PREFIX: &str = "tag:yaml.org,2002:";
 
 /// What a scalar without a tag of its own is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Scalar {
+pub enum Scalar {
+    /// `null`, `~` or nothing.
     Null,
+    /// A boolean: `true`, `yes`, `on`, `y`.
     Bool(bool),
+    /// An integer.
     Integer(Integer),
+    /// Any other number.
     Float(f64),
     /// A date, which is read as text.
     Timestamp,
+    /// Anything else.
     String,
 }
 
@@ -47,7 +52,7 @@ impl Scalar {
 ///
 /// # Errors
 /// `yaml.v2`'s message, where the text does not fit the tag. It never shows the text.
-pub(crate) fn value(tag: Option<&str>, text: String, is_plain: bool) -> Result<Value, String> {
+pub fn scalar(tag: Option<&str>, text: String, is_plain: bool) -> Result<Value, String> {
     let Some(tag) = tag else {
         return Ok(if is_plain { plain(&text, true).value(&text) } else { Value::String(text) });
     };
@@ -73,8 +78,8 @@ pub(crate) fn short(tag: &str) -> String {
     tag.strip_prefix(PREFIX).map_or_else(|| tag.to_owned(), |name| format!("!!{name}"))
 }
 
-/// Resolves a text without quotes.
-pub(crate) fn plain(text: &str, may_be_timestamp: bool) -> Scalar {
+/// Resolves a text without quotes and without a tag; `may_be_timestamp` is true unless the scalar has a tag of another kind.
+pub fn plain(text: &str, may_be_timestamp: bool) -> Scalar {
     let Some(first) = text.bytes().next() else { return Scalar::Null };
     if let Some(word) = word(text) {
         return word;

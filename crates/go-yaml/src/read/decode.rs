@@ -16,22 +16,40 @@ const WANT_MAP: &str = "map merge requires map or sequence of maps as the value"
 
 pub(super) struct Decoder {
     source: Source,
+    expansion: Expansion,
+    alias_depth: u32,
+}
+
+/// Counts the nodes of a document and how many of them come from aliases.
+#[derive(Debug, Clone, Default)]
+pub struct Expansion {
     decoded: u64,
     from_aliases: u64,
-    alias_depth: u32,
+}
+
+impl Expansion {
+    /// Counts nodes; whether the document may have them: not if far more of it comes from aliases than from the text.
+    pub fn allows(&mut self, nodes: u64, are_from_alias: bool) -> bool {
+        self.decoded = self.decoded.saturating_add(nodes);
+        if are_from_alias {
+            self.from_aliases = self.from_aliases.saturating_add(nodes);
+        }
+        let decoded = self.decoded as f64;
+        let allowed = 0.99 - 0.89 * ((decoded - FEW) / (MANY - FEW)).clamp(0.0, 1.0);
+        self.from_aliases <= 100 || self.decoded <= 1000 || self.from_aliases as f64 / decoded <= allowed
+    }
 }
 
 impl Decoder {
     pub(super) fn new(source: Source) -> Decoder {
-        Decoder { source, decoded: 0, from_aliases: 0, alias_depth: 0 }
+        Decoder { source, expansion: Expansion::default(), alias_depth: 0 }
     }
 
     pub(super) fn node(&mut self, raw: &Raw) -> Result<Node, Error> {
         self.count(raw)?;
         let value = match &raw.kind {
-            Kind::Scalar { text, tag, is_plain } => {
-                resolve::value(tag.as_deref(), text.clone(), *is_plain).map_err(|message| error(raw.origin, message))?
-            }
+            Kind::Scalar { text, tag, is_plain } => resolve::scalar(tag.as_deref(), text.clone(), *is_plain)
+                .map_err(|message| error(raw.origin, message))?,
             Kind::Sequence(items) => Value::List(items.iter().map(|item| self.node(item)).collect::<Result<_, _>>()?),
             Kind::Mapping(entries) => {
                 let mut map = Map::default();
@@ -80,11 +98,7 @@ impl Decoder {
 
     /// Refuses documents most of which come from aliases.
     fn count(&mut self, raw: &Raw) -> Result<(), Error> {
-        self.decoded += 1;
-        self.from_aliases += u64::from(self.alias_depth > 0);
-        let decoded = self.decoded as f64;
-        let allowed = 0.99 - 0.89 * ((decoded - FEW) / (MANY - FEW)).clamp(0.0, 1.0);
-        if self.from_aliases > 100 && self.decoded > 1000 && self.from_aliases as f64 / decoded > allowed {
+        if !self.expansion.allows(1, self.alias_depth > 0) {
             return Err(error(raw.origin, "document contains excessive aliasing"));
         }
         Ok(())

@@ -6,7 +6,10 @@ use super::Error;
 use crate::node::{Origin, Source};
 
 /// The characters of a document, without a byte order mark.
-pub(super) fn text(bytes: &[u8], source: Source) -> Result<Cow<'_, str>, Error> {
+///
+/// # Errors
+/// Bytes that are not UTF-8, or not the UTF-16 that the byte order mark names.
+pub fn text(bytes: &[u8], source: Source) -> Result<Cow<'_, str>, Error> {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks(2).map(|pair| unit([pair[0], pair.get(1).copied().unwrap_or(0)])).collect();
         let message =
