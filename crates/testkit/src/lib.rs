@@ -3,6 +3,7 @@
 pub mod corpus;
 mod executables;
 pub mod files;
+pub mod go;
 pub mod random;
 pub mod values;
 pub mod waiting;

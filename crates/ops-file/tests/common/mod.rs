@@ -1,12 +1,11 @@
 //! What answers a request: the crates, or go-patch and yaml.v2.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part, and a test may panic")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use go_yaml::Source;
 use serde_json::{Value as Json, json};
+use testkit::go::Program;
 
 /// The document with the operations applied, the node at the path, or the message.
 pub(crate) fn answer(request: &Json) -> Json {
@@ -36,28 +35,17 @@ fn output(request: &Json) -> Result<String, String> {
 
 /// Go's program, built where builds go.
 pub(crate) struct Go {
-    program: PathBuf,
+    program: Program,
 }
 
 impl Go {
     pub(crate) fn build() -> Go {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/go");
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-patch");
-        let built = Command::new("go").arg("build").arg("-o").arg(&program).arg(".").current_dir(directory).status();
-        assert!(built.expect("Go is needed").success(), "the Go program does not compile");
-        Go { program }
+        Go { program: Program::build(&directory, Path::new(env!("CARGO_TARGET_TMPDIR")), "go-patch") }
     }
 
     pub(crate) fn answers(&self, requests: &[Json]) -> Vec<Json> {
-        let mut child = Command::new(&self.program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let lines: String = requests.iter().map(|request| request.to_string() + "\n").collect();
-        let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
-        let read = BufReader::new(child.stdout.take().unwrap()).lines();
-        let answers: Vec<Json> = read.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
-        writer.join().unwrap().unwrap();
-        assert!(child.wait().unwrap().success());
-        assert_eq!(answers.len(), requests.len());
-        answers
+        let lines: Vec<String> = requests.iter().map(Json::to_string).collect();
+        self.program.answers(&lines).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
