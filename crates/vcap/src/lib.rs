@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod dirs;
+pub mod flat_dir;
 pub mod input;
 mod layout;
 pub mod log_file;
