@@ -31,6 +31,8 @@ fn executable() -> Executable {
             "cache" => cache,
             "interpolate" => interpolate,
             "explain" => interpolate::explain,
+            "process-template" => process_template,
+            "generate-parameters" => process_template::generate_parameters,
             "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,
             "plan" => plan,

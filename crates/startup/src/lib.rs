@@ -21,6 +21,7 @@ use clap::{Args, FromArgMatches, Parser, ValueEnum};
 pub use duration::{parse_duration, time_limit};
 pub use name::plain_name;
 use problem::{Problems, Result};
+pub use report::without_control;
 pub use secret::Secret;
 pub use size::parse_size;
 pub use steps::Steps;

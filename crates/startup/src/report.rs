@@ -59,8 +59,9 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
 }
 
-/// Names and texts of a release are part of messages: none of their control characters may reach a terminal.
-fn without_control(text: &str) -> String {
+/// A text with its control characters escaped, except for line feeds and tabs. Names and texts of a release or template are
+/// part of messages: none of their control characters may reach a terminal.
+pub fn without_control(text: &str) -> String {
     let shown =
         |c: char| if c.is_control() && c != '\n' && c != '\t' { c.escape_debug().to_string() } else { c.into() };
     text.chars().map(shown).collect()

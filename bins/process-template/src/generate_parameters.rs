@@ -1,0 +1,108 @@
+//! The verb `generate-parameters`: makes the values that a template leaves to generators, once.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use dialect_kubernetes_templates::{Declaration, Format, Given, Map, Mode, Node, Value, generated, write};
+use problem::{Place, Problem, Problems, Result};
+use startup::Common;
+
+use crate::inputs;
+use crate::options::Syntax;
+use crate::random::Generator;
+
+/// The verb's line in `--help`.
+pub const ABOUT: &str = "Generate the values of a template's parameters once, and keep them in a file";
+
+/// The mode of the store.
+const MODE: u32 = 0o600;
+
+/// The options of `generate-parameters`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Generate a value for each parameter with `generate: expression` that has neither a default nor a value in the \
+        store, and add it to the store. Values in the store are never replaced, so that a restart keeps passwords. The \
+        store is a file for `process-template --values`, with mode 0600: a map if its name ends in .json, .yaml or .yml, \
+        else lines NAME=VALUE.\n\n\
+        An expression is text with classes of characters and their lengths, 1 to 255: `admin-[a-z0-9]{8}`. Ranges contain both \
+        ends; \\w is letters, digits and _, \\d digits, \\a letters and digits, \\A punctuation.",
+    after_long_help = "Examples:\n\
+        \x20\x20generate-parameters --template web.yaml --store /var/lib/web/values.env\n\
+        \x20\x20process-template --template web.yaml --values /var/lib/web/values.env\n\n\
+        Exit codes: 0 done; 2 usage; 65 the store or the template does not exist or cannot be read; 66 the template is wrong; \
+        70 the environment failed."
+)]
+pub struct Options {
+    /// The template: JSON if the name ends in .json, else YAML; `-` is standard input
+    #[arg(long, env = "BOSON_TEMPLATE", value_name = "FILE")]
+    template: PathBuf,
+    /// The file with the generated values; created if it does not exist
+    #[arg(long, env = "BOSON_STORE", value_name = "FILE")]
+    store: PathBuf,
+    /// Syntax of the template: kubernetes or openshift
+    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX", default_value = "kubernetes")]
+    syntax: Syntax,
+}
+
+/// Runs the verb and returns its exit code.
+///
+/// # Errors
+/// The template, the store, and I/O.
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
+    let parameters = inputs::template(&options.template)?.parameters(options.syntax.into())?;
+    let stored = match fs::symlink_metadata(&options.store) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Given::default(),
+        _ => inputs::file(&options.store)?,
+    };
+    let mut values = stored.clone();
+    let mut problems = Vec::new();
+    let generator = Generator::default();
+    for parameter in parameters.iter().filter(|parameter| stored.get(&parameter.name).is_none()) {
+        match value(parameter, &options.template, &generator) {
+            Ok(Some(value)) => values.set(&parameter.name, value, Place::default()),
+            Ok(None) => {}
+            Err(error) => problems.extend(error.into_vec()),
+        }
+    }
+    Problems::check(problems)?;
+    generator.check()?;
+    if values.iter().count() > stored.iter().count() {
+        vcap::atomic::write_file(&options.store, &text(&values, &options.store)?, MODE)?;
+    }
+    Ok(0)
+}
+
+/// The value of a parameter that has a generator and no default.
+fn value(parameter: &Declaration, template: &Path, generator: &Generator) -> Result<Option<String>> {
+    if parameter.default.as_ref().is_some_and(|default| !default.is_empty()) {
+        return Ok(None);
+    }
+    generated(parameter, Mode::Strict, &|bytes| generator.fill(bytes)).transpose().map_err(|message| {
+        let position = parameter.position();
+        let place = Place {
+            line: Some(position.line),
+            column: Some(position.column),
+            ..Place::file(template.display().to_string())
+        };
+        Problem::template(message).at(place).into()
+    })
+}
+
+/// The store's text.
+fn text(values: &Given, store: &Path) -> Result<Vec<u8>> {
+    if inputs::is_document(store) {
+        let map: Map = values.iter().map(|(name, value)| (name, Node::string(value))).collect();
+        return Ok(write(&Node::new(Value::Map(map)), Format::of(&store.to_string_lossy())).into_bytes());
+    }
+    let mut text = String::new();
+    for (name, value) in values.iter() {
+        if value.contains(['\n', '\r']) {
+            let message = format!("the value of '{name}' has several lines, which a store of lines cannot hold");
+            return Err(Problem::input(message).hint("use a store whose name ends in .yaml").into());
+        }
+        text.push_str(&format!("{name}={value}\n"));
+    }
+    Ok(text.into_bytes())
+}

@@ -1,0 +1,224 @@
+//! The command line of `process-template`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use dialect_kubernetes_templates as dialect;
+use problem::{Problem, Problems, Result};
+use startup::parse_duration;
+
+use crate::output::Output;
+
+/// The options of `process-template`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Process a Kubernetes Template: replace $(NAME) and $((NAME)) in its objects by the values of its parameters, \
+        add its labels, and print the objects as a List. Needs no cluster.\n\n\
+        A value is given by --param, by a file or directory of --values, or by a variable BOSON_PARAM_<NAME>, in this order of \
+        precedence; otherwise the template's default is used. All problems are reported in one run, at line and column and \
+        with the path of the field; no message contains a value.",
+    after_long_help = "Examples:\n\
+        \x20\x20process-template --template web.yaml --param NAME=web --param REPLICAS=3 | kubectl apply -f -\n\
+        \x20\x20process-template --template web.yaml --values /etc/parameters --as files --output-dir /work/config\n\
+        \x20\x20process-template --template web.yaml --check\n\
+        \x20\x20process-template --template /t/web.yaml --values /etc/parameters --as files --output-dir /work/config \
+        --watch --check-command 'nginx -t -c {}/nginx.conf' --notify HUP:nginx\n\n\
+        Exit codes: 0 done; 2 usage; 65 a given value or label is wrong, a value is missing, or a file does not exist; \
+        66 the template is wrong; 70 the environment failed."
+)]
+pub struct Options {
+    /// The template: JSON if the name ends in .json, else YAML; `-` is standard input
+    #[arg(long, env = "BOSON_TEMPLATE", value_name = "FILE")]
+    pub template: PathBuf,
+    /// Give a value; beats --values, which beats the variables BOSON_PARAM_<NAME>
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub param: Vec<OsString>,
+    /// Take values from a file: .json, .yaml or .yml: a map of strings or a Parameters object; a directory: a mounted Secret or
+    /// ConfigMap; else lines NAME=VALUE. The last wins; colons separate paths in the variable
+    #[arg(long, env = "BOSON_VALUES", value_name = "PATH")]
+    pub values: Vec<PathBuf>,
+    /// Add a label to all objects; replaces an equal one of the template. Commas separate labels in the variable
+    #[arg(long, env = "BOSON_LABEL", value_name = "KEY=VALUE")]
+    pub label: Vec<String>,
+    /// Ignore values for names that no parameter has
+    #[arg(long, env = "BOSON_IGNORE_UNKNOWN")]
+    pub ignore_unknown: bool,
+    /// Syntax of references: $(NAME) and $((NAME)), or OpenShift's ${NAME} and ${{NAME}}
+    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX", default_value = "kubernetes")]
+    pub syntax: Syntax,
+    /// Whether undeclared references and unknown fields are errors (strict) or stay (compat)
+    #[arg(long, env = "BOSON_MODE", value_name = "MODE", default_value = "strict")]
+    pub mode: Mode,
+    /// Add labels to selectors and pod templates too [default: true; with --syntax openshift false]
+    #[arg(long, env = "BOSON_LABEL_SELECTORS", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub label_selectors: Option<bool>,
+    /// Print a List, the Template with the values used, or write the entries of ConfigMaps and Secrets as files
+    #[arg(long = "as", env = "BOSON_AS", value_name = "FORM", default_value = "list")]
+    pub form: Form,
+    /// Format of the output [default: yaml; of --describe json]
+    #[arg(long, env = "BOSON_FORMAT", value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Write to a file with mode 0640 instead of standard output
+    #[arg(long, env = "BOSON_OUTPUT", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write files with mode 0640 into this directory, which is replaced as a whole: entries with --as files, else one object
+    /// each
+    #[arg(long, env = "BOSON_OUTPUT_DIR", value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Check the template and the values given, and print nothing
+    #[arg(long, env = "BOSON_CHECK")]
+    pub check: bool,
+    /// Print the parameters as a JSON Schema
+    #[arg(long, env = "BOSON_DESCRIBE")]
+    pub describe: bool,
+    /// Ask on the terminal for required values that are missing
+    #[arg(long, env = "BOSON_ASK")]
+    pub ask: bool,
+    /// Run on, and process the template again when it or its values have changed
+    #[arg(long, env = "BOSON_WATCH")]
+    pub watch: bool,
+    /// Pause between two looks at the files with --watch: 500ms, 2s, 1m
+    #[arg(long, env = "BOSON_WATCH_INTERVAL", value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
+    pub watch_interval: Duration,
+    /// Run a command before the output is replaced; `{}` is the path of the new one. If it fails, the last output stays
+    #[arg(long, env = "BOSON_CHECK_COMMAND", value_name = "COMMAND")]
+    pub check_command: Option<String>,
+    /// With --watch, notify after the output was replaced: SIGNAL:PIDFILE, SIGNAL:NAME of a process, or an http:// URL to POST
+    /// to. Commas separate them
+    #[arg(long, env = "BOSON_NOTIFY", value_name = "NOTICE", value_delimiter = ',')]
+    pub notify: Vec<String>,
+}
+
+/// How references are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Syntax {
+    /// `$(NAME)` and `$((NAME))`
+    Kubernetes,
+    /// `${NAME}` and `${{NAME}}`
+    Openshift,
+}
+
+impl From<Syntax> for dialect::Syntax {
+    fn from(syntax: Syntax) -> dialect::Syntax {
+        match syntax {
+            Syntax::Kubernetes => dialect::Syntax::Kubernetes,
+            Syntax::Openshift => dialect::Syntax::Openshift,
+        }
+    }
+}
+
+/// What is an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Whatever is left open
+    Strict,
+    /// What other tools refuse too
+    Compat,
+}
+
+/// The form of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// A List of the objects
+    List,
+    /// The Template with the values used
+    Template,
+    /// The entries of ConfigMaps and Secrets, as mounted
+    Files,
+}
+
+/// The format of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// YAML
+    Yaml,
+    /// JSON
+    Json,
+}
+
+impl From<Format> for dialect::Format {
+    fn from(format: Format) -> dialect::Format {
+        match format {
+            Format::Yaml => dialect::Format::Yaml,
+            Format::Json => dialect::Format::Json,
+        }
+    }
+}
+
+impl Options {
+    /// Flags that contradict each other.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut problems = Vec::new();
+        let mut wrong = |message: &str| problems.push(Problem::usage(message));
+        if self.output.is_some() && self.output_dir.is_some() {
+            wrong("--output and --output-dir exclude each other");
+        }
+        if self.form == Form::Files && self.output_dir.is_none() && !self.check && !self.describe {
+            wrong("--as files needs --output-dir");
+        }
+        if self.check && self.describe {
+            wrong("--check and --describe exclude each other");
+        }
+        if self.ask && self.template.as_os_str() == "-" {
+            wrong("--ask reads answers from standard input, so --template cannot be '-'");
+        }
+        let has_output = self.output.is_some() || self.output_dir.is_some();
+        if self.watch && !has_output {
+            wrong("--watch needs --output or --output-dir");
+        }
+        if self.check_command.is_some() && !has_output {
+            wrong("--check-command needs --output or --output-dir");
+        }
+        if self.watch && (self.check || self.describe || self.ask || self.template.as_os_str() == "-") {
+            wrong("--watch excludes --check, --describe, --ask and a template on standard input");
+        }
+        if !self.notify.is_empty() && !self.watch {
+            wrong("--notify needs --watch");
+        }
+        Problems::check(problems)
+    }
+
+    pub(crate) fn syntax(&self) -> dialect::Syntax {
+        self.syntax.into()
+    }
+
+    pub(crate) fn processing(&self, labels: Vec<(String, String)>) -> dialect::Options {
+        dialect::Options {
+            syntax: self.syntax.into(),
+            mode: match self.mode {
+                Mode::Strict => dialect::Mode::Strict,
+                Mode::Compat => dialect::Mode::Compat,
+            },
+            label_selectors: self.label_selectors.unwrap_or(self.syntax == Syntax::Kubernetes),
+            labels,
+            ignore_unknown: self.ignore_unknown,
+            check_only: self.check,
+        }
+    }
+
+    /// The labels given.
+    pub(crate) fn labels(&self) -> Result<Vec<(String, String)>> {
+        let mut labels = Vec::new();
+        let mut problems = Vec::new();
+        let texts = self.label.iter().flat_map(|text| text.split(',')).filter(|text| !text.is_empty());
+        for text in texts {
+            match text.split_once('=') {
+                Some((key, value)) => labels.push((key.to_owned(), value.to_owned())),
+                None => problems.push(Problem::usage(format!("--label: must be KEY=VALUE, not '{text}'"))),
+            }
+        }
+        Problems::check(problems)?;
+        Ok(labels)
+    }
+
+    pub(crate) fn output(&self) -> Output<'_> {
+        match (&self.output, &self.output_dir) {
+            (Some(file), _) => Output::File(file),
+            (None, Some(dir)) => Output::Dir(dir),
+            (None, None) => Output::Stdout,
+        }
+    }
+}

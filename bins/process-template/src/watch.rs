@@ -1,0 +1,134 @@
+//! The form of a sidecar: processes the template again when it or its values have changed.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
+use problem::{Problem, Problems, Result};
+use startup::Common;
+use supervisor::Signals;
+
+use crate::check_command;
+use crate::notify::Notice;
+use crate::options::Options;
+use crate::output::Content;
+
+/// Signals that end the watch.
+const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT];
+
+/// Watches until a signal ends it. The first failure ends it too, unless there is an output from before.
+pub(crate) fn watch(options: &Options, common: &Common) -> Result<u8> {
+    let notices = options.notify.iter().map(|text| Notice::parse(text)).collect::<Result<Vec<Notice>>>()?;
+    let signals =
+        Signals::block().map_err(|e| Problem::internal("cannot take over the handling of signals").because(e))?;
+    let mut watched = Watched { options, common, notices, inputs: None, written: None };
+    loop {
+        let inputs = inputs(options);
+        if watched.inputs.as_ref() != Some(&inputs) {
+            let is_first = watched.inputs.replace(inputs).is_none();
+            if let Err(error) = watched.process() {
+                if is_first && !exists(options) {
+                    return Err(error);
+                }
+                report(&error);
+            }
+        }
+        if ended(&signals, options.watch_interval).map_err(|e| Problem::internal("cannot wait").because(e))? {
+            return Ok(0);
+        }
+    }
+}
+
+/// Whether there is an output, of this run or one before.
+fn exists(options: &Options) -> bool {
+    options.output.iter().chain(&options.output_dir).any(|path| path.exists())
+}
+
+/// The last good files stay, and the watch goes on.
+fn report(error: &Problems) {
+    for problem in error.iter() {
+        tracing::error!(code = %problem.code, "{}", startup::without_control(&problem.to_string()));
+    }
+}
+
+struct Watched<'o> {
+    options: &'o Options,
+    common: &'o Common,
+    notices: Vec<Notice>,
+    /// What was processed last.
+    inputs: Option<Vec<u8>>,
+    /// What was written last.
+    written: Option<Content>,
+}
+
+impl Watched<'_> {
+    /// Processes the template, and if the result is new, checks and writes it, and notifies.
+    fn process(&mut self) -> Result<()> {
+        let Some(content) = crate::content(self.options)? else { return Ok(()) };
+        let output = self.options.output();
+        if self.written.as_ref() == Some(&content) || (self.written.is_none() && output.holds(&content)) {
+            self.written = Some(content);
+            return Ok(());
+        }
+        if let Some(command) = &self.options.check_command {
+            check_command::check(command, output, &content)?;
+        }
+        output.write(&content)?;
+        self.written = Some(content);
+        let failed = self.notices.iter().filter_map(|notice| notice.send(&self.common.root).err());
+        Problems::check(failed.flat_map(Problems::into_vec).collect())
+    }
+}
+
+/// The bytes of the template and of all values, with the names of files; what cannot be read counts as well.
+fn inputs(options: &Options) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    add(&options.template, &mut bytes);
+    for path in crate::inputs::paths(&options.values) {
+        let Ok(entries) = fs::read_dir(&path) else {
+            add(&path, &mut bytes);
+            continue;
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // The kubelet's own: a file of a volume is read through its link.
+        paths.retain(|path| path.file_name().is_none_or(|name| !name.as_bytes().starts_with(b"..")));
+        paths.sort();
+        paths.iter().for_each(|path| add(path, &mut bytes));
+    }
+    bytes
+}
+
+fn add(path: &Path, bytes: &mut Vec<u8>) {
+    let content = fs::read(path).map_err(|e| e.to_string().into_bytes()).unwrap_or_else(|message| message);
+    for part in [path.as_os_str().as_bytes(), &content] {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend(part);
+    }
+}
+
+/// Waits for a signal that ends the watch, no longer than the interval.
+fn ended(signals: &Signals, interval: Duration) -> io::Result<bool> {
+    let deadline = Instant::now() + interval;
+    loop {
+        while let Some(signal) = signals.next()? {
+            if ENDING.iter().any(|ending| *ending as i32 == signal) {
+                return Ok(true);
+            }
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `process-template --watch`, the form of a sidecar.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use testkit::waiting::eventually;
+
+const TEMPLATE: &str = "kind: Template
+apiVersion: v1
+objects: [{kind: ConfigMap, apiVersion: v1, data: {conf: 'value=$(VALUE)'}}]
+parameters: [{name: VALUE, type: int, required: true}]
+";
+
+/// A volume as the kubelet makes it, with one value.
+fn mount(volume: &Path, generation: &str, value: &str) {
+    fs::create_dir_all(volume.join(generation)).unwrap();
+    fs::write(volume.join(generation).join("VALUE"), value).unwrap();
+    symlink(generation, volume.join("..new")).unwrap();
+    fs::rename(volume.join("..new"), volume.join("..data")).unwrap();
+    let _ = symlink("..data/VALUE", volume.join("VALUE"));
+}
+
+fn watch(directory: &Path, arguments: &[&str]) -> Child {
+    Command::new(testkit::executable("process-template"))
+        .args(["--template", "t.yaml", "--values", "volume", "--as", "files", "--output-dir", "out"])
+        .args(["--watch", "--watch-interval", "20ms"])
+        .args(arguments)
+        .current_dir(directory)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn holds(directory: &Path, text: &str) -> bool {
+    fs::read_to_string(directory.join("out/conf")).is_ok_and(|content| content == text)
+}
+
+fn stop(mut child: Child) -> String {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    stderr
+}
+
+#[test]
+fn changes_are_processed_checked_and_notified() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.yaml"), TEMPLATE).unwrap();
+    let volume = path.join("volume");
+    mount(&volume, "..1", "1");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/reload", server.local_addr().unwrap());
+    let notified = || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut request = [0; 13];
+        stream.read_exact(&mut request).unwrap();
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+        assert_eq!(&request, b"POST /reload ");
+    };
+    let child = watch(path, &["--check-command", "grep -qv 13 {}/conf", "--notify", &url]);
+    notified();
+    assert!(holds(path, "value=1"));
+    // What is not an int, and what the command refuses, leaves the last good files.
+    mount(&volume, "..2", "secret");
+    mount(&volume, "..3", "13");
+    mount(&volume, "..4", "4");
+    notified();
+    eventually("the new value", || holds(path, "value=4"));
+    // The same result once more notifies nobody.
+    fs::write(path.join("t.yaml"), format!("# comment\n{TEMPLATE}")).unwrap();
+    fs::write(path.join("t.yaml"), TEMPLATE.replace("value=", "v=")).unwrap();
+    notified();
+    assert!(holds(path, "v=4"));
+    let stderr = stop(child);
+    assert!(!stderr.contains("secret"), "{stderr}");
+}
+
+#[test]
+fn the_last_good_files_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.yaml"), TEMPLATE).unwrap();
+    let volume = path.join("volume");
+    mount(&volume, "..1", "1");
+    let mut child = watch(path, &["--check-command", "sh -c 'touch checked; grep -q 1 {}/conf'"]);
+    eventually("the first files", || holds(path, "value=1"));
+    fs::remove_file(path.join("checked")).unwrap();
+    mount(&volume, "..2", "2");
+    eventually("the check of the second", || path.join("checked").exists());
+    let mut first = [0; 1];
+    child.stderr.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert!(holds(path, "value=1"));
+    let stderr = stop(child);
+    assert!(stderr.contains("refused the result: exit status: 1"), "{stderr}");
+    // Without files from before, the first failure ends the watch.
+    fs::remove_dir_all(path.join("out")).unwrap();
+    let child = watch(path, &["--check-command", "false"]);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(65));
+    // With files, it goes on.
+    fs::create_dir(path.join("out")).unwrap();
+    let child = watch(path, &["--check-command", "grep -q 3 {}/conf"]);
+    mount(&volume, "..3", "3");
+    eventually("files", || holds(path, "value=3"));
+    stop(child);
+}

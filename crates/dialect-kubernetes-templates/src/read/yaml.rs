@@ -1,0 +1,277 @@
+//! YAML as kubectl reads it: yaml.v2's scalars, converted to JSON as sigs.k8s.io/yaml does.
+
+use std::collections::HashMap;
+
+use go_yaml::{Expansion, Integer, Scalar};
+use libyaml::{Event, Kind, Mark, Parser};
+
+use super::{DEEPEST, ReadError, json};
+use crate::node::{Entry, Map, Node, Position, Value};
+
+const WANT_MAP: &str = "map merge requires map or sequence of maps as the value";
+
+/// The one document of a text that is not null.
+pub(super) fn read(text: &str) -> Result<Node, ReadError> {
+    let mut reader =
+        Reader { parser: Parser::utf8(text), anchors: HashMap::new(), expansion: Expansion::default(), nodes: 0 };
+    let mut found = Node { value: Value::Null, position: Position { line: 1, column: 1 } };
+    loop {
+        let event = reader.next()?;
+        match event.kind() {
+            Kind::StreamEnd => return Ok(found),
+            Kind::DocumentStart => {
+                let position = position(event.start());
+                if event.version().is_some_and(|version| version != (1, 1)) {
+                    return Err(ReadError::syntax("invalid YAML: found incompatible YAML document", position));
+                }
+                reader.anchors.clear();
+                let event = reader.next()?;
+                let node = reader.node(&event, 0)?;
+                // `---` above and below a document makes no other one.
+                if !node.is_null() {
+                    if !found.is_null() {
+                        return Err(ReadError::content("the file has more than one document", position));
+                    }
+                    found = node;
+                }
+                reader.next()?;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An anchor's node and how many nodes it has; `None` while its own content is read.
+type Anchor = Option<(Node, u64)>;
+
+struct Reader<'t> {
+    parser: Parser<'t>,
+    anchors: HashMap<Vec<u8>, Anchor>,
+    expansion: Expansion,
+    /// How many nodes have been made, those of aliases included.
+    nodes: u64,
+}
+
+fn position(mark: Mark) -> Position {
+    Position { line: mark.line, column: mark.column }
+}
+
+impl Reader<'_> {
+    fn next(&mut self) -> Result<Event, ReadError> {
+        self.parser.next().map_err(|e| {
+            let at = e.mark.map_or(Position { line: 1, column: 1 }, position);
+            ReadError::syntax(format!("invalid YAML: {}", e.message), at)
+        })
+    }
+
+    fn node(&mut self, event: &Event, depth: usize) -> Result<Node, ReadError> {
+        let at = position(event.start());
+        if depth > DEEPEST {
+            return Err(ReadError::too_deep(at));
+        }
+        let before = self.nodes;
+        self.count(1, false, at)?;
+        let (value, anchor) = match event.kind() {
+            Kind::Alias(name) => (self.alias(name, at)?, None),
+            Kind::Scalar { text, anchor, tag, quoted, .. } => (scalar(text, tag, quoted, at)?, anchor),
+            Kind::SequenceStart { anchor, .. } => {
+                self.open(anchor);
+                (Value::List(self.items(depth)?), anchor)
+            }
+            Kind::MappingStart { anchor, .. } => {
+                self.open(anchor);
+                (Value::Map(self.map(depth)?), anchor)
+            }
+            _ => return Err(ReadError::syntax("invalid YAML: did not find expected node content", at)),
+        };
+        let node = Node { value, position: at };
+        if let Some(name) = anchor {
+            self.anchors.insert(name.to_vec(), Some((node.clone(), self.nodes - before)));
+        }
+        Ok(node)
+    }
+
+    fn count(&mut self, nodes: u64, are_from_alias: bool, at: Position) -> Result<(), ReadError> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.expansion.allows(nodes, are_from_alias) {
+            return Ok(());
+        }
+        Err(ReadError::content("the document contains excessive aliasing", at))
+    }
+
+    fn open(&mut self, anchor: Option<&[u8]>) {
+        if let Some(name) = anchor {
+            self.anchors.insert(name.to_vec(), None);
+        }
+    }
+
+    fn alias(&mut self, name: &[u8], at: Position) -> Result<Value, ReadError> {
+        let shown = String::from_utf8_lossy(name);
+        let nodes = match self.anchors.get(name) {
+            Some(Some((_, nodes))) => *nodes,
+            Some(None) => {
+                return Err(ReadError::syntax(format!("invalid YAML: anchor '{shown}' value contains itself"), at));
+            }
+            None => return Err(ReadError::syntax(format!("invalid YAML: unknown anchor '{shown}' referenced"), at)),
+        };
+        // Before the copy, which may be what is too large.
+        self.count(nodes, true, at)?;
+        let copy = self.anchors.get(name).and_then(Option::as_ref).map(|(node, _)| node.value.clone());
+        Ok(copy.unwrap_or(Value::Null))
+    }
+
+    fn items(&mut self, depth: usize) -> Result<Vec<Node>, ReadError> {
+        let mut items = Vec::new();
+        loop {
+            let event = self.next()?;
+            if event.kind() == Kind::SequenceEnd {
+                return Ok(items);
+            }
+            items.push(self.node(&event, depth + 1)?);
+        }
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Map, ReadError> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut merged = Vec::new();
+        loop {
+            let event = self.next()?;
+            if event.kind() == Kind::MappingEnd {
+                break;
+            }
+            let at = position(event.start());
+            let is_merge = matches!(event.kind(), Kind::Scalar { text: b"<<", tag, quoted, .. }
+                if tag.map_or(!quoted, |tag| tag == b"tag:yaml.org,2002:merge"));
+            let key = self.key(&event, depth)?;
+            let event = self.next()?;
+            let is_alias = matches!(event.kind(), Kind::Alias(_));
+            let node = self.node(&event, depth + 1)?;
+            if is_merge {
+                // A list of maps is only merged where it stands.
+                if is_alias && node.as_map().is_none() {
+                    return Err(ReadError::content(WANT_MAP, node.position));
+                }
+                merged.push((entries.len(), node));
+            } else {
+                entries.push(Entry { key, position: at, node });
+            }
+        }
+        let map = Map::of(entries);
+        if let Some(entry) = map.repeated().first() {
+            return Err(ReadError::repeated(&entry.key, entry.position));
+        }
+        if merged.is_empty() { Ok(map) } else { merge(map, merged) }
+    }
+
+    /// A key as JSON has it: text.
+    fn key(&mut self, event: &Event, depth: usize) -> Result<String, ReadError> {
+        let at = position(event.start());
+        let plain = match event.kind() {
+            Kind::Scalar { text, tag: None, quoted: false, .. } => std::str::from_utf8(text).ok(),
+            _ => None,
+        };
+        match plain.map(|text| go_yaml::plain(text, true)) {
+            // As JSON writes it, except for floats, which sigs.k8s.io/yaml shortens to 32 bits.
+            Some(Scalar::Float(number)) => {
+                self.count(1, false, at)?;
+                return Ok(float_key(number));
+            }
+            Some(Scalar::Integer(Integer::Uint(_))) => {
+                return Err(ReadError::content("a key is an integer of more than 63 bits", at));
+            }
+            _ => {}
+        }
+        match self.node(event, depth + 1)?.value {
+            Value::String(text) => Ok(text),
+            Value::Number(text) => Ok(text.into()),
+            Value::Bool(b) => Ok(if b { "true" } else { "false" }.to_owned()),
+            Value::Null => Err(ReadError::content("a key is null", at)),
+            Value::List(_) | Value::Map(_) => Err(ReadError::content("a key is a list or a map", at)),
+        }
+    }
+}
+
+/// `strconv.FormatFloat(f, 'g', -1, 32)`.
+fn float_key(number: f64) -> String {
+    let short = number as f32;
+    if short.is_finite() {
+        // The shortest digits of 32 bits, in the form of 64.
+        return go_yaml::format_float(format!("{short:e}").parse().unwrap_or(number));
+    }
+    go_yaml::format_float(f64::from(short))
+}
+
+/// Merges maps in their order: a merge replaces what stands above it, what stands below replaces the merge, as yaml.v2 does.
+fn merge(map: Map, merged: Vec<(usize, Node)>) -> Result<Map, ReadError> {
+    let mut merged = merged.into_iter().peekable();
+    let mut result = Map::default();
+    let mut put = |entry: Entry| match result.get_mut(&entry.key) {
+        Some(node) => *node = entry.node,
+        None => result.push(entry),
+    };
+    let total = map.len();
+    let mut entries = map.into_iter();
+    for at in 0..=total {
+        while let Some((_, node)) = merged.next_if(|(before, _)| *before == at) {
+            let refused =
+                || ReadError::content("map merge requires map or sequence of maps as the value", node.position);
+            match node.value.clone() {
+                Value::Map(map) => map.into_iter().for_each(&mut put),
+                // Earlier maps take precedence.
+                Value::List(items) => {
+                    for item in items.into_iter().rev() {
+                        let Value::Map(map) = item.value else { return Err(refused()) };
+                        map.into_iter().for_each(&mut put);
+                    }
+                }
+                _ => return Err(refused()),
+            }
+        }
+        entries.next().into_iter().for_each(&mut put);
+    }
+    Ok(result)
+}
+
+fn scalar(text: &[u8], tag: Option<&[u8]>, quoted: bool, at: Position) -> Result<Value, ReadError> {
+    // libyaml was given UTF-8.
+    let text = String::from_utf8_lossy(text);
+    let Some(tag) = tag else {
+        if quoted {
+            return Ok(Value::String(text.into_owned()));
+        }
+        let value = match go_yaml::plain(&text, true) {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(b) => Value::Bool(b),
+            Scalar::Integer(integer) => Value::Number(digits(integer)),
+            Scalar::Float(number) => float(number, &text, at)?,
+            Scalar::Timestamp | Scalar::String => Value::String(text.into_owned()),
+        };
+        return Ok(value);
+    };
+    let tag = String::from_utf8_lossy(tag);
+    match go_yaml::scalar(Some(&tag), text.clone().into_owned(), false).map_err(|e| ReadError::content(e, at))? {
+        go_yaml::Value::Null => Ok(Value::Null),
+        go_yaml::Value::Bool(b) => Ok(Value::Bool(b)),
+        go_yaml::Value::Int(n) => Ok(Value::Number(digits(Integer::Int(n)))),
+        go_yaml::Value::Uint(n) => Ok(Value::Number(digits(Integer::Uint(n)))),
+        go_yaml::Value::Float(number) => float(number, &text, at),
+        go_yaml::Value::String(text) => Ok(Value::String(text)),
+        go_yaml::Value::Binary(_) => Err(ReadError::content("!!binary value is not UTF-8", at)),
+        go_yaml::Value::List(_) | go_yaml::Value::Map(_) => Ok(Value::Null),
+    }
+}
+
+fn digits(integer: Integer) -> Box<str> {
+    match integer {
+        Integer::Int(n) => n.to_string().into(),
+        Integer::Uint(n) => n.to_string().into(),
+    }
+}
+
+/// A number as it is written, where JSON has the same form, so that no digit is lost.
+fn float(number: f64, text: &str, at: Position) -> Result<Value, ReadError> {
+    if !number.is_finite() {
+        return Err(ReadError::content("JSON has no number for infinity and NaN", at));
+    }
+    Ok(json::number(text).unwrap_or_else(|| Value::Number(go_yaml::format_float(number).into())))
+}

@@ -1,0 +1,337 @@
+//! Replaces the references in objects and labels by values.
+
+use problem::Class;
+
+use crate::node::{Entry, Map, Node, Position, Value};
+use crate::parameter::Declarations;
+use crate::path::Path;
+use crate::read;
+use crate::report::Report;
+use crate::scan::{Piece, Reference, Syntax, pieces};
+use crate::values::{Origin, Resolved};
+use crate::{Mode, Options};
+
+/// The lists whose maps are containers, in objects of any kind.
+const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+
+/// The fields in which the kubelet expands all variables of the container.
+const EXPANDED: [&str; 2] = ["command", "args"];
+
+/// What the kubelet could resolve in a field.
+#[derive(Clone, Copy, Default)]
+struct Scope<'s> {
+    /// The variables of the container that the field belongs to.
+    variables: &'s [String],
+    /// How many of them, from the first on, the kubelet expands in the field itself.
+    expanded: usize,
+}
+
+/// What a text becomes.
+enum Substituted {
+    /// What it was.
+    Same,
+    Text(String),
+    Value(Value),
+}
+
+pub(crate) struct Substitution<'s> {
+    pub(crate) declarations: &'s Declarations,
+    pub(crate) values: &'s [Resolved<'s>],
+    pub(crate) options: &'s Options,
+    pub(crate) report: &'s mut Report,
+}
+
+impl Substitution<'_> {
+    /// Replaces the references in an object.
+    pub(crate) fn object(&mut self, node: &mut Node, path: &Path) {
+        self.node(node, path, Scope::default());
+    }
+
+    /// The text of a field that is text: both kinds of references give the value as it is.
+    pub(crate) fn text(&mut self, text: &str, path: &Path, position: Position) -> Option<String> {
+        self.as_text(text, path, position, Scope::default())
+    }
+
+    /// Replaces the references in a scalar that is a string, as in an object.
+    pub(crate) fn string(&mut self, node: &mut Node, path: &Path) {
+        self.scalar(node, path, Scope::default());
+    }
+
+    fn node(&mut self, node: &mut Node, path: &Path, scope: Scope<'_>) {
+        match &mut node.value {
+            Value::String(_) => self.scalar(node, path, scope),
+            Value::List(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.node(item, &path.index(index), scope);
+                }
+            }
+            Value::Map(map) => self.map(map, path, scope),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn scalar(&mut self, node: &mut Node, path: &Path, scope: Scope<'_>) {
+        let Value::String(text) = &node.value else { return };
+        match self.value(text, path, node.position, scope) {
+            Substituted::Same => {}
+            Substituted::Text(text) => node.value = Value::String(text),
+            Substituted::Value(value) => node.value = value,
+        }
+    }
+
+    fn map(&mut self, map: &mut Map, path: &Path, scope: Scope<'_>) {
+        self.entries(map, path, scope, |substitution, key, node, path| match &mut node.value {
+            Value::List(items) if substitution.has_containers(key) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    let path = path.index(index);
+                    match &mut item.value {
+                        Value::Map(container) => substitution.container(container, &path),
+                        _ => substitution.node(item, &path, scope),
+                    }
+                }
+            }
+            _ => substitution.node(node, path, scope),
+        });
+    }
+
+    fn has_containers(&self, key: &str) -> bool {
+        self.options.syntax == Syntax::Kubernetes && CONTAINERS.contains(&key)
+    }
+
+    /// Replaces the references in the keys of a map, and calls `each` with every key, as it is then, and its value.
+    fn entries(
+        &mut self,
+        map: &mut Map,
+        path: &Path,
+        scope: Scope<'_>,
+        mut each: impl FnMut(&mut Self, &str, &mut Node, &Path),
+    ) {
+        let mut originals = Vec::new();
+        for entry in map.iter_mut() {
+            let key = if entry.key.contains('$') {
+                self.as_text(&entry.key, &path.key(&entry.key), entry.position, scope)
+            } else {
+                None
+            };
+            let name = key.as_deref().unwrap_or(&entry.key);
+            each(self, name, &mut entry.node, &path.key(&entry.key));
+            if let Some(key) = key {
+                originals.push((entry.position, std::mem::replace(&mut entry.key, key)));
+            }
+        }
+        if !originals.is_empty() {
+            self.check_keys(map, path, &originals);
+        }
+    }
+
+    /// Keys that became equal; they are named as they were before, for the others show values.
+    fn check_keys(&mut self, map: &Map, path: &Path, originals: &[(Position, String)]) {
+        for entry in map.repeated() {
+            let name = |entry: &Entry| {
+                let original = originals.iter().find(|(position, _)| *position == entry.position);
+                original.map_or(&entry.key, |(_, key)| key).escape_debug().to_string()
+            };
+            let first = map.iter().find(|first| first.key == entry.key).map(name).unwrap_or_default();
+            let names = [&first, &name(entry)];
+            let is_given = |key: &String| self.has_given(key);
+            let class = if originals.iter().any(|(_, key)| is_given(key)) { Class::Input } else { Class::Template };
+            let message = format!("the keys '{}' and '{}' are equal after substitution", names[0], names[1]);
+            self.report.add(class, path, entry.position, message);
+        }
+    }
+
+    /// Whether a text refers to a value that the user gave.
+    pub(crate) fn has_given(&self, text: &str) -> bool {
+        pieces(text, self.options.syntax).any(|piece| match piece {
+            Piece::Reference(reference) => self.find(reference.name).is_some_and(|found| found.origin == Origin::Given),
+            Piece::Text(_) => false,
+        })
+    }
+
+    fn find(&self, name: &str) -> Option<&Resolved<'_>> {
+        self.declarations.find(name).map(|at| &self.values[at])
+    }
+
+    /// A container: what the kubelet expands in it is the kubelet's.
+    fn container(&mut self, map: &mut Map, path: &Path) {
+        let variables = self.variables(map);
+        let scope = Scope { variables: &variables, expanded: 0 };
+        self.entries(map, path, scope, |substitution, key, node, path| match &mut node.value {
+            Value::List(items) if EXPANDED.contains(&key) => {
+                let scope = Scope { expanded: variables.len(), ..scope };
+                for (index, item) in items.iter_mut().enumerate() {
+                    substitution.node(item, &path.index(index), scope);
+                }
+            }
+            Value::List(items) if key == "env" => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    let path = path.index(index);
+                    let Value::Map(variable) = &mut item.value else {
+                        substitution.node(item, &path, scope);
+                        continue;
+                    };
+                    substitution.entries(variable, &path, scope, |substitution, key, node, path| {
+                        let expanded = if key == "value" { index } else { 0 };
+                        substitution.node(node, path, Scope { expanded, ..scope });
+                    });
+                }
+            }
+            _ => substitution.node(node, path, scope),
+        });
+    }
+
+    /// The names of a container's variables, after substitution, one for each entry of `env`.
+    fn variables(&self, container: &Map) -> Vec<String> {
+        let Some(Value::List(items)) = container.get("env").map(|node| &node.value) else { return Vec::new() };
+        let name = |item: &Node| {
+            let name = item.as_map().and_then(|map| map.str("name")).unwrap_or_default();
+            let part = |piece| match piece {
+                Piece::Text(text) => text.to_owned(),
+                Piece::Reference(Reference { name, text, .. }) => {
+                    self.find(name).map_or(text, |found| &found.value).to_owned()
+                }
+            };
+            pieces(name, self.options.syntax).map(part).collect()
+        };
+        items.iter().map(name).collect()
+    }
+
+    /// The text of a key or another field that is text; `None` if it stays as it is.
+    fn as_text(&mut self, text: &str, path: &Path, position: Position, scope: Scope<'_>) -> Option<String> {
+        let replaced = self.replace(text, path, position, scope)?;
+        (!replaced.is_missing).then_some(replaced.text)
+    }
+
+    fn value(&mut self, text: &str, path: &Path, position: Position, scope: Scope<'_>) -> Substituted {
+        let Some(replaced) = self.replace(text, path, position, scope) else { return Substituted::Same };
+        // What depends on a missing value is not checked further.
+        if replaced.is_missing {
+            return Substituted::Same;
+        }
+        if replaced.unquoted.is_empty() || replaced.has_quoted {
+            return Substituted::Text(replaced.text);
+        }
+        if self.options.syntax == Syntax::Openshift {
+            return read::json_value(&replaced.text).map_or(Substituted::Text(replaced.text), Substituted::Value);
+        }
+        if let ([number], true) = (replaced.unquoted.as_slice(), replaced.is_alone) {
+            return self.unquoted(*number, path, position);
+        }
+        match read::scalar(&replaced.text) {
+            Some(value) => Substituted::Value(value),
+            None => {
+                let mut names: Vec<&str> =
+                    replaced.unquoted.iter().map(|number| self.values[*number].declaration.name.as_str()).collect();
+                names.dedup();
+                let references: Vec<String> = names.iter().map(|name| format!("$(({name}))")).collect();
+                let message =
+                    format!("stays text, although it has {}: the whole is not a JSON scalar", references.join(" and "));
+                self.report.warn(path, position, message);
+                Substituted::Text(replaced.text)
+            }
+        }
+    }
+
+    /// The value of a parameter without quotes.
+    fn unquoted(&mut self, number: usize, path: &Path, position: Position) -> Substituted {
+        let found = &self.values[number];
+        use crate::parameter::Type;
+        let value = match found.kind() {
+            Some(Type::String | Type::Base64) => return Substituted::Text(found.value.clone()),
+            // Reported with the parameter.
+            Some(_) if !found.is_valid => return Substituted::Same,
+            Some(Type::Bool) if !found.value.is_empty() => Some(Value::Bool(found.value == "true")),
+            Some(Type::Int) if !found.value.is_empty() => Some(Value::Number(found.value.as_str().into())),
+            Some(Type::Bool | Type::Int) => None,
+            None => read::scalar(&found.value),
+        };
+        if let Some(value) = value {
+            return Substituted::Value(value);
+        }
+        if self.options.mode == Mode::Compat {
+            return Substituted::Text(found.value.clone());
+        }
+        let name = &found.declaration.name;
+        let message = match (found.value.is_empty(), found.kind()) {
+            (true, Some(kind)) => format!("$(({name})) is {}, but its value is empty", kind.description()),
+            (true, None) => format!("$(({name})) must be a JSON scalar, but its value is empty"),
+            (false, _) => format!("$(({name})) must be a JSON scalar (a number, true, false, null or a quoted string)"),
+        };
+        let class = found.class();
+        let hint = format!("write $({name}) if the field is text");
+        self.report.add(class, path, position, message).hint = Some(hint);
+        Substituted::Same
+    }
+
+    /// Replaces the references in a text; `None` if it has none and nothing else that changes.
+    fn replace(&mut self, text: &str, path: &Path, position: Position, scope: Scope<'_>) -> Option<Replaced> {
+        if !text.contains('$') {
+            return None;
+        }
+        let mut replaced = Replaced { text: String::with_capacity(text.len()), ..Replaced::default() };
+        let mut count = 0;
+        for piece in pieces(text, self.options.syntax) {
+            count += 1;
+            match piece {
+                Piece::Text(part) => replaced.text.push_str(part),
+                Piece::Reference(reference) => self.reference(reference, &mut replaced, path, position, scope),
+            }
+        }
+        replaced.is_alone = count == 1;
+        Some(replaced)
+    }
+
+    fn reference(
+        &mut self,
+        reference: Reference<'_>,
+        replaced: &mut Replaced,
+        path: &Path,
+        position: Position,
+        scope: Scope<'_>,
+    ) {
+        let Reference { name, is_unquoted, text } = reference;
+        replaced.has_quoted |= !is_unquoted;
+        let is_variable = |variables: &[String]| !is_unquoted && variables.iter().any(|variable| variable == name);
+        let Some(number) = self.declarations.find(name) else {
+            replaced.text.push_str(text);
+            if self.options.mode == Mode::Strict && !is_variable(scope.variables) {
+                self.undeclared(reference, path, position);
+            }
+            return;
+        };
+        let found = &self.values[number];
+        replaced.text.push_str(&found.value);
+        replaced.is_missing |= found.origin == Origin::Missing;
+        if is_unquoted {
+            replaced.unquoted.push(number);
+        }
+        if is_variable(&scope.variables[..scope.expanded]) {
+            let message = format!("$({name}) is a parameter and a variable of the container");
+            self.report.wrong(path, position, message).hint =
+                Some(format!("write $$({name}) for the variable, or give the parameter another name"));
+        }
+    }
+
+    fn undeclared(&mut self, reference: Reference<'_>, path: &Path, position: Position) {
+        let Reference { name, text, .. } = reference;
+        let hint = self.declarations.hint(name).or_else(|| match self.options.syntax {
+            Syntax::Kubernetes => Some(format!("declare it, or write ${text} for the text {text}")),
+            Syntax::Openshift => Some("declare it, or use --mode compat to keep the text".to_owned()),
+        });
+        self.report.wrong(path, position, format!("{text}: no parameter has the name '{name}'")).hint = hint;
+    }
+}
+
+/// A text with its references replaced.
+#[derive(Default)]
+struct Replaced {
+    text: String,
+    /// Whether a reference with quotes is among them.
+    has_quoted: bool,
+    /// The parameters without quotes.
+    unquoted: Vec<usize>,
+    /// Whether the text is a single reference.
+    is_alone: bool,
+    /// Whether a value is missing.
+    is_missing: bool,
+}

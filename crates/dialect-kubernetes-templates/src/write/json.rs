@@ -1,0 +1,80 @@
+//! JSON with two spaces for each level.
+
+use crate::node::{Node, Value};
+
+pub(super) fn write(out: &mut String, node: &Node, depth: usize) {
+    match &node.value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+        Value::Number(text) => out.push_str(text),
+        Value::String(text) => string(out, text),
+        Value::List(items) if items.is_empty() => out.push_str("[]"),
+        Value::Map(map) if map.is_empty() => out.push_str("{}"),
+        Value::List(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                separate(out, at, depth + 1);
+                write(out, item, depth + 1);
+            }
+            line(out, depth);
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push('{');
+            for (at, entry) in map.iter().enumerate() {
+                separate(out, at, depth + 1);
+                string(out, &entry.key);
+                out.push_str(": ");
+                write(out, &entry.node, depth + 1);
+            }
+            line(out, depth);
+            out.push('}');
+        }
+    }
+}
+
+fn separate(out: &mut String, at: usize, depth: usize) {
+    if at > 0 {
+        out.push(',');
+    }
+    line(out, depth);
+}
+
+fn line(out: &mut String, depth: usize) {
+    out.push('\n');
+    indent(out, depth);
+}
+
+pub(super) fn indent(out: &mut String, depth: usize) {
+    for _ in 0..depth {
+        out.push_str("  ");
+    }
+}
+
+/// A string in double quotes, as JSON and YAML both read it.
+pub(super) fn string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        let short = match c {
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            // What YAML's parsers do not take as it is.
+            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                ""
+            }
+            _ => continue,
+        };
+        out.push_str(&text[start..at]);
+        start = at + c.len_utf8();
+        out.push_str(short);
+        if short.is_empty() {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        }
+    }
+    out.push_str(&text[start..]);
+    out.push('"');
+}
