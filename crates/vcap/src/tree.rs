@@ -53,7 +53,7 @@ pub fn commit(dir: &Path, entries: &[RenderedEntry], dirs: &[String], owner: (Ui
     commit::commit(dir, &tree, owner, &mut || ())
 }
 
-/// As [`commit`], for a tree that may have files at its top: they are links through `.current` too.
+/// As [`commit()`], for a tree that may have files at its top: they are links through `.current` too.
 pub fn commit_files(dir: &Path, entries: &[RenderedEntry], owner: (Uid, Gid)) -> Result<()> {
     let tree = paths::Tree::check(entries, &[], true)?;
     commit::commit(dir, &tree, owner, &mut || ())
