@@ -28,7 +28,9 @@ fuzz_target!(|input: &[u8]| {
         ..Options::default()
     };
     let mut given = Given::default();
-    ["A", "B", "X"].map(|name| given.set(name, SECRET, Place::file("--param")));
+    for name in ["A", "B", "X"] {
+        given.set(name, SECRET, Place::file("--param"));
+    }
     let outcome = process(document, &given, &options, &|bytes| bytes.fill(0));
     let messages = outcome.warnings.iter().map(ToString::to_string).chain(outcome.result.err().map(|e| e.to_string()));
     if !String::from_utf8_lossy(text).contains("hunter2") {
