@@ -273,12 +273,15 @@ impl<'a> Parsed<'a> {
     /// Warns once about what of the file has no effect.
     fn warn(&self) {
         let mut warned = BTreeSet::new();
-        let services = self.variants.iter().flat_map(|config| &config.services);
-        let unstarted = services
-            .filter(|service| !service.is_process() && service.is_started())
-            .map(|service| (format!("the start program of '{}', which is not a process", service.name), service.at));
-        let unsupported = self.variants.iter().flat_map(|config| &config.unsupported);
-        let unsupported = unsupported.map(|unsupported| match &unsupported.service {
+        // What is not a process is started by the supervisor of one.
+        let has_none =
+            |config: &&Config| !config.services.iter().any(|service| service.is_process() && service.is_started());
+        let unstarted = self.variants.iter().filter(has_none).flat_map(|config| &config.services);
+        let unstarted = unstarted
+            .filter(|service| service.is_started())
+            .map(|service| (format!("the start program of '{}', as the job has no process", service.name), service.at));
+        let without_effect = self.variants.iter().flat_map(Config::without_effect);
+        let unsupported = without_effect.map(|unsupported| match unsupported.service {
             Some(service) => (format!("'{}' of '{service}'", unsupported.what), unsupported.at),
             None => (format!("'{}'", unsupported.what), unsupported.at),
         });

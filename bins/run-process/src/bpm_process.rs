@@ -45,7 +45,7 @@ fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
         program.post_start = is_first.then(|| post_start(context)).flatten();
         if let Some((config, service)) = monit::of_bpm_process(context)? {
             program.depends = monit::depends(context, &service);
-            program.checks = Some(monit::checks(context, &config, &service, is_first)?);
+            program.checks = Some(monit::Checks::new(context, &config, &service, is_first, &records)?);
         }
     }
     Ok(Some((program, records)))

@@ -3,22 +3,24 @@
 mod checks;
 mod connection;
 mod depends;
+mod finder;
 mod follow;
 mod measure;
 mod pid_file;
 mod program;
+mod restarts;
 mod rule;
 
 use std::collections::BTreeSet;
 
-use ::monit::{Config, Kind, Service};
+use ::monit::{Config, Service};
 use hooks::services;
 use problem::{Problem, Problems, Result};
 
 pub(crate) use self::checks::{Checks, Failing};
 pub(crate) use self::depends::Depends;
+pub(crate) use self::finder::Finder;
 pub(crate) use self::follow::Follow;
-pub(crate) use self::pid_file::PidFile;
 pub(crate) use self::program::Managed;
 use crate::Context;
 
@@ -36,13 +38,6 @@ pub(crate) fn of_bpm_process(context: &Context) -> Result<Option<(Config, Servic
     };
     let service = config.services.iter().find(starts).cloned();
     Ok(service.map(|service| (config, service)))
-}
-
-/// The checks of a service; of the job's first one, also those of the files that the job's `monit` checks.
-pub(crate) fn checks(context: &Context, config: &Config, service: &Service, is_first: bool) -> Result<Checks> {
-    let files: Vec<&Service> =
-        config.services.iter().filter(|file| is_first && matches!(file.kind, Kind::File(_))).collect();
-    Checks::new(context, service, &files, Failing::default())
 }
 
 /// The processes that the service depends on, directly. A service that has none, such as a file, always runs.

@@ -1,10 +1,10 @@
 //! `--monit SERVICE`: running a service of the job's `monit`.
 
-use ::monit::{Config, Kind, ProcessId, Service};
+use ::monit::{Config, Kind, Service};
 use hooks::services;
 use problem::{Place, Problem, Result, code};
 
-use crate::monit::{Managed, PidFile, checks, depends, is};
+use crate::monit::{Checks, Finder, Managed, depends, is};
 use crate::process::Program;
 use crate::records::Records;
 use crate::{Context, bpm_process, errand, process};
@@ -43,18 +43,22 @@ fn idle(context: &Context, name: &str) -> Result<u8> {
 
 fn prepare(context: &Context, config: &Config, service: &Service) -> Result<(Program, Records)> {
     let at = |line| Place::line(services::monit_path(&context.vcap, &context.job).to_string_lossy(), line);
-    let Kind::Process(ProcessId::Pidfile(path)) = &service.kind else {
-        let problem = Problem::input("check process ... matching is not supported: a pid file is needed");
-        return Err(problem.at(at(service.at.line)).into());
+    let Kind::Process(id) = &service.kind else {
+        return Err(Problem::internal("the service is not a process").at(at(service.at.line)).into());
     };
     let Some(start) = &service.start else {
         return Err(Problem::input("the service has no start program").at(at(service.at.line)).into());
     };
-    let pid_file = PidFile::at(crate::container::place(&context.vcap, path));
-    let managed = Managed::new(context, service, start, pid_file)?;
+    let finder = Finder::new(id, |path| crate::container::place(&context.vcap, path)).map_err(|why| {
+        Problem::template("the regular expression of check process ... matching is invalid")
+            .code(code::MONIT_INVALID)
+            .at(at(service.at.line))
+            .because(why)
+    })?;
+    let managed = Managed::new(context, service, start, finder)?;
     let is_first = services::of_job(&context.vcap, &context.job)?.first().is_some_and(|first| is(context, first));
-    let checks = checks(context, config, service, is_first)?;
     let records = errand::open_records(context)?;
+    let checks = Checks::new(context, config, service, is_first, &records)?;
     let mut program = Program::of_scripts(context, None);
     program.checks = Some(checks);
     program.described = Some(at(start.at.line));
@@ -68,7 +72,7 @@ fn prepare(context: &Context, config: &Config, service: &Service) -> Result<(Pro
 fn warn_of_unsupported(context: &Context, config: &Config, service: &Service) {
     let path = services::monit_path(&context.vcap, &context.job);
     let is_here = |of: &Option<String>| of.as_ref().is_none_or(|of| *of == service.name);
-    let all = config.unsupported.iter().filter(|unsupported| is_here(&unsupported.service));
+    let all = config.without_effect().into_iter().filter(|unsupported| is_here(&unsupported.service));
     let list: String = all
         .map(|unsupported| format!("\n  {}:{}: {}", path.display(), unsupported.at.line, unsupported.what))
         .collect();

@@ -104,7 +104,7 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
         process: program.has_process(),
         hook: program.hook.is_some() || program.managed.is_some(),
         follows: program.managed.is_some(),
-        start_waits: depends.waits(),
+        start_waits: depends.waits() || program.checks.as_ref().is_some_and(Checks::is_held),
         stop_program: program.stop_program(),
         post_start_waits: true,
         scripts,
@@ -138,9 +138,11 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
         (running.state, running.exit) = (State::Running, Some(Exit::Code(0)));
         running.records.runs_nothing();
     }
-    let mut sources: Vec<&mut dyn Source> = vec![&mut others, &mut siblings, &mut control, &mut depends];
-    sources.extend(follow.as_mut().map(|follow| follow as &mut dyn Source));
+    let mut sources: Vec<&mut dyn Source> = vec![&mut others, &mut siblings, &mut control];
+    // Before what lets the process start: it may have been started too often.
     sources.extend(checks.as_mut().map(|checks| checks as &mut dyn Source));
+    sources.push(&mut depends);
+    sources.extend(follow.as_mut().map(|follow| follow as &mut dyn Source));
     supervisor::supervise(&context.signals, &mut machine, &mut running, &mut sources)
         .map_err(|e| Problem::internal("supervising failed").because(e))?;
     control.close(running.exit);
@@ -157,7 +159,7 @@ struct Running<'a> {
     context: &'a Context,
     program: Program,
     /// What `exec` of monit's rules runs.
-    programs: Vec<Option<Command>>,
+    programs: Vec<Command>,
     logs: Logs,
     records: &'a mut Records,
     state: State,
@@ -179,7 +181,7 @@ impl Host for Running<'_> {
         }
         let command = match role {
             Role::Task(number) => {
-                let command = self.programs.get(number).cloned().flatten();
+                let command = self.programs.get(number).cloned();
                 return command.map(|command| self.logs.task(command)).transpose();
             }
             Role::Main => self.program.main.as_ref(),
@@ -279,7 +281,7 @@ impl Running<'_> {
         let subject = self.context.subject();
         match (end.role, &end.result) {
             // Its daemon may have handed over to another one.
-            (Role::Main, Ok(_)) if self.state == State::Running => managed.pid_file.live().map(Event::Found),
+            (Role::Main, Ok(_)) if self.state == State::Running => managed.finder.live().map(Event::Found),
             (Role::Main, Err(error)) if error.doing == FIND => {
                 let problem = Problem { place: self.program.described.clone(), ..managed.not_found() };
                 self.failure = Some(Failure { problem, status: Class::Internal.exit_code() });

@@ -35,6 +35,10 @@ pub(crate) struct Records {
     about: (String, String),
     pid: Option<Pid>,
     stop: Option<Stop>,
+    /// The state that was written last, and since when it lasts.
+    last: Option<(State, u64)>,
+    /// Whether the process had run before, and was not stopped.
+    is_restart: bool,
     _lock: Option<Lock>,
     _scripts: Option<Lock>,
 }
@@ -59,6 +63,8 @@ impl Records {
             about: (context.job.clone(), context.process.clone()),
             pid: None,
             stop: None,
+            last: None,
+            is_restart: was_not_stopped(&context.vcap.process_state(&context.job, &context.process)),
             _lock: lock,
             _scripts: None,
         };
@@ -97,6 +103,11 @@ impl Records {
         };
         let state_file = context.vcap.process_state(&context.job, &context.process);
         warn_of(replace_file(&state_file, document.encode().as_bytes(), 0o644));
+    }
+
+    /// Whether the process has exited by itself before, or its supervisor was killed, in this container or another one.
+    pub(crate) fn is_restart(&self) -> bool {
+        self.is_restart
     }
 
     /// Whether a supervisor has the records of this process open.
@@ -218,17 +229,19 @@ impl Records {
         }
     }
 
-    fn write_state(&self, state: State, exit: Option<Exit>) {
+    fn write_state(&mut self, state: State, exit: Option<Exit>) {
         if self.pid_file.is_none() {
             return;
         }
+        let since = self.last.filter(|(last, _)| *last == state).map_or_else(|| now().as_secs(), |(_, since)| since);
+        self.last = Some((state, since));
         let document = ProcessState {
             state,
             pid: self.pid.map(Pid::as_raw),
             exit_code: exit.map(Exit::status),
             signal: exit.and_then(Exit::signal),
             stop: self.stop,
-            since: now().as_secs(),
+            since,
         };
         warn_of(replace_file(&self.state_file(), document.encode().as_bytes(), 0o644));
     }
@@ -236,6 +249,13 @@ impl Records {
     fn state_file(&self) -> PathBuf {
         self.state_dir.join(format!("{}.state", self.about.1))
     }
+}
+
+/// Whether the state of an earlier run of the process is one in which nobody had asked for its stop.
+fn was_not_stopped(state_file: &Path) -> bool {
+    let text = fs::read_to_string(state_file).unwrap_or_default();
+    let state = ProcessState::decode(&text, "");
+    state.is_ok_and(|state| state.stop.is_none() && state.state != State::Stopped)
 }
 
 /// The time since 1970.

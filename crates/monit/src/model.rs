@@ -21,6 +21,20 @@ pub struct Config {
 }
 
 impl Config {
+    /// What has no effect where this model is carried out, in order: what it does not contain, and rules about the machine, which
+    /// is not the instance's.
+    pub fn without_effect(&self) -> Vec<Unsupported> {
+        let of_machine = self.services.iter().filter(|service| matches!(service.kind, Kind::System | Kind::Status(_)));
+        let rules = of_machine.flat_map(|service| {
+            let what = if service.kind == Kind::System { "rule of check system" } else { "rule of check status" };
+            let rule = move |rule: &Rule| Unsupported { service: None, what: what.to_owned(), at: rule.at };
+            service.rules.iter().map(rule)
+        });
+        let mut all: Vec<Unsupported> = self.unsupported.iter().cloned().chain(rules).collect();
+        all.sort_by_key(|unsupported| unsupported.at);
+        all
+    }
+
     /// The service of this name.
     pub fn service(&self, name: &str) -> Option<&Service> {
         self.services.iter().find(|service| service.name == name)

@@ -149,6 +149,8 @@ pub enum Event {
     Claimed(bool),
     /// All dependencies of this process run.
     MayStart,
+    /// A dependency of this process does not run any more, or was started again.
+    MustWait,
     /// The process to follow runs with this id. The loop turns it into [`Event::Started`].
     Found(i32),
     /// The process to follow has not appeared in time. The loop turns it into [`Event::Exited`].

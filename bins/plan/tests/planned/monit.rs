@@ -161,12 +161,19 @@ fn names_are_unique_in_an_instance_and_dependencies_exist() {
 
 #[test]
 fn what_has_no_effect_is_reported_once() {
-    let monit = check("ctl", "/x") + "  alert a@example.com\n" + "check file f with path /f\n  start program \"/y\"\n";
-    let planned = plan(&monit);
-    let warnings: Vec<&str> = planned.printed.lines().filter(|line| line.contains("has no effect")).collect();
-    assert_eq!(warnings.len(), 2, "{}", planned.printed);
-    assert!(warnings[0].contains("the start program of 'f', which is not a process"), "{}", planned.printed);
-    assert!(warnings[1].contains("'alert by mail' of 'ctl'"), "{}", planned.printed);
+    let warnings = |monit: &str| -> Vec<String> {
+        let planned = plan(monit);
+        planned.printed.lines().filter(|line| line.contains("has no effect")).map(str::to_owned).collect()
+    };
+    let file = "check file f with path /f\n  start program \"/y\"\n";
+    let system = "check system s\n  if loadavg (1min) > 4 then alert\n  if swap > 10 % then alert\n";
+    let found = warnings(&(check("ctl", "/x") + "  alert a@example.com\n" + file + system));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("'alert by mail' of 'ctl'"), "{found:?}");
+    assert!(found[1].contains("'rule of check system' in monit"), "{found:?}");
+    // The supervisor of a process would start it.
+    let found = warnings(file);
+    assert!(found.len() == 1 && found[0].contains("the start program of 'f', as the job has no process"), "{found:?}");
 }
 
 /// Plans a group of jobs `script` (`bin/run`), `both` (`bin/run` and `bpm.yml`) and `service` (`bpm.yml`), of which the last

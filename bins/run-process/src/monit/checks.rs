@@ -1,27 +1,27 @@
-//! The rules of a service, checked in every cycle while its process runs.
+//! The rules of a service, checked in every cycle while its process runs; and those of the files, directories and hosts that
+//! the job's `monit` checks.
+
+mod connections;
+mod watched;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hasher};
-use std::io::Read;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-use ::monit::{Action, Change, Condition, Connection, Kind, Mode, Program, Resource, ResourceLimit, Service};
-use nix::poll::{PollFd, PollFlags};
-use problem::Result;
-use resolver::Resolver;
-use supervisor::{Command, Event, Request, Source, State, Status};
+use ::monit::{Action, Change, Condition, Config, Program, Resource, ResourceLimit, Service};
+use nix::poll::PollFd;
+use problem::{Problems, Result};
+use supervisor::{Command, Event, Progress, Request, Source, State, Status};
 
+use self::connections::{Tested, Tests};
+use self::watched::{Checked, Target};
 use super::measure::{Snapshot, Usage, all_memory};
-use super::rule::{RuleState, Verdict, exceeds};
-use super::{connection, program};
+use super::program;
+use super::restarts::Restarts;
+use super::rule::{Verdict, exceeds};
 use crate::context::Context;
+use crate::records::Records;
 
 /// Why the service counts as failing, for the control socket; nothing while all rules hold.
 pub(crate) type Failing = Rc<RefCell<Option<String>>>;
@@ -31,66 +31,74 @@ pub(crate) struct Checks {
     subject: String,
     root: PathBuf,
     cycle: Duration,
-    is_passive: bool,
-    rules: Vec<Watched>,
-    /// What `exec` runs: by the number of its rule.
-    programs: Vec<Option<Command>>,
+    /// The process' own first.
+    services: Vec<Checked>,
+    /// What rules run, by number.
+    programs: Vec<Command>,
     usage: Usage,
-    /// When rules restarted the process.
-    restarts: VecDeque<Instant>,
+    restarts: Restarts,
     failing: Failing,
     starts: u64,
     next: Option<Instant>,
-    pending: Option<Pending>,
-    /// A rule has ended the checks, until the process is started by request.
-    is_unmonitored: bool,
-}
-
-/// A rule and what it is about.
-struct Watched {
-    state: RuleState,
-    /// The file of a `check file`; nothing for the process itself.
-    file: Option<PathBuf>,
-    last: Option<u64>,
-}
-
-/// Connections that are being tested by a thread: they may take seconds, and signals must not wait.
-struct Pending {
-    results: Receiver<Vec<(usize, Option<String>)>>,
-    wake: UnixStream,
+    pending: Option<Tests>,
+    /// Whether the process is not to be started: it was unmonitored before this run.
+    is_held: bool,
 }
 
 impl Checks {
-    /// The rules of `service`, and of the files that `files` check.
+    /// The rules of `service`; with `others`, also those of the services of `config` that are not processes.
     ///
     /// # Errors
     /// An unknown user or group of a program.
-    pub(crate) fn new(context: &Context, service: &Service, files: &[&Service], failing: Failing) -> Result<Checks> {
-        let mut rules: Vec<Watched> = service.rules.iter().cloned().map(|rule| Watched::new(rule, None)).collect();
-        for file in files {
-            let Kind::File(path) = &file.kind else { continue };
-            let path = crate::container::place(&context.vcap, path);
-            rules.extend(file.rules.iter().cloned().map(|rule| Watched::new(rule, Some(path.clone()))));
-        }
-        let program = |watched: &Watched| match &watched.state.rule.action {
-            Action::Exec(exec) => Some(exec_command(context, exec, &service.name)).transpose(),
-            _ => Ok(None),
+    pub(crate) fn new(
+        context: &Context,
+        config: &Config,
+        service: &Service,
+        others: bool,
+        records: &Records,
+    ) -> Result<Checks> {
+        let place = |path: &str| crate::container::place(&context.vcap, path);
+        let mut programs: Vec<(Program, String)> = Vec::new();
+        let mut checked = |service: &Service, target| {
+            let mut number = |program: &Program| {
+                programs.push((program.clone(), service.name.clone()));
+                programs.len() - 1
+            };
+            Checked::new(service, target, &mut number)
         };
-        Ok(Checks {
+        let mut services = vec![checked(service, Target::Process)];
+        for other in config.services.iter().filter(|_| others) {
+            let Some(target) = Checked::target_of(&other.kind, place) else { continue };
+            let is_dependency = service.depends_on.contains(&other.name);
+            services.push(Checked { is_dependency, ..checked(other, target) });
+        }
+        let (mut commands, mut problems) = (Vec::new(), Vec::new());
+        for (program, name) in &programs {
+            match command(context, program, name) {
+                Ok(command) => commands.push(command),
+                Err(found) => problems.extend(found.into_vec()),
+            }
+        }
+        Problems::check(problems)?;
+        let mut checks = Checks {
             subject: context.subject(),
             root: context.vcap.base().ancestors().nth(2).unwrap_or(Path::new("/")).to_owned(),
-            cycle: context.cycle * service.every.unwrap_or(1).max(1),
-            is_passive: service.mode == Mode::Passive,
-            programs: rules.iter().map(program).collect::<Result<_>>()?,
-            rules,
+            cycle: context.cycle,
+            services,
+            programs: commands,
             usage: Usage::new(),
-            restarts: VecDeque::new(),
-            failing,
+            restarts: Restarts::of(context, service),
+            failing: Failing::default(),
             starts: 0,
             next: None,
             pending: None,
-            is_unmonitored: false,
-        })
+            is_held: false,
+        };
+        if records.is_restart() {
+            checks.count_restart();
+        }
+        checks.is_held = checks.restarts.is_unmonitored();
+        Ok(checks)
     }
 
     /// Why the service counts as failing.
@@ -98,209 +106,231 @@ impl Checks {
         self.failing.clone()
     }
 
-    /// The program of the rule with this number.
-    pub(crate) fn programs(&self) -> Vec<Option<Command>> {
+    /// What rules run, by number.
+    pub(crate) fn programs(&self) -> Vec<Command> {
         self.programs.clone()
     }
 
-    /// The process runs for the first time, or again.
-    fn begin(&mut self, status: &Status) {
-        self.starts = status.starts;
-        self.pending = None;
-        self.is_unmonitored = false;
-        self.rules.iter_mut().for_each(|watched| watched.state.forget());
-        *self.failing.borrow_mut() = None;
-        self.next = Some(Instant::now() + self.cycle);
-        // What a file is like now is what a change is measured against.
-        for watched in &mut self.rules {
-            watched.last = watched.fingerprint();
+    /// Whether the process is not to be started, because a rule has ended its monitoring.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// The process has exited, and monit would start it again: unless it has done so too often.
+    fn count_restart(&mut self) {
+        if self.restarts.is_unmonitored() {
+            return;
+        }
+        self.restarts.note();
+        let unmonitors = |rule: &::monit::Rule| match rule.condition {
+            Condition::Restarts { count, cycles } => {
+                rule.action == Action::Unmonitor && self.restarts.within(cycles) >= count
+            }
+            _ => false,
+        };
+        let exceeded = self.services[0].rules.iter().find(|watched| unmonitors(&watched.state.rule));
+        if let Some(line) = exceeded.map(|watched| watched.state.rule.at.line) {
+            tracing::warn!("{}: too many restarts (monit, line {line}); it is not started again", self.subject);
+            self.restarts.unmonitor();
         }
     }
 
-    /// Starts the tests of connections, which take time; the cycle goes on when they are done.
-    fn start_tests(&mut self) -> std::io::Result<()> {
-        let connections: Vec<(usize, Connection)> = self
-            .rules
-            .iter()
-            .enumerate()
-            .filter_map(|(number, watched)| match &watched.state.rule.condition {
-                Condition::Connection(connection) => Some((number, connection.clone())),
-                _ => None,
-            })
-            .collect();
-        let (wake, waker) = UnixStream::pair()?;
-        wake.set_nonblocking(true)?;
-        let (sender, results) = channel();
-        let root = self.root.clone();
-        std::thread::Builder::new().spawn(move || {
-            let resolver = Resolver::under(&root);
-            let tested =
-                connections.iter().map(|(number, c)| (*number, connection::test(c, &resolver).err())).collect();
-            // Nobody waits for them any more if the process was restarted.
-            let _ = sender.send(tested);
-            drop(waker);
-        })?;
-        self.pending = Some(Pending { results, wake });
-        Ok(())
+    /// Keeps the process from its first start, which waits for that, until a request starts it.
+    fn hold(&mut self, status: &Status) -> Option<Event> {
+        if status.state != State::Starting || !std::mem::take(&mut self.is_held) {
+            return None;
+        }
+        self.services[0].is_unmonitored = true;
+        Some(Event::Request(Request::Stop))
     }
 
-    fn has_connections(&self) -> bool {
-        self.rules.iter().any(|watched| matches!(watched.state.rule.condition, Condition::Connection(_)))
+    /// The process runs for the first time, or again; gives what follows.
+    fn begin(&mut self, status: &Status) -> Vec<Event> {
+        let is_first = std::mem::replace(&mut self.starts, status.starts) == 0;
+        self.pending = None;
+        *self.failing.borrow_mut() = None;
+        self.next = Some(Instant::now() + self.cycle);
+        if self.services[0].is_unmonitored {
+            // It was started on request.
+            self.restarts.clear();
+        }
+        self.services[0].begin();
+        if !is_first {
+            return Vec::new();
+        }
+        // BOSH's agent starts every service, and monit waits for processes alone.
+        self.services[1..].iter_mut().for_each(Checked::begin);
+        let mut events: Vec<Event> = self.services.iter().filter_map(|service| run(service.start)).collect();
+        events.extend(self.check_restarts());
+        self.report_failing();
+        events
     }
 
     /// Applies all rules; gives what follows.
-    fn conclude(&mut self, pid: i32, tested: &[(usize, Option<String>)]) -> Vec<Event> {
+    fn conclude(&mut self, pid: i32, tested: &[Tested]) -> Vec<Event> {
         self.next = Some(Instant::now() + self.cycle);
         let snapshot = Snapshot::take();
-        let mut events = Vec::new();
-        for number in 0..self.rules.len() {
-            let Some(failure) = self.check(number, pid, &snapshot, tested) else { continue };
-            events.extend(self.apply(number, failure));
-            if self.is_unmonitored || events.contains(&Event::Request(Request::Restart)) {
-                break;
+        let mut events = self.check_restarts();
+        self.restarts.forget_old();
+        for s in 0..self.services.len() {
+            if !self.services[s].is_due() {
+                continue;
+            }
+            for r in 0..self.services[s].rules.len() {
+                let tested = || tested.iter().find(|tested| (tested.service, tested.rule) == (s, r));
+                let Some(failure) = self.check((s, r), pid, &snapshot, tested) else { continue };
+                events.extend(self.apply((s, r), failure));
+                let is_over = self.services[s].is_unmonitored || restarts(&events);
+                if is_over {
+                    break;
+                }
             }
         }
         self.usage.note(snapshot);
-        let failing = self.rules.iter().find(|watched| watched.state.is_failing);
-        let why =
-            failing.map(|watched| format!("{} (monit, line {})", watched.state.describe(), watched.state.rule.at.line));
-        if !self.is_unmonitored {
-            *self.failing.borrow_mut() = why;
+        self.report_failing();
+        events
+    }
+
+    /// monit checks these rules first, so that a service is not restarted once more.
+    fn check_restarts(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for r in 0..self.services[0].rules.len() {
+            let Condition::Restarts { count, cycles } = self.services[0].rules[r].state.rule.condition else {
+                continue;
+            };
+            let recent = self.restarts.within(cycles);
+            let failure = (recent >= count).then(|| format!("{recent} restarts"));
+            if !self.services[0].is_unmonitored {
+                events.extend(self.apply((0, r), failure));
+            }
         }
         events
     }
 
+    fn report_failing(&self) {
+        let failing = self.services.iter().filter(|service| service.counts).find_map(|service| {
+            let rule = service.rules.iter().map(|watched| &watched.state).find(|state| state.is_failing)?;
+            let unmonitored = if service.is_unmonitored { "not monitored any more: " } else { "" };
+            Some(format!("{unmonitored}{} (monit, line {})", rule.describe(), rule.rule.at.line))
+        });
+        *self.failing.borrow_mut() = failing;
+    }
+
     /// What a rule's check found: a text if it failed; nothing if it cannot be checked now.
-    fn check(
+    fn check<'a>(
         &mut self,
-        number: usize,
+        (s, r): (usize, usize),
         pid: i32,
         snapshot: &Snapshot,
-        tested: &[(usize, Option<String>)],
+        tested: impl Fn() -> Option<&'a Tested>,
     ) -> Option<Option<String>> {
-        match &self.rules[number].state.rule.condition {
-            Condition::Connection(_) => tested.iter().find(|(of, _)| *of == number).map(|(_, failure)| failure.clone()),
-            Condition::Resource(limit) => self.resource(*limit, pid, snapshot),
-            Condition::Restarts { count, cycles } => {
-                let window = self.cycle * *cycles;
-                let recent = self.restarts.iter().filter(|at| at.elapsed() <= window).count();
-                Some((recent >= *count as usize).then(|| format!("{recent} restarts")))
-            }
-            Condition::Missing => {
-                self.rules[number].file.as_ref().map(|path| (!path.exists()).then(|| "it does not exist".to_owned()))
-            }
-            Condition::Changed(_) => self.rules[number].change(),
-            Condition::Other => None,
+        let (usage, service) = (&self.usage, &mut self.services[s]);
+        let watched = &mut service.rules[r];
+        match (&watched.state.rule.condition, &service.target) {
+            (Condition::Connection(_), _) => tested().map(|tested| tested.failure.clone()),
+            (Condition::Resource(limit), Target::Process) => resource(usage, *limit, pid, snapshot),
+            (Condition::Missing, Target::Path(path)) => Some((!path.exists()).then(|| "it does not exist".to_owned())),
+            (Condition::Changed(_), Target::Path(path)) => watched.change(watched.state.fingerprint(path)),
+            (Condition::Changed(Change::Pid), Target::Process) => watched.change(u64::try_from(pid).ok()),
+            (Condition::Changed(Change::ParentPid), Target::Process) => watched.change(snapshot.parent(pid)),
+            _ => None,
         }
     }
 
-    fn resource(&self, limit: ResourceLimit, pid: i32, snapshot: &Snapshot) -> Option<Option<String>> {
-        let memory = |total| Some((snapshot.memory(pid, total), all_memory(), " bytes"));
-        let percent = |total| Some((self.usage.percent(snapshot, pid, total)?, None, " %"));
-        let (value, all, unit) = match limit.resource {
-            Resource::Memory => memory(false)?,
-            Resource::TotalMemory => memory(true)?,
-            Resource::Cpu => percent(false)?,
-            Resource::TotalCpu => percent(true)?,
-            Resource::Children => (snapshot.children(pid), None, " processes"),
-            // Of the machine, which is not this service's.
-            _ => return None,
-        };
-        Some(exceeds(value, limit.operator, limit.limit, all).then(|| format!("{value}{unit}")))
-    }
-
-    fn apply(&mut self, number: usize, failure: Option<String>) -> Option<Event> {
-        let is_passive = self.is_passive;
-        let watched = &mut self.rules[number];
+    fn apply(&mut self, (s, r): (usize, usize), failure: Option<String>) -> Vec<Event> {
+        let watched = &mut self.services[s].rules[r];
         let verdict = watched.state.note(failure.is_some());
-        let (what, line) = (watched.state.describe(), watched.state.rule.at.line);
-        let subject = &self.subject;
-        let is_first = match verdict {
-            Verdict::Nothing => return None,
+        let (what, line, subject) = (watched.state.describe(), watched.state.rule.at.line, &self.subject);
+        match verdict {
+            Verdict::Nothing => Vec::new(),
             Verdict::Recovered => {
                 tracing::info!("{subject}: recovered: {what} (monit, line {line})");
-                return None;
+                let action = watched.state.rule.recovery.as_ref().map(|recovery| recovery.action.clone());
+                let program = watched.recovery;
+                action.map_or_else(Vec::new, |action| self.act(s, &action, program))
             }
-            Verdict::Act { is_first } => is_first,
-        };
-        if is_first {
-            let why = failure.unwrap_or_default();
-            tracing::warn!("{subject}: {what} (monit, line {line}): {why}");
-        }
-        if is_passive && watched.state.changes_the_process() {
-            return None;
-        }
-        match watched.state.rule.action {
-            Action::Alert | Action::Start => None,
-            Action::Restart => {
-                self.restarts.push_back(Instant::now());
-                Some(Event::Request(Request::Restart))
-            }
-            Action::Stop => {
-                self.is_unmonitored = true;
-                Some(Event::Request(Request::Stop))
-            }
-            Action::Unmonitor => {
-                self.is_unmonitored = true;
-                *self.failing.borrow_mut() = Some(format!("not monitored any more: {what} (monit, line {line})"));
-                None
-            }
-            Action::Exec(_) => {
-                if matches!(self.rules[number].state.rule.condition, Condition::Restarts { .. }) {
-                    self.restarts.clear();
+            Verdict::Act { is_first } => {
+                if is_first {
+                    let why = failure.unwrap_or_default();
+                    let of = if s == 0 { String::new() } else { format!(" of '{}'", self.services[s].name) };
+                    tracing::warn!("{subject}: {what}{of} (monit, line {line}): {why}");
                 }
-                Some(Event::Request(Request::Run(number)))
+                let watched = &self.services[s].rules[r];
+                let (action, program) = (watched.state.rule.action.clone(), watched.exec);
+                self.act(s, &action, program)
             }
         }
     }
-}
 
-impl Watched {
-    fn new(rule: ::monit::Rule, file: Option<PathBuf>) -> Watched {
-        Watched { state: RuleState::new(rule), file, last: None }
-    }
-
-    /// A number that changes with what the rule watches; nothing if there is no such file.
-    fn fingerprint(&self) -> Option<u64> {
-        let Condition::Changed(change) = &self.state.rule.condition else { return None };
-        let path = self.file.as_ref()?;
-        let meta = path.metadata().ok()?;
-        let mut hasher = DefaultHasher::new();
-        match change {
-            Change::Timestamp => hasher.write_i128(i128::from(meta.mtime()) << 64 | i128::from(meta.mtime_nsec())),
-            Change::Size => hasher.write_u64(meta.size()),
-            Change::Checksum => hash(path, &mut hasher).ok()?,
-            Change::Pid | Change::ParentPid => return None,
+    /// Does what a rule of a service says.
+    fn act(&mut self, s: usize, action: &Action, program: Option<usize>) -> Vec<Event> {
+        let service = &mut self.services[s];
+        let changes_it = matches!(action, Action::Restart | Action::Start | Action::Stop);
+        if service.is_passive && changes_it {
+            return Vec::new();
         }
-        Some(hasher.finish())
-    }
-
-    fn change(&mut self) -> Option<Option<String>> {
-        let now = self.fingerprint()?;
-        let before = self.last.replace(now)?;
-        Some((before != now).then(|| "it has changed".to_owned()))
-    }
-}
-
-fn hash(path: &Path, hasher: &mut DefaultHasher) -> std::io::Result<()> {
-    let mut file = std::fs::File::open(path)?;
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(()),
-            n => hasher.write(&buffer[..n]),
+        let is_process = service.target == Target::Process;
+        service.is_unmonitored |= matches!(action, Action::Stop | Action::Unmonitor);
+        let depends = service.is_dependency && *action == Action::Restart;
+        let of_others = |programs: [Option<usize>; 2]| {
+            let own = programs.into_iter().filter_map(run);
+            own.chain(depends.then_some(Event::Request(Request::Restart))).collect()
+        };
+        match action {
+            Action::Alert => Vec::new(),
+            Action::Exec(_) => run(program).into_iter().collect(),
+            Action::Unmonitor => {
+                if is_process {
+                    self.restarts.unmonitor();
+                }
+                Vec::new()
+            }
+            // monit does not wait for the programs of what is not a process.
+            Action::Restart if !is_process => of_others([service.stop, service.start]),
+            Action::Start if !is_process => of_others([service.start, None]),
+            Action::Stop if !is_process => of_others([service.stop, None]),
+            Action::Restart => {
+                self.restarts.note();
+                vec![Event::Request(Request::Restart)]
+            }
+            Action::Stop => vec![Event::Request(Request::Stop)],
+            // It runs.
+            Action::Start => Vec::new(),
         }
     }
 }
 
-fn exec_command(context: &Context, exec: &Program, service: &str) -> Result<Command> {
-    let command = program::command(context, exec)?;
+fn run(program: Option<usize>) -> Option<Event> {
+    program.map(|number| Event::Request(Request::Run(number)))
+}
+
+fn restarts(events: &[Event]) -> bool {
+    events.contains(&Event::Request(Request::Restart))
+}
+
+fn resource(usage: &Usage, limit: ResourceLimit, pid: i32, snapshot: &Snapshot) -> Option<Option<String>> {
+    let memory = |total| Some((snapshot.memory(pid, total), all_memory(), " bytes"));
+    let percent = |total| Some((usage.percent(snapshot, pid, total)?, None, " %"));
+    let (value, all, unit) = match limit.resource {
+        Resource::Memory => memory(false)?,
+        Resource::TotalMemory => memory(true)?,
+        Resource::Cpu => percent(false)?,
+        Resource::TotalCpu => percent(true)?,
+        Resource::Children => (snapshot.children(pid), None, " processes"),
+        // Of the machine, which is not this service's.
+        _ => return None,
+    };
+    Some(exceeds(value, limit.operator, limit.limit, all).then(|| format!("{value}{unit}")))
+}
+
+fn command(context: &Context, program: &Program, service: &str) -> Result<Command> {
+    let command = program::command(context, program)?;
     Ok(Command { env: program::environment(service, "Failed", None), ..command })
 }
 
 impl Source for Checks {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
-        wanted.extend(self.pending.iter().map(|pending| PollFd::new(pending.wake.as_fd(), PollFlags::POLLIN)));
+        wanted.extend(self.pending.iter().map(Tests::interest));
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -308,35 +338,36 @@ impl Source for Checks {
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
-        let (State::Running, Some(pid)) = (status.state, status.pid) else {
+        if status.progress != Progress::None {
+            // It is stopped on request.
+            self.restarts.clear();
             (self.next, self.pending) = (None, None);
             return Vec::new();
+        }
+        let (State::Running, Some(pid)) = (status.state, status.pid) else {
+            (self.next, self.pending) = (None, None);
+            return self.hold(status).into_iter().collect();
         };
-        if self.next.is_none() || self.starts != status.starts {
-            self.begin(status);
+        if self.next.is_none() {
+            return self.begin(status);
         }
-        if self.is_unmonitored || self.rules.is_empty() {
-            self.next = Some(Instant::now() + self.cycle);
-            return Vec::new();
-        }
+        // A daemon that has replaced itself goes on under the same checks.
+        self.starts = status.starts;
         if let Some(pending) = &self.pending {
-            let tested = match pending.results.try_recv() {
-                Ok(tested) => tested,
-                Err(TryRecvError::Empty) => return Vec::new(),
-                Err(TryRecvError::Disconnected) => Vec::new(),
-            };
+            let Some(tested) = pending.results() else { return Vec::new() };
             self.pending = None;
             return self.conclude(pid.as_raw(), &tested);
         }
         if self.next.is_some_and(|next| next > Instant::now()) {
             return Vec::new();
         }
-        if !self.has_connections() {
-            return self.conclude(pid.as_raw(), &[]);
-        }
-        if let Err(error) = self.start_tests() {
-            tracing::warn!(%error, "{}: connections cannot be tested", self.subject);
-            self.next = Some(Instant::now() + self.cycle);
+        match Tests::start(&self.services, &self.root) {
+            Ok(None) => return self.conclude(pid.as_raw(), &[]),
+            Ok(pending) => self.pending = pending,
+            Err(error) => {
+                tracing::warn!(%error, "{}: connections cannot be tested", self.subject);
+                self.next = Some(Instant::now() + self.cycle);
+            }
         }
         Vec::new()
     }

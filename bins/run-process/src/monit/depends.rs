@@ -1,11 +1,16 @@
-//! What the start waits for: the services that `depends on` names, or with `--after-processes` everything else in the pod.
+//! What the start waits for: the services that `depends on` names, or with `--after-processes` everything else in the pod. Without
+//! the services that `depends on` names, the process does not run later either.
+//!
+//! When monit stops or restarts a service, or starts it again after it has exited, it stops what depends on it before, and
+//! starts that afterwards. Here each process has a supervisor of its own: that of the dependent process watches the states of
+//! the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use handoff::hook_state::{HookState, State as Hook};
-use handoff::process_state::State;
+use handoff::process_state::{ProcessState, State, Stop};
 use nix::poll::PollFd;
 use supervisor::{Event, Source, Status};
 
@@ -14,26 +19,38 @@ use crate::pod::{directories, documents};
 use crate::siblings::processes;
 use crate::watch::DirWatcher;
 
-/// A change that the kernel does not report is found after this time.
+/// While the process waits, a change that the kernel does not report is found after this time.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Watches the states of others until all of them run.
+/// Watches the states of others.
 pub(crate) struct Depends {
     dir: PathBuf,
     job: String,
     process: String,
-    /// Job and process.
+    /// What the start waits for: job and process.
     wanted: BTreeSet<(String, String)>,
-    /// The states of scripts that must have succeeded.
+    /// Those of them that have to go on running.
+    lasting: BTreeSet<(String, String)>,
+    /// The states of scripts that must have succeeded before the start.
     scripts: Vec<PathBuf>,
     watcher: DirWatcher,
-    is_done: bool,
+    /// How often the states are polled while the process runs.
+    cycle: Duration,
+    /// Whether the process waits for others to run.
+    waits: bool,
+    /// How often the process had been started when its wait began.
+    starts: u64,
+    /// Those that have run beside the process, each with what changes when it is started again.
+    seen: Runs,
 }
+
+/// Services that run: job and process, process id and since when.
+type Runs = BTreeMap<(String, String), (Option<i32>, u64)>;
 
 impl Depends {
     /// Waits for these processes, and for all others and their post-start scripts if the context says so.
-    pub(crate) fn new(context: &Context, mut wanted: BTreeSet<(String, String)>) -> Depends {
-        let mut scripts = Vec::new();
+    pub(crate) fn new(context: &Context, lasting: BTreeSet<(String, String)>) -> Depends {
+        let (mut wanted, mut scripts) = (lasting.clone(), Vec::new());
         if context.after_processes {
             wanted.extend(processes(&context.vcap));
             wanted.remove(&(context.job.clone(), context.process.clone()));
@@ -43,30 +60,63 @@ impl Depends {
             dir: context.states(),
             job: context.job.clone(),
             process: context.process.clone(),
-            is_done: wanted.is_empty() && scripts.is_empty(),
+            waits: !wanted.is_empty() || !scripts.is_empty(),
             wanted,
+            lasting,
             scripts,
             watcher: DirWatcher::default(),
+            cycle: context.cycle,
+            starts: 0,
+            seen: Runs::new(),
         }
     }
 
-    /// The processes that it waits for: job and process.
+    /// The processes that the start waits for: job and process.
     pub(crate) fn wanted(&self) -> &BTreeSet<(String, String)> {
         &self.wanted
     }
 
-    /// Whether there is anything to wait for.
+    /// Whether the process waits for others.
     pub(crate) fn waits(&self) -> bool {
-        !self.is_done
+        self.waits
     }
 
-    fn all_run(&self) -> bool {
-        let running: BTreeSet<_> = documents(&self.dir, &self.job, &self.process)
+    /// Those of the named services that run.
+    fn running(&self) -> Runs {
+        documents(&self.dir, &self.job, &self.process)
             .into_iter()
-            .filter(|other| other.state.state == State::Running)
-            .map(|other| (other.job, other.process))
-            .collect();
-        self.wanted.is_subset(&running) && self.scripts.iter().all(|path| has_succeeded(path))
+            .filter(|other| runs(&other.state))
+            .map(|other| ((other.job, other.process), (other.state.pid, other.state.since)))
+            .filter(|(service, _)| self.wanted.contains(service))
+            .collect()
+    }
+
+    fn look(&mut self, status: &Status) -> Option<Event> {
+        let running = self.running();
+        if self.waits {
+            // A request may have started it meanwhile.
+            let has_started = status.starts > self.starts;
+            let all_run = running.len() == self.wanted.len() && self.scripts.iter().all(|path| has_succeeded(path));
+            if !has_started && !all_run {
+                return None;
+            }
+            self.waits = false;
+            // The scripts and the others matter for the first start alone.
+            (self.wanted, self.scripts) = (self.lasting.clone(), Vec::new());
+            self.seen = running.into_iter().filter(|(service, _)| self.lasting.contains(service)).collect();
+            return Some(Event::MayStart);
+        }
+        let is_lost = self
+            .seen
+            .iter()
+            .any(|(service, before)| running.get(service).is_none_or(|now| now.0 != before.0 && now.1 != before.1));
+        let may_wait = matches!(status.state, supervisor::State::Running | supervisor::State::Starting);
+        self.seen = running;
+        if is_lost && may_wait {
+            (self.waits, self.starts) = (true, status.starts);
+            return Some(Event::MustWait);
+        }
+        None
     }
 }
 
@@ -85,28 +135,61 @@ fn has_succeeded(state: &Path) -> bool {
     HookState::decode(&text, "").is_ok_and(|hook| hook.state == Hook::Succeeded)
 }
 
+/// Whether the process of this state runs: one whose pod stops does until it is its turn.
+fn runs(state: &ProcessState) -> bool {
+    match state.state {
+        State::Running => true,
+        State::Stopping => state.pid.is_some() && state.stop.is_some_and(|stop| stop < Stop::Drained),
+        _ => false,
+    }
+}
+
 impl Source for Depends {
     fn interests<'a>(&'a self, wanted: &mut Vec<PollFd<'a>>) {
         wanted.extend(self.watcher.interest());
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.is_done { None } else { self.watcher.deadline() }
+        self.watcher.deadline()
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
-        if self.is_done || !self.watcher.is_time() {
+        let ends = matches!(status.state, supervisor::State::Ending | supervisor::State::Ended);
+        let is_done = !self.waits && self.lasting.is_empty();
+        if is_done || ends || !self.watcher.is_time() {
             return Vec::new();
         }
         self.watcher.watch([self.dir.clone()]);
         self.watcher.watch(directories(&self.dir));
-        self.watcher.look_again(INTERVAL);
-        // A request may have started it meanwhile.
-        if status.starts > 0 || self.all_run() {
-            self.is_done = true;
+        let event = self.look(status);
+        self.watcher.look_again(if self.waits { INTERVAL } else { self.cycle });
+        if !self.waits && self.lasting.is_empty() {
             self.watcher = DirWatcher::default();
-            return vec![Event::MayStart];
         }
-        Vec::new()
+        event.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_runs_until_its_turn_in_the_stop_of_its_pod() {
+        let state = |state, pid, stop| ProcessState { state, pid, exit_code: None, signal: None, stop, since: 0 };
+        assert!(runs(&state(State::Running, Some(1), None)));
+        assert!(runs(&state(State::Stopping, Some(1), Some(Stop::Asked))));
+        assert!(runs(&state(State::Stopping, Some(1), Some(Stop::PreStopped))));
+        for (other, pid, stop) in [
+            (State::Stopping, Some(1), Some(Stop::Drained)),
+            (State::Stopping, None, Some(Stop::Asked)),
+            // By a request, or a rule.
+            (State::Stopping, Some(1), None),
+            (State::Stopped, None, None),
+            (State::Starting, None, None),
+            (State::Crashed, Some(1), None),
+        ] {
+            assert!(!runs(&state(other, pid, stop)), "{other:?} {stop:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting until the process of a pid file appears, and noticing when another one takes its place.
+//! Waiting until the process of a service appears, and noticing when another one takes its place.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use nix::poll::PollFd;
 use supervisor::{Event, Source, State, Status};
 
-use super::pid_file::PidFile;
+use super::finder::Finder;
 
-/// How often the pid file is polled while the process is expected. monit polls each second.
+/// How often the process is looked for while the process is expected. monit polls each second.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// When the start program was started; nothing before, and after its process was found.
 pub(crate) type StartTime = Rc<Cell<Option<Instant>>>;
 
-/// Polls the pid file.
+/// Looks for the process.
 pub(crate) struct Follow {
-    pid_file: PidFile,
+    finder: Finder,
     /// How long the process may take to appear.
     timeout: Duration,
-    /// How often a running process' pid file is read.
+    /// How often it is looked for while it runs.
     cycle: Duration,
     started: StartTime,
     next: Option<Instant>,
@@ -28,12 +28,12 @@ pub(crate) struct Follow {
 }
 
 impl Follow {
-    pub(crate) fn new(pid_file: PidFile, timeout: Duration, cycle: Duration, started: StartTime) -> Follow {
-        Follow { pid_file, timeout, cycle, started, next: None, last: None }
+    pub(crate) fn new(finder: Finder, timeout: Duration, cycle: Duration, started: StartTime) -> Follow {
+        Follow { finder, timeout, cycle, started, next: None, last: None }
     }
 
     fn find(&mut self, since: Instant) -> Vec<Event> {
-        if let Some(pid) = self.pid_file.live() {
+        if let Some(pid) = self.finder.live() {
             self.started.take();
             return vec![Event::Found(pid)];
         }
@@ -48,7 +48,7 @@ impl Follow {
     /// A daemon may start another one in its place, and write the other one's id.
     fn find_other(&mut self, status: &Status) -> Vec<Event> {
         self.next = Some(Instant::now() + self.cycle);
-        let other = self.pid_file.live().filter(|pid| status.pid.is_some_and(|known| known.as_raw() != *pid));
+        let other = self.finder.live().filter(|pid| status.pid.is_some_and(|known| known.as_raw() != *pid));
         other.map(Event::Found).into_iter().collect()
     }
 }

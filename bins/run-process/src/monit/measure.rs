@@ -45,6 +45,11 @@ impl Snapshot {
         family
     }
 
+    /// The parent of a process.
+    pub(crate) fn parent(&self, pid: i32) -> Option<u64> {
+        u64::try_from(self.processes.get(&pid)?.parent).ok()
+    }
+
     /// Number of descendants.
     pub(crate) fn children(&self, pid: i32) -> u64 {
         self.family(pid).len() as u64 - 1

@@ -9,8 +9,8 @@ use nix::unistd::{Gid, Uid};
 use problem::{Place, Problem, Result};
 use supervisor::{Command, Identity, ResourceLimits};
 
+use super::finder::Finder;
 use super::follow::StartTime;
-use super::pid_file::PidFile;
 use super::{Follow, all_of};
 use crate::context::Context;
 
@@ -24,7 +24,7 @@ pub(crate) struct Managed {
     stop: Option<Command>,
     start_timeout: Duration,
     pub(crate) stop_timeout: Duration,
-    pub(crate) pid_file: PidFile,
+    pub(crate) finder: Finder,
     /// When the start program was started, for [`Follow`].
     started: StartTime,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Managed {
 impl Managed {
     /// # Errors
     /// An unknown user or group.
-    pub(crate) fn new(context: &Context, service: &Service, start: &Program, pid_file: PidFile) -> Result<Managed> {
+    pub(crate) fn new(context: &Context, service: &Service, start: &Program, finder: Finder) -> Result<Managed> {
         let stop = service.stop.as_ref().map(|stop| command(context, stop)).transpose();
         let (start_command, stop_command) = all_of(command(context, start), stop)?;
         Ok(Managed {
@@ -41,7 +41,7 @@ impl Managed {
             stop: stop_command,
             start_timeout: start.timeout,
             stop_timeout: service.stop.as_ref().map_or(Duration::ZERO, |stop| stop.timeout),
-            pid_file,
+            finder,
             started: StartTime::default(),
         })
     }
@@ -54,10 +54,10 @@ impl Managed {
     /// The start program, to be run now; nothing if the process runs already, which monit follows then.
     pub(crate) fn start(&self) -> Option<Command> {
         self.started.set(Some(std::time::Instant::now()));
-        if self.pid_file.live().is_some() {
+        if self.finder.live().is_some() {
             return None;
         }
-        self.pid_file.remove_stale();
+        self.finder.remove_stale();
         Some(self.with_environment(&self.start, "Started", None))
     }
 
@@ -68,7 +68,7 @@ impl Managed {
 
     /// What finds the process.
     pub(crate) fn follow(&self, cycle: Duration) -> Follow {
-        Follow::new(self.pid_file.clone(), self.start_timeout, cycle, self.started.clone())
+        Follow::new(self.finder.clone(), self.start_timeout, cycle, self.started.clone())
     }
 
     /// The start program, for messages.
@@ -78,11 +78,11 @@ impl Managed {
 
     /// Why the process does not run.
     pub(crate) fn not_found(&self) -> Problem {
-        let (path, seconds) = (self.pid_file.path().display(), self.start_timeout.as_secs());
+        let (program, seconds) = (self.start_program().display(), self.start_timeout.as_secs());
         Problem::internal(format!("the process did not start within {seconds}s"))
             .code(problem::code::PROCESS_NOT_STARTED)
-            .because(format!("{path} does not name a running process"))
-            .hint(format!("{} has to write it; monit's \"with timeout\" sets the time", self.start_program().display()))
+            .because(&self.finder)
+            .hint(format!("{program} {}; monit's \"with timeout\" sets the time", self.finder.hint()))
     }
 
     fn with_environment(&self, command: &Command, event: &str, pid: Option<i32>) -> Command {

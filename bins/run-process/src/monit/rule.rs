@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ::monit::{Action, Condition, Limit, Operator, Rate, Rule};
+use ::monit::{Condition, Limit, Operator, Rate, Rule};
 
 /// A rule and what became of its last checks.
 #[derive(Debug)]
@@ -68,11 +68,6 @@ impl RuleState {
             Condition::Changed(_) => "if changed",
             Condition::Other => "another rule",
         }
-    }
-
-    /// Whether monit would leave the service alone if it only watches it (`mode passive`).
-    pub(super) fn changes_the_process(&self) -> bool {
-        matches!(self.rule.action, Action::Restart | Action::Start | Action::Stop)
     }
 }
 

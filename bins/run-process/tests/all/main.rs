@@ -5,6 +5,7 @@
 mod errands;
 mod files;
 mod monit;
+mod monit_depends;
 mod monit_rules;
 mod namespaces;
 mod outputs;

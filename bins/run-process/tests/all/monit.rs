@@ -9,12 +9,13 @@ use testkit::waiting::eventually;
 
 use crate::support::{Job, Running, can_become_vcap, exists, output, text};
 
-const PID_FILE: &str = "var/vcap/sys/run/web/web.pid";
-const STATE: &str = "var/vcap/sys/run/boson/web/web.state";
-const FAST: [&str; 8] = ["--monit", "web", "--stop-timeout", "10s", "--quit-timeout", "50ms", "--stop-window", "50ms"];
+pub(crate) const PID_FILE: &str = "var/vcap/sys/run/web/web.pid";
+pub(crate) const STATE: &str = "var/vcap/sys/run/boson/web/web.state";
+pub(crate) const FAST: [&str; 8] =
+    ["--monit", "web", "--stop-timeout", "10s", "--quit-timeout", "50ms", "--stop-window", "50ms"];
 
 /// A job whose `monit` has the service `web`; `rest` follows its pid file, with `CTL` for its control script.
-fn job(rest: &str) -> Job {
+pub(crate) fn job(rest: &str) -> Job {
     let job = Job::without_bpm_yml();
     let monit = format!("check process web with pidfile /var/vcap/sys/run/web/web.pid\n{rest}\n  group vcap\n");
     let ctl = job.path("var/vcap/jobs/web/bin/ctl").display().to_string();
@@ -24,25 +25,25 @@ fn job(rest: &str) -> Job {
     job
 }
 
-const START_AND_STOP: &str = "  start program \"CTL start\"\n  stop program \"CTL stop\"";
+pub(crate) const START_AND_STOP: &str = "  start program \"CTL start\"\n  stop program \"CTL stop\"";
 
 /// The control script; `ROOT` is the root directory and `PID` the pid file.
-fn ctl(job: &Job, script: &str) {
+pub(crate) fn ctl(job: &Job, script: &str) {
     let root = job.path("").display().to_string();
     let script = script.replace("PID", job.path(PID_FILE).to_str().unwrap()).replace("ROOT/", &root);
     job.write("var/vcap/jobs/web/bin/ctl", &format!("#!/bin/bash\n{script}\n"), 0o755);
 }
 
 /// A daemon in its own session, whose parent exits at once; it runs these commands.
-fn daemon(commands: &str) -> String {
+pub(crate) fn daemon(commands: &str) -> String {
     format!(
         "case $1 in start) setsid bash -c 'echo $$ > PID; {commands}' & ;; stop) kill $(cat PID); echo stopped >> ROOT/events;; esac"
     )
 }
 
-const FOREVER: &str = "exec sleep 1000";
+pub(crate) const FOREVER: &str = "exec sleep 1000";
 
-fn start(job: &Job) -> Running {
+pub(crate) fn start(job: &Job) -> Running {
     start_with(job, &[])
 }
 
@@ -52,11 +53,11 @@ fn start_with(job: &Job, args: &[&str]) -> Running {
     running
 }
 
-fn runs(job: &Job) {
+pub(crate) fn runs(job: &Job) {
     eventually("the process runs", || state(job).contains("\"state\":\"running\""));
 }
 
-fn state(job: &Job) -> String {
+pub(crate) fn state(job: &Job) -> String {
     fs::read_to_string(job.path(STATE)).unwrap_or_default()
 }
 
@@ -329,35 +330,26 @@ fn a_monit_jobs_scripts_run() {
 }
 
 #[test]
-fn a_process_waits_for_its_dependencies() {
-    let job = job(&format!("{START_AND_STOP}\n  depends on db, marker"));
-    ctl(&job, &daemon(FOREVER));
-    // In another job's monit, under another name; a file always exists.
-    let monit = "check process db pidfile /x start program \"/var/vcap/jobs/bpm/bin/bpm start db -p server\" group vcap\n\
-                 check file marker with path /etc/x\n";
-    job.write("var/vcap/jobs/db/monit", monit, 0o640);
-    let server =
-        "processes: [{name: server, executable: sh, args: [-c, 'echo ready; exec sleep 1000'], env: {PATH: /bin}}]\n";
-    job.write("var/vcap/jobs/db/config/bpm.yml", server, 0o640);
-    let web = job.spawn(&FAST);
-    eventually("it waits", || state(&job).contains("\"state\":\"starting\""));
-    assert!(!job.path(PID_FILE).exists());
-    // The process of bpm.yml, by its name in monit.
-    let db = job.start_monit("db", "db", &[]);
-    runs(&job);
-    drop(web);
-    drop(db);
-    // A stop does not wait, and a request overrules the wait.
-    let web = job.spawn(&FAST);
-    eventually("it waits", || state(&job).contains("\"state\":\"starting\""));
-    web.signal(Signal::SIGTERM);
-    assert_eq!(web.wait_for_status(), 143);
-    let _web = job.spawn(&FAST);
-    eventually("it waits", || state(&job).contains("\"state\":\"starting\""));
-    let bpm =
-        Command::new(testkit::executable("bpm")).args(["start", "web", "--root"]).arg(job.path("")).status().unwrap();
-    assert!(bpm.success());
-    runs(&job);
+fn a_process_is_found_by_its_command_line() {
+    let job = job(START_AND_STOP);
+    let mark = job.path("mark").display().to_string();
+    let matching = job
+        .read("var/vcap/jobs/web/monit")
+        .replace("with pidfile /var/vcap/sys/run/web/web.pid", "matching \"^cat [^ ]*MARK$\"");
+    job.write("var/vcap/jobs/web/monit", &matching.replace("MARK", &mark), 0o640);
+    nix::unistd::mkfifo(&job.path("mark"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    ctl(
+        &job,
+        &format!(
+            "case $1 in start) setsid cat {mark} & ;; stop) echo stopped >> ROOT/events; exec 3<> {mark}; echo > {mark}; sleep 1000;; esac"
+        ),
+    );
+    let running = start(&job);
+    let state = fs::read_to_string(job.path(STATE)).unwrap();
+    let pid = state.split("\"pid\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+    assert_eq!(fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap(), format!("cat\0{mark}\0"));
+    kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).unwrap();
+    assert_eq!(running.wait_for_status(), 137);
 }
 
 #[test]
@@ -385,8 +377,9 @@ fn monit_errors_are_reported_with_their_line() {
         stderr.contains("syntax error\n") && stderr.contains("jobs/web/monit:2") && !stderr.contains("hunter2"),
         "{stderr}"
     );
-    job.write("var/vcap/jobs/web/monit", "check process web matching \"x\"\n  start program \"/bin/true\"\n", 0o640);
-    assert!(refused(&["--monit", "web"], 65).contains("a pid file is needed"));
+    job.write("var/vcap/jobs/web/monit", "check process web matching \"x(\"\n  start program \"/bin/true\"\n", 0o640);
+    let stderr = refused(&["--monit", "web"], 66);
+    assert!(stderr.contains("matching is invalid") && !stderr.contains("x("), "{stderr}");
     let unsupported = "set mailserver localhost\ncheck process web pidfile /x\n  start program \"/bin/true\" with timeout 1 seconds\n";
     job.write("var/vcap/jobs/web/monit", unsupported, 0o640);
     let stderr = refused(&["--monit", "web"], 70);

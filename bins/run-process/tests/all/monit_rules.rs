@@ -28,12 +28,23 @@ fn start_with(rules: &str, services: &str) -> (Job, Running) {
         "check process web with pidfile ROOT/pid\n  start program \"ROOT/ctl start\"\n  stop program \"ROOT/ctl stop\"\n  {rules}\n{services}\n"
     );
     job.write("var/vcap/jobs/web/monit", &monit.replace("ROOT/", &root), 0o640);
-    let running = job.spawn(&["--monit", "web", "--monit-cycle", "20ms", "--stop-window", "50ms"]);
-    eventually("the process runs", || {
-        let state = fs::read_to_string(job.path("var/vcap/sys/run/boson/web/web.state"));
-        state.is_ok_and(|state| state.contains("\"state\":\"running\""))
-    });
+    let running = again(&job);
     (job, running)
+}
+
+fn spawn(job: &Job) -> Running {
+    job.spawn(&["--monit", "web", "--monit-cycle", "20ms", "--stop-window", "50ms"])
+}
+
+/// Starts it and waits until it runs.
+fn again(job: &Job) -> Running {
+    let running = spawn(job);
+    eventually("the process runs", || state(job).contains("\"state\":\"running\""));
+    running
+}
+
+fn state(job: &Job) -> String {
+    fs::read_to_string(job.path("var/vcap/sys/run/boson/web/web.state")).unwrap_or_default()
 }
 
 fn starts(job: &Job) -> usize {
@@ -136,4 +147,67 @@ fn rules_hold_for_a_process_of_bpm_yml_too() {
     let _running = job.start(&["--monit-cycle", "20ms"]);
     let events = || job.read("var/vcap/data/web/tmp/events").lines().count();
     eventually("it is restarted", || events() >= 2);
+}
+
+/// Crashes count, too: each ends the supervisor, and the next one goes on counting.
+#[test]
+fn restarts_are_counted_over_crashes() {
+    let (job, running) = start("if 2 restarts within 1000 cycles then exec \"/bin/touch ROOT/many\"");
+    let crash = |running: Running| {
+        let pid: i32 = job.read("pid").trim().parse().unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+        running.wait();
+        again(&job)
+    };
+    let running = crash(running);
+    assert!(!job.path("many").exists());
+    let running = crash(running);
+    eventually("the program runs", || job.path("many").exists());
+    // A requested stop is not a crash, and ends the count.
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    running.wait();
+    fs::remove_file(job.path("many")).unwrap();
+    let running = again(&job);
+    let _running = crash(running);
+    assert!(!job.path("many").exists());
+}
+
+#[test]
+fn a_process_that_restarts_too_often_is_not_started_until_it_is_asked_to() {
+    let (job, running) = start("if 1 restarts within 1000 cycles then timeout");
+    let kill = |signal| {
+        let pid: i32 = job.read("pid").trim().parse().unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+    };
+    kill(nix::sys::signal::Signal::SIGKILL);
+    running.wait();
+    assert_eq!(starts(&job), 1);
+    let _running = spawn(&job);
+    eventually("it is stopped", || state(&job).contains("\"state\":\"stopped\""));
+    assert_eq!(starts(&job), 1);
+    let bpm = Command::new(testkit::executable("bpm")).args(["start", "web", "--root"]).arg(job.path("")).status();
+    assert!(bpm.unwrap().success());
+    assert_eq!((starts(&job), ready(&job, &[]).0), (2, 0));
+}
+
+#[test]
+fn a_missing_directory_is_started_and_a_host_that_does_not_answer_is_failing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let others = format!(
+        "check directory cache with path ROOT/cache\n  start program \"/bin/mkdir ROOT/cache\"\n  group vcap\n\
+         check host lb with address 127.0.0.1\n  group vcap\n  start program \"/bin/touch ROOT/lb\"\n  \
+         if failed port {port} then restart\n\
+         check file quiet with path ROOT/quiet\n"
+    );
+    let (job, _running) = start_with("group vcap", &others);
+    eventually("they are started", || job.path("cache").is_dir() && job.path("lb").exists());
+    eventually("a missing file outside of group vcap does not count", || ready(&job, &[]).0 == 0);
+    fs::remove_dir(job.path("cache")).unwrap();
+    eventually("it is made again", || job.path("cache").is_dir());
+    fs::remove_file(job.path("lb")).unwrap();
+    drop(listener);
+    eventually("it is restarted", || job.path("lb").exists());
+    eventually("the instance is failing", || ready(&job, &[]).1.contains("if failed (monit, line"));
+    assert_eq!(starts(&job), 1, "the process goes on");
 }

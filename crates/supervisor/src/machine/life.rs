@@ -19,6 +19,7 @@
 
 mod halt;
 mod stages;
+mod waiting;
 
 use std::time::Duration;
 
@@ -125,7 +126,7 @@ pub struct Life {
     hook_runs: bool,
     /// Whether the stop program was started and has not ended.
     stop_runs: bool,
-    /// Whether the first start waits for others.
+    /// Whether the next start waits for others.
     waits: bool,
     /// How far the others see this one.
     progress: Progress,
@@ -215,7 +216,8 @@ impl Life {
             Event::Signal(signal::TERM | signal::INT) => self.asked(),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
             Event::Request(request) if self.plan.process => self.requested(request),
-            Event::MayStart if self.waits => self.start(),
+            Event::MayStart => self.may_start(),
+            Event::MustWait => self.must_wait(),
             Event::Started(Role::Main) => {
                 self.in_hook = false;
                 self.post_start_failures = 0;
@@ -243,12 +245,7 @@ impl Life {
                     self.arm(Timer::Window, self.plan.window);
                 }
             }
-            Event::PodRuns
-            | Event::Started(_)
-            | Event::Request(_)
-            | Event::MayStart
-            | Event::Found(_)
-            | Event::NotFound => {}
+            Event::PodRuns | Event::Started(_) | Event::Request(_) | Event::Found(_) | Event::NotFound => {}
         }
     }
 
@@ -296,9 +293,13 @@ impl Life {
         if let Request::Run(number) = request {
             return self.out.push(Action::Start(Role::Task(number)));
         }
-        if self.waits && self.stage == Stage::Up {
+        if self.waits {
             return self.requested_while_waiting(request);
         }
+        self.obey(request);
+    }
+
+    fn obey(&mut self, request: Request) {
         match (request, &mut self.stage) {
             (Request::Start | Request::Restart, Stage::Halted) => self.start(),
             (Request::Start | Request::Restart, Stage::Halting { restart }) => *restart = true,
@@ -310,18 +311,6 @@ impl Life {
             // A drain script may stop the process that it drains.
             (Request::Stop, _) => self.ask_main(),
             _ => {}
-        }
-    }
-
-    /// A request for the start does not wait for others.
-    fn requested_while_waiting(&mut self, request: Request) {
-        match request {
-            Request::Start | Request::Restart => self.start(),
-            Request::Stop => {
-                (self.waits, self.in_hook) = (false, false);
-                self.stage = Stage::Halted;
-            }
-            Request::Signal(_) | Request::Run(_) => {}
         }
     }
 

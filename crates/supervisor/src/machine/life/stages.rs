@@ -160,7 +160,7 @@ impl Life {
         self.out.push(Action::Disarm(Timer::Sweep));
         match then {
             Then::Halt => self.stage = Stage::Halted,
-            Then::Start => self.start(),
+            Then::Start => self.start_again(),
             Then::Window => {
                 self.stage = Stage::Halted;
                 if self.plan.scripts { self.open_window() } else { self.finish() }

@@ -95,3 +95,31 @@ fn a_start_may_wait_for_others() {
     life.on(TERM);
     assert_eq!(life.on(NoChildren), [Disarm(Timer::Sweep), Finish]);
 }
+
+#[test]
+fn a_process_is_stopped_while_a_dependency_does_not_run() {
+    let term: &[Action] = &[Send(Child(Role::Main), signal::TERM), Arm(Timer::Main, STOP)];
+    let sweep: Vec<Action> = [Disarm(Timer::Main)].into_iter().chain(SWEEP).collect();
+    let gone = Exited(Role::Main, Exit::Signal(15));
+    let waiting = || {
+        let steps = [(Event::MustWait, term), (Event::MustWait, &[] as &[Action]), (gone, &sweep)];
+        check(Plan { scripts: false, ..plan() }, &[&steps[..], &[(NoChildren, &[Disarm(Timer::Sweep)])]].concat())
+    };
+    let mut life = waiting();
+    assert_eq!(life.state(), State::Starting);
+    assert_eq!(life.on(Event::MayStart), [Start(Role::Main)]);
+    assert_eq!((life.on(Event::MayStart), life.state()), (Vec::new(), State::Running));
+    // A request does not wait, and a stop lasts.
+    assert_eq!(waiting().on(Event::Request(Request::Start)), [Start(Role::Main)]);
+    let mut life = waiting();
+    assert_eq!((life.on(REQUEST_STOP), life.on(Event::MayStart)), (Vec::new(), Vec::new()));
+    assert_eq!(life.state(), State::Stopped);
+    assert_eq!(life.on(Event::MustWait), []);
+    // It runs again before the process has stopped.
+    let steps = [(Event::MustWait, term), (Event::MayStart, &[] as &[Action]), (gone, &sweep)];
+    check(plan(), &[&steps[..], &[(NoChildren, &[Disarm(Timer::Sweep), Start(Role::Main)])]].concat());
+    // A request to stop lasts.
+    let steps = [(Event::MustWait, term), (REQUEST_STOP, &[] as &[Action]), (gone, &sweep)];
+    let life = check(plan(), &[&steps[..], &[(NoChildren, &[Disarm(Timer::Sweep)])]].concat());
+    assert_eq!(life.state(), State::Stopped);
+}

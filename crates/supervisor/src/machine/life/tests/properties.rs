@@ -17,6 +17,8 @@ enum Step {
     Timeout(usize),
     Pod(Pod),
     PodRuns,
+    /// What has to run before does, or does not.
+    Dependency(bool),
     /// An orphan appears or exits.
     Orphan(bool),
 }
@@ -46,6 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..4usize).prop_map(Step::Timeout),
         3 => pod.prop_map(Step::Pod),
         1 => Just(Step::PodRuns),
+        1 => any::<bool>().prop_map(Step::Dependency),
         1 => any::<bool>().prop_map(Step::Orphan),
     ]
 }
@@ -183,6 +186,7 @@ impl World {
                 self.pod_ran = true;
                 self.apply(Event::PodRuns);
             }
+            Step::Dependency(runs) => self.apply(if runs { Event::MayStart } else { Event::MustWait }),
             Step::Orphan(true) if !self.alive.is_empty() => self.orphans += 1,
             Step::Orphan(true) => {}
             Step::Orphan(false) => {
