@@ -34,9 +34,9 @@ pub(crate) fn copy(source: &Source, to: BorrowedFd, interrupt: &Interrupt) -> Re
     let mut dirs: Vec<(&Path, FileStat)> =
         vec![(Path::new("."), fstat(&from).map_err(io_error).io("read", &source.root)?)];
     let (directories, others): (Vec<&Item>, Vec<&Item>) =
-        source.items.iter().partition(|i| matches!(i.kind, Kind::Dir));
+        source.items.iter().partition(|i| matches!(i.kind, Kind::Dir | Kind::DirOf(_)));
     for item in directories {
-        dirs.push((&item.path, copier.dir(&item.path).io("copy", &source.root.join(&item.path))?));
+        dirs.push((&item.path, copier.dir(item).io("copy", &source.root.join(&item.path))?));
     }
     copy_others(source, &copier, &others)?;
     // Innermost first: a directory's time changes with what is put into it, and it may be unwritable at the end.
@@ -103,9 +103,9 @@ impl From<nix::Error> for CopyError {
 }
 
 impl Copier<'_> {
-    fn dir(&self, path: &Path) -> io::Result<FileStat> {
-        let meta = fstatat(self.from, path, AtFlags::AT_SYMLINK_NOFOLLOW)?;
-        mkdirat(self.to, path, Mode::S_IRWXU)?;
+    fn dir(&self, item: &Item) -> io::Result<FileStat> {
+        let meta = fstatat(self.from, item.source(), AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        mkdirat(self.to, &item.path, Mode::S_IRWXU)?;
         Ok(meta)
     }
 
@@ -131,7 +131,7 @@ impl Copier<'_> {
     fn file(&self, item: &Item, buffer: &mut [u8]) -> Result<(), CopyError> {
         // Whatever took the file's place since it was looked at: no link is followed, no pipe waited for.
         let reading = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let mut from = File::from(openat(self.from, &item.path, reading, Mode::empty())?);
+        let mut from = File::from(openat(self.from, item.source(), reading, Mode::empty())?);
         let meta = fstat(&from)?;
         if SFlag::from_bits_truncate(meta.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
             return Err(io::Error::other("it changed while it was copied").into());

@@ -4,6 +4,7 @@
 //! new ones. It keeps permission bits (but not setuid and setgid), times, owners where possible, and links; hard links
 //! become files of their own. Nothing is flushed to a disk: the volume lives as long as its pod.
 
+mod beyond;
 mod copy;
 mod destination;
 mod interrupt;
@@ -34,7 +35,8 @@ use stage::Stage;
         The copy is whole or absent: it is made beside the destination and swapped in, so it can be run \
         again at any time, and many can run at once into one volume. Permission bits (without setuid and \
         setgid), times and links are kept. A link that leads out of the job sources is refused; an \
-        absolute one that stays inside becomes relative.",
+        absolute one that stays inside becomes relative. In the directory jobs of a release, a link to \
+        another place of the release (shared_job_templates) is replaced by a copy of what it points to.",
     after_long_help = "Example, in a release image:\n\
         \x20\x20copy-jobs --release nats\n\n\
         Example, on a laptop:\n\

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use problem::{IoContext, Problem, Problems, Result, code};
 use walkdir::WalkDir;
 
-use crate::links;
+use crate::{beyond, links};
 
 /// The tree to copy, checked.
 pub(crate) struct Source {
@@ -30,12 +30,28 @@ pub(crate) struct Item {
 pub(crate) enum Kind {
     Dir,
     File,
+    /// A directory of the copy that stands for this one elsewhere in the release.
+    DirOf(PathBuf),
+    /// A file of the copy that stands for this one elsewhere in the release.
+    FileOf(PathBuf),
     /// A link, with the target that its copy gets.
     Link(OsString),
 }
 
+impl Item {
+    /// What is copied: relative to the root, or absolute.
+    pub(crate) fn source(&self) -> &Path {
+        match &self.kind {
+            Kind::DirOf(path) | Kind::FileOf(path) => path,
+            Kind::Dir | Kind::File | Kind::Link(_) => &self.path,
+        }
+    }
+}
+
 impl Source {
     /// Reads the tree below `from`; `also_known_as` are further absolute names of it, as its own links may use them.
+    ///
+    /// In a release's own `jobs` directory, what links to other places of the release stand for becomes part of the tree.
     ///
     /// Reports everything at once that cannot be copied: links that lead out of the tree, pipes, sockets and devices.
     pub(crate) fn read(from: &Path, also_known_as: &[&Path]) -> Result<Self> {
@@ -61,8 +77,21 @@ impl Source {
             }
         }
         let names: Vec<&Path> = also_known_as.iter().copied().chain([root.as_path(), from]).collect();
-        problems.extend(check_links(&root, &names, &mut items));
+        let leaving = check_links(&names, &mut items);
+        let release = release_of(&root);
+        for item in &leaving {
+            let found = match release {
+                Some(release) => beyond::items(release, &root, &item.path),
+                None => Err(leads_out(&root, item).into()),
+            };
+            match found {
+                Ok(found) => items.extend(found),
+                Err(found) => problems.extend(found.into_vec()),
+            }
+        }
         Problems::check(problems)?;
+        // A directory before what it holds.
+        items.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Source { root, items })
     }
 }
@@ -87,13 +116,17 @@ fn unreadable(e: &walkdir::Error) -> Problem {
 }
 
 fn kind(entry: &walkdir::DirEntry) -> Result<Kind> {
-    let kind = entry.file_type();
+    kind_of(entry.file_type(), entry.path())
+}
+
+/// What is to be done with a file of this type.
+pub(crate) fn kind_of(kind: fs::FileType, path: &Path) -> Result<Kind> {
     let special = if kind.is_dir() {
         return Ok(Kind::Dir);
     } else if kind.is_file() {
         return Ok(Kind::File);
     } else if kind.is_symlink() {
-        return Ok(Kind::Link(fs::read_link(entry.path()).io("read", entry.path())?.into_os_string()));
+        return Ok(Kind::Link(fs::read_link(path).io("read", path)?.into_os_string()));
     } else if kind.is_fifo() {
         "a named pipe"
     } else if kind.is_socket() {
@@ -101,35 +134,45 @@ fn kind(entry: &walkdir::DirEntry) -> Result<Kind> {
     } else {
         "a device"
     };
-    Err(Problem::input(format!("cannot copy {}: it is {special}", entry.path().display()))
+    Err(Problem::input(format!("cannot copy {}: it is {special}", path.display()))
         .code(code::RELEASE_INVALID)
         .hint("job sources are files, directories and links between them")
         .into())
 }
 
-/// Checks all links and gives those with an absolute target inside the tree a relative one.
-fn check_links(root: &Path, names: &[&Path], items: &mut [Item]) -> Vec<Problem> {
+/// The release whose `jobs` directory this is.
+fn release_of(root: &Path) -> Option<&Path> {
+    let release = root.parent().filter(|_| root.file_name().is_some_and(|name| name == "jobs"))?;
+    ["config", "packages"].iter().any(|directory| release.join(directory).is_dir()).then_some(release)
+}
+
+/// Checks all links and gives those with an absolute target inside the tree a relative one; takes those out that lead out of
+/// the tree.
+fn check_links(names: &[&Path], items: &mut Vec<Item>) -> Vec<Item> {
     let link = |item: &Item| match &item.kind {
         Kind::Link(target) => Some((item.path.clone(), PathBuf::from(target))),
         _ => None,
     };
     let all: HashMap<PathBuf, PathBuf> = items.iter().filter_map(link).collect();
-    let mut problems = Vec::new();
-    for item in items {
-        let Kind::Link(target) = &mut item.kind else { continue };
+    let leaves = |item: &mut Item| {
+        let Kind::Link(target) = &mut item.kind else { return false };
         match links::check(&item.path, names, &all) {
             Ok(Some(relative)) => *target = relative.into_os_string(),
             Ok(None) => {}
-            Err(links::Leaves) => problems.push(
-                Problem::input(format!(
-                    "the link {} leads out of the job sources: it points to {}",
-                    root.join(&item.path).display(),
-                    Path::new(target).display()
-                ))
-                .code(code::RELEASE_INVALID)
-                .hint("copy what it points to into the release, or make it a link to something below the job sources"),
-            ),
+            Err(links::Leaves) => return true,
         }
-    }
-    problems
+        false
+    };
+    items.extract_if(.., |item| leaves(item)).collect()
+}
+
+fn leads_out(root: &Path, item: &Item) -> Problem {
+    let link = root.join(&item.path);
+    let target = match &item.kind {
+        Kind::Link(target) => format!(": it points to {}", Path::new(target).display()),
+        _ => String::new(),
+    };
+    Problem::input(format!("the link {} leads out of the job sources{target}", link.display()))
+        .code(code::RELEASE_INVALID)
+        .hint("copy what it points to into the release, or make it a link to something below the job sources")
 }

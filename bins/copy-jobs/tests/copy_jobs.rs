@@ -143,6 +143,64 @@ fn absolute_links_inside_become_relative() {
 }
 
 #[test]
+fn links_of_a_releases_jobs_to_its_other_places_become_copies() {
+    let pod = Pod::new();
+    let release = pod.path("nats-release");
+    let jobs = release.join("jobs");
+    write(&jobs.join("nats/spec"), "name: nats");
+    fs::create_dir_all(release.join("packages")).unwrap();
+    write_with_mode(&release.join("shared_job_templates/ctl.erb"), "ctl", 0o755);
+    write(&release.join("shared_job_templates/more/a.erb"), "a");
+    write(&release.join("src/x/real.erb"), "real");
+    symlink("../../src/x/real.erb", release.join("shared_job_templates/more/b.erb")).unwrap();
+    fs::create_dir_all(jobs.join("nats/templates")).unwrap();
+    symlink("../../../shared_job_templates/ctl.erb", jobs.join("nats/templates/ctl.erb")).unwrap();
+    symlink("../../../shared_job_templates/more", jobs.join("nats/templates/more")).unwrap();
+    symlink(release.join("shared_job_templates/more/a.erb"), jobs.join("nats/templates/absolute.erb")).unwrap();
+    symlink("ctl.erb", jobs.join("nats/templates/inside.erb")).unwrap();
+    let from = jobs.to_str().unwrap();
+    pod.copies(&["--release", "r", "--from", from]);
+    let templates = pod.copied("r").join("nats/templates");
+    for (path, text) in
+        [("ctl.erb", "ctl"), ("more/a.erb", "a"), ("more/b.erb", "real"), ("absolute.erb", "a"), ("inside.erb", "ctl")]
+    {
+        assert_eq!(fs::read_to_string(templates.join(path)).unwrap(), text, "{path}");
+    }
+    let copied = tree(&pod.copied("r"));
+    assert_eq!(copied[Path::new("nats/templates/ctl.erb")].mode, 0o755);
+    for path in ["inside.erb", "more/b.erb"] {
+        assert!(!matches!(copied[&Path::new("nats/templates").join(path)].kind, Kind::Link(_)), "{path}");
+    }
+    // The release is the limit, whichever way leads out of it.
+    symlink("/etc/passwd", release.join("shared_job_templates/more/passwd")).unwrap();
+    symlink("../../..", jobs.join("nats/up")).unwrap();
+    symlink("../../../shared_job_templates/missing", jobs.join("nats/templates/missing")).unwrap();
+    let message = pod.fails(65, &["--release", "r", "--from", from]);
+    assert_eq!(message.matches("error:").count(), 3, "{message}");
+    for part in
+        ["templates/more stands for: /etc/passwd is not in the release", "nats/up stands for", "missing stands for"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    // Without a release around it, jobs is a tree like any other.
+    fs::remove_dir(release.join("packages")).unwrap();
+    assert!(pod.fails(65, &["--release", "r", "--from", from]).contains("leads out of the job sources"));
+}
+
+#[test]
+fn a_directory_that_contains_itself_is_refused() {
+    let pod = Pod::new();
+    let release = pod.path("release");
+    fs::create_dir_all(release.join("config")).unwrap();
+    fs::create_dir_all(release.join("shared")).unwrap();
+    write(&release.join("jobs/a/spec"), "name: a");
+    symlink("../shared", release.join("shared/self")).unwrap();
+    symlink("../../shared", release.join("jobs/a/templates")).unwrap();
+    let message = pod.fails(65, &["--release", "r", "--from", release.join("jobs").to_str().unwrap()]);
+    assert!(message.contains("shared contains itself"), "{message}");
+}
+
+#[test]
 fn all_uncopyable_files_are_reported_and_nothing_changes() {
     let pod = Pod::new();
     write(&pod.source().join("a/x"), "1");
