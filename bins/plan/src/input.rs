@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use deployment::JobSpec;
+use deployment::job_spec::PropertyDefinition;
 use deployment::manifest::{Job, Manifest};
-use deployment::replaced::{BPM, is_bpm};
+use deployment::replaced::{BOSH_DNS, is_spec_unneeded};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc, safe_destination};
 use problem::{Note, Place, Problems, Result, code};
@@ -56,7 +57,7 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
     let unused = configs::apply(&mut manifest, &values, request.deployment_name.as_deref(), &mut problems);
     let (settings, found) = if request.is_whole() { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
-    forget_links_of_bpm(&mut manifest);
+    forget_links_of_replaced(&mut manifest);
     let jobs_src = JobsSrc::below(&request.base);
     let specs = read_specs(vm, &manifest, &jobs_src).unwrap_or_else(|found| {
         problems.extend(found.into_vec());
@@ -66,23 +67,24 @@ pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
     Ok(Input { documents, manifest, unused, settings, specs, jobs_src })
 }
 
-/// boson takes the place of BPM's own job, whose spec is not read: links of it in the manifest have no meaning.
-fn forget_links_of_bpm(manifest: &mut Manifest) {
+/// boson takes the place of some jobs, whose specs are not read: links of them in the manifest have no meaning.
+fn forget_links_of_replaced(manifest: &mut Manifest) {
     let jobs = manifest.instance_groups.iter_mut().flat_map(|group| &mut group.jobs);
-    for job in jobs.filter(|job| is_bpm(&job.release, &job.name)) {
+    for job in jobs.filter(|job| is_spec_unneeded(&job.release, &job.name)) {
         job.consumes = Value::Nil;
         job.provides = Value::Nil;
         job.custom_provider_definitions = Value::Nil;
     }
 }
 
-/// BPM's own job has nothing that boson needs.
-fn spec_of_bpm() -> JobSpec {
+/// Nothing of a job whose place boson takes is needed, except for the aliases that the manifest gives to BOSH DNS.
+fn spec_of_replaced(job: &str) -> JobSpec {
+    let aliases = || PropertyDefinition { name: "aliases".to_owned(), default: Value::Nil };
     JobSpec {
-        name: BPM.to_owned(),
+        name: job.to_owned(),
         templates: Vec::new(),
         packages: Vec::new(),
-        properties: Vec::new(),
+        properties: (job == BOSH_DNS).then(aliases).into_iter().collect(),
         provides: Vec::new(),
         consumes: Vec::new(),
         digest: String::new(),
@@ -98,7 +100,8 @@ fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeM
         let key = JobRef { release: job.release.clone(), job: job.name.clone() };
         named.entry(key).and_modify(|(_, of_addon)| *of_addon &= job.addon).or_insert_with(|| (job.place(), job.addon));
     }
-    let (bpm, jobs): (Vec<JobRef>, Vec<JobRef>) = named.keys().cloned().partition(|job| is_bpm(&job.release, &job.job));
+    let (replaced, jobs): (Vec<JobRef>, Vec<JobRef>) =
+        named.keys().cloned().partition(|job| is_spec_unneeded(&job.release, &job.job));
     let specs = jobs_src.specs(vm, &jobs, |job| named.get(job).map(|(place, _)| place.clone()));
     let specs = specs.map_err(|mut problems| {
         for problem in problems.iter_mut().filter(|problem| problem.code == code::JOB_UNKNOWN) {
@@ -110,6 +113,7 @@ fn read_specs(vm: &Vm, manifest: &Manifest, jobs_src: &JobsSrc) -> Result<BTreeM
         }
         problems
     })?;
-    let keys = jobs.into_iter().chain(bpm.iter().cloned()).map(|job| (job.release, job.job));
-    Ok(keys.zip(specs.into_iter().chain(bpm.iter().map(|_| spec_of_bpm()))).collect())
+    let specs = specs.into_iter().chain(replaced.iter().map(|job| spec_of_replaced(&job.job)));
+    let keys = jobs.iter().chain(&replaced).map(|job| (job.release.clone(), job.job.clone()));
+    Ok(keys.zip(specs).collect())
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deployment::replaced::is_bpm;
+use deployment::replaced::is_spec_unneeded;
 use instance_group::Resolved;
 use job_templates::job_ref;
 use problem::{Note, Place, Problem, Problems, Result, Step, code};
@@ -54,7 +54,7 @@ fn read(input: &Input, groups: &[Resolved], problems: &mut Vec<Problem>) -> Resu
     let mut seen = BTreeSet::new();
     for job in groups.iter().flat_map(|group| &group.jobs) {
         let name = job_ref(job);
-        if is_bpm(&name.release, &name.job) || !seen.insert(name.clone()) {
+        if is_spec_unneeded(&name.release, &name.job) || !seen.insert(name.clone()) {
             continue;
         }
         let Some(source) = input.jobs_src.properties_schema(&name)? else { continue };

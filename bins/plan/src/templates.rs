@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deployment::replaced::is_bpm;
+use deployment::replaced::is_spec_unneeded;
 use dialect_erb::Proven;
 use instance_group::{Instance, Resolved, ResolvedJob};
 use job_templates::{Template, job_ref, templates};
@@ -76,7 +76,7 @@ pub(crate) fn find(
     for (g, group) in groups.iter().enumerate() {
         for (j, job) in group.jobs.iter().enumerate() {
             let of = job_ref(job);
-            if is_bpm(&of.release, &of.job) {
+            if is_spec_unneeded(&of.release, &of.job) {
                 continue;
             }
             let mut of_job = Vec::new();

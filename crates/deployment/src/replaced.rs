@@ -3,7 +3,8 @@
 /// The job of the release of the same name that is BPM itself. boson has a BPM of its own, so the release need not be given.
 pub const BPM: &str = "bpm";
 
-/// The job that is BOSH DNS itself. boson answers the names that it would answer, and it would take over the machine's DNS.
+/// The job of the release of the same name that is BOSH DNS itself. boson answers the names that it would answer, and it would
+/// take over the machine's DNS. The release need not be given.
 pub const BOSH_DNS: &str = "bosh-dns";
 
 /// Whether boson takes the place of a job: nothing of it is installed or run.
@@ -11,7 +12,8 @@ pub fn is_replaced(job: &str) -> bool {
     job == BPM || job == BOSH_DNS
 }
 
-/// Whether a job is BPM of BPM's own release, of which boson needs nothing, not even its spec.
-pub fn is_bpm(release: &str, job: &str) -> bool {
-    release == BPM && job == BPM
+/// Whether boson takes the place of a job of the release of the same name. Nothing of such a release is needed, not even the
+/// job's spec.
+pub fn is_spec_unneeded(release: &str, job: &str) -> bool {
+    is_replaced(job) && release == job
 }

@@ -140,16 +140,21 @@ fn an_errand_instance_can_be_kept() {
 }
 
 #[test]
-fn the_bpm_release_is_optional() {
+fn the_releases_of_bpm_and_bosh_dns_are_optional() {
     let machine = Machine::new();
-    machine.edit("manifest.yml", "releases:\n", "releases:\n- {name: bpm, version: latest}\n");
+    let releases = "releases:\n- {name: bpm, version: latest}\n- {name: bosh-dns, version: latest}\n";
+    machine.edit("manifest.yml", "releases:\n", releases);
+    let addon = "addons:\n- name: dns\n  jobs: [{name: bosh-dns, release: bosh-dns, properties: {aliases: {x.internal: ['*.web.default.small.bosh']}}}]\n";
+    machine.edit("manifest.yml", "instance_groups:\n", &format!("{addon}instance_groups:\n"));
     machine.edit(
         "manifest.yml",
         "  jobs:\n  - name: web\n",
         "  jobs:\n  - {name: bpm, release: bpm, properties: {a: 1}, provides: {b: {as: c}}}\n  - name: web\n",
     );
     script(&machine, "post-start", &format!("{BPM} running web && echo by bpm"));
-    machine.up(&[]).ends_with(0);
+    let up = machine.up(&[]).ends_with(0);
+    assert_eq!((up.stdout + &up.stderr).matches("the job 'bosh-dns' is not run").count(), 1);
+    machine.boson(&["exec", "web/0", "getent", "hosts", "x.internal"]).ends_with(0);
     let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
     assert!(logs.contains("by bpm\n"), "{logs}");
     machine.boson(&["down"]).ends_with(0);

@@ -1,6 +1,6 @@
 //! DNS aliases, and BOSH DNS itself.
 
-use crate::{Planned, plan_templates};
+use crate::{Planned, plan_templates, plan_whole};
 
 /// The aliases of the deployment: domain and targets.
 fn aliases(planned: &Planned) -> Vec<(String, String)> {
@@ -89,4 +89,28 @@ fn bosh_dns_is_not_run_and_its_aliases_count() {
     let warned = warnings(&planned);
     assert_eq!(warned.len(), 1, "{}", planned.printed);
     assert!(warned[0].ends_with("the job 'bosh-dns' is not run: boson answers the names of BOSH DNS in its place"));
+}
+
+#[test]
+fn the_release_of_bosh_dns_is_optional() {
+    let manifest = "name: d
+releases: [{name: r, version: 1}, {name: bosh-dns, version: latest}]
+instance_groups:
+- name: g
+  instances: 1
+  jobs: [{name: a, release: r}]
+addons:
+- name: bosh-dns
+  jobs:
+  - name: bosh-dns
+    release: bosh-dns
+    properties: {aliases: {x.internal: [10.0.0.2]}, health: {enabled: true}}
+    provides: {x: {as: y}}
+    consumes: {z: {from: nobody}}
+";
+    let planned = plan_whole(&[("a", "")], manifest);
+    assert_eq!(aliases(&planned), [pair("x.internal", "10.0.0.2")]);
+    assert_eq!(warnings(&planned).len(), 1, "{}", planned.printed);
+    let other = manifest.replace("release: bosh-dns", "release: r");
+    assert!(plan_whole(&[("a", "")], &other).printed.contains("Can't find job 'bosh-dns'"));
 }
