@@ -223,9 +223,7 @@ fn make(
     dir.write(&record)?;
     dir.populate()?;
     deployment.generation = handover::install(dir, workspace)?;
-    let log = dir.sandbox_log();
-    let log = File::options().create(true).append(true).open(&log).io("write", &log)?;
-    let network = Network::start(Subnet::default(), Some(&log)).map_err(|e| cannot_sandbox(&e))?;
+    let network = start_network(dir)?;
     record.network = network.process();
     dir.write(&record)?;
     if network.ids() == Ids::Single {
@@ -233,6 +231,13 @@ fn make(
             "note: every process runs as one user: this user has no subordinate ids (see newuidmap(1) and subuid(5))",
         );
     }
-    let host = Host { dir: dir.clone(), network, progress, interrupt };
+    let host = Host::new(dir.clone(), network, progress, interrupt);
     RunningDeployment::new(host, deployment, addresses, published)
+}
+
+/// A network for the instances. It ends with the thread that makes it.
+fn start_network(dir: &StateDir) -> Result<Network> {
+    let log = dir.sandbox_log();
+    let log = File::options().create(true).append(true).open(&log).io("write", &log)?;
+    Ok(Network::start(Subnet::default(), Some(&log)).map_err(|e| cannot_sandbox(&e))?)
 }

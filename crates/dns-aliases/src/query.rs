@@ -64,6 +64,16 @@ pub(crate) fn by_health<'a>(health: u32, instances: Vec<&'a Instance>) -> Vec<&'
     }
 }
 
+/// Whether a filter on health (`s`) can leave different ones of so many instances, depending on their health.
+pub(crate) fn is_decided_by_health(health: u32, instances: usize) -> bool {
+    match health {
+        4 => false,
+        1 | 3 => true,
+        // The only one is left even if it is not healthy.
+        _ => instances > 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

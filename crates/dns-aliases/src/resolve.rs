@@ -3,24 +3,40 @@
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-use crate::query::{Filters, by_health};
+use crate::query::{Filters, by_health, is_decided_by_health};
 use crate::{Answer, BOSH, Instance, LinkAlias, Zone, canonical};
+
+/// A query on its way through aliases.
+#[derive(Default)]
+struct Query {
+    /// The aliases that led to the current name.
+    names: Vec<String>,
+    /// Whether the health of instances has decided, or could have.
+    depends_on_health: bool,
+}
+
+impl Query {
+    fn by_health<'a>(&mut self, health: u32, instances: Vec<&'a Instance>) -> Vec<&'a Instance> {
+        self.depends_on_health |= is_decided_by_health(health, instances.len());
+        by_health(health, instances)
+    }
+}
 
 impl Zone {
     /// Resolves a name as a client asks for it; case and a dot at its end do not matter.
     pub fn resolve(&self, name: &str) -> Answer {
-        self.resolve_in(&name.trim_end_matches('.').to_ascii_lowercase(), &mut Vec::new())
+        self.resolve_in(&name.trim_end_matches('.').to_ascii_lowercase(), &mut Query::default())
     }
 
-    /// As [`Zone::resolve`]; `asked` are the names on the way to this one.
-    fn resolve_in(&self, name: &str, asked: &mut Vec<String>) -> Answer {
-        if asked.iter().any(|known| known == name) {
+    /// As [`Zone::resolve`], as a part of this query.
+    fn resolve_in(&self, name: &str, query: &mut Query) -> Answer {
+        if query.names.iter().any(|known| known == name) {
             return Answer::Recursion;
         }
         if let Some(targets) = self.targets(name) {
-            asked.push(name.to_owned());
-            let answer = self.resolve_all(&targets, asked);
-            asked.pop();
+            query.names.push(name.to_owned());
+            let answer = self.resolve_all(&targets, query);
+            query.names.pop();
             return answer;
         }
         let of_links: Vec<(&LinkAlias, Option<&str>)> =
@@ -31,9 +47,9 @@ impl Zone {
                 .iter()
                 .any(|(alias, id)| id.is_none() && self.instances.iter().any(|instance| instance.group == alias.group));
             let none = if exist { Answer::Addresses(Vec::new()) } else { Answer::UnknownName };
-            return addresses(of_links.iter().flat_map(|(alias, id)| self.of_link(alias, *id)), none);
+            return addresses(of_links.iter().flat_map(|(alias, id)| self.of_link(alias, *id, query)), none);
         }
-        self.resolve_record(name)
+        self.resolve_record(name, query)
     }
 
     /// The targets of a static alias.
@@ -51,11 +67,11 @@ impl Zone {
     }
 
     /// The addresses of all targets, each once; those without instances are skipped.
-    fn resolve_all(&self, targets: &[String], asked: &mut Vec<String>) -> Answer {
+    fn resolve_all(&self, targets: &[String], query: &mut Query) -> Answer {
         let mut all = Vec::new();
         let mut worst = Answer::UnknownName;
         for target in targets {
-            match self.resolve_target(target, asked) {
+            match self.resolve_target(target, query) {
                 Answer::Addresses(found) => {
                     worst = Answer::Addresses(Vec::new());
                     for ip in found {
@@ -71,19 +87,19 @@ impl Zone {
         if all.is_empty() { worst } else { Answer::Addresses(all) }
     }
 
-    fn resolve_target(&self, target: &str, asked: &mut Vec<String>) -> Answer {
+    fn resolve_target(&self, target: &str, query: &mut Query) -> Answer {
         let target = target.trim_end_matches('.').to_ascii_lowercase();
         if let Ok(ip) = target.parse() {
             return Answer::Addresses(vec![ip]);
         }
         match target.strip_prefix("*.") {
-            Some(rest) => self.resolve_in(&format!("q-s0.{rest}"), asked),
-            None => self.resolve_in(&target, asked),
+            Some(rest) => self.resolve_in(&format!("q-s0.{rest}"), query),
+            None => self.resolve_in(&target, query),
         }
     }
 
     /// `QUERY.GROUP.NETWORK.DEPLOYMENT.ROOT`
-    fn resolve_record(&self, name: &str) -> Answer {
+    fn resolve_record(&self, name: &str, of: &mut Query) -> Answer {
         let Some((root, before)) = self.below_root(name) else { return Answer::Elsewhere };
         // The service domain has other names, too.
         let is_own = root == BOSH && self.roots.iter().filter(|root| *root == BOSH).count() == 1;
@@ -115,7 +131,7 @@ impl Zone {
         if found.is_empty() {
             return Answer::UnknownName;
         }
-        addresses(by_health(filters.health, found).into_iter(), Answer::Addresses(Vec::new()))
+        addresses(of.by_health(filters.health, found).into_iter(), Answer::Addresses(Vec::new()))
     }
 
     /// The root of a name, and what is before it.
@@ -124,16 +140,17 @@ impl Zone {
         self.roots.iter().find_map(|root| Some((root.as_str(), below(root)?)))
     }
 
-    fn of_link(&self, alias: &LinkAlias, id: Option<&str>) -> Vec<&Instance> {
+    fn of_link(&self, alias: &LinkAlias, id: Option<&str>, query: &mut Query) -> Vec<&Instance> {
         let here = self.instances.iter().filter(|instance| instance.group == alias.group);
         match id {
             Some(id) => here.filter(|instance| instance.has_id(&canonical(id))).collect(),
-            None => by_health(alias.health, here.collect()),
+            None => query.by_health(alias.health, here.collect()),
         }
     }
 
     /// The names that a hosts file can have, sorted, each with its addresses: aliases, those with a placeholder once for each
-    /// instance's id, and the instances' own names. Queries in all their forms are not among them.
+    /// instance's id, and the instances' own names. Queries in all their forms are not among them, nor are names whose
+    /// addresses depend on the health of instances.
     pub fn hosts(&self) -> Vec<(String, Vec<IpAddr>)> {
         let ids = || self.instances.iter().flat_map(|instance| &instance.ids);
         let mut names: Vec<String> = Vec::new();
@@ -161,9 +178,12 @@ impl Zone {
                 }));
             }
         }
-        let resolved = names.into_iter().filter_map(|name| match self.resolve(&name) {
-            Answer::Addresses(found) if !found.is_empty() => Some((name.to_ascii_lowercase(), found)),
-            _ => None,
+        let resolved = names.into_iter().filter_map(|name| {
+            let (name, mut query) = (name.to_ascii_lowercase(), Query::default());
+            match self.resolve_in(&name, &mut query) {
+                Answer::Addresses(found) if !found.is_empty() && !query.depends_on_health => Some((name, found)),
+                _ => None,
+            }
         });
         resolved.collect::<BTreeMap<_, _>>().into_iter().collect()
     }

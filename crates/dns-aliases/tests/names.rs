@@ -229,18 +229,35 @@ fn links_have_aliases() {
 }
 
 #[test]
-fn a_hosts_file_has_all_names_but_queries() {
-    let hosts =
-        zone(&[("web.internal", "*.web.default.cf.bosh"), ("_.cell.internal", "_.web.default.cf.bosh")]).hosts();
+fn a_hosts_file_has_all_names_but_those_that_depend_on_health() {
+    let aliases = [
+        ("web.internal", "*.web.default.cf.bosh"),
+        ("all.internal", "q-s4.web.default.cf.bosh"),
+        ("one.internal", "*.db-group.default.cf.bosh 192.0.2.1"),
+        ("both.internal", "all.internal one.internal"),
+        ("some.internal", "all.internal web.internal"),
+        ("_.cell.internal", "_.web.default.cf.bosh"),
+    ];
+    let hosts = zone(&aliases).hosts();
     let of = |name: &str| {
         let found = hosts.iter().find(|(known, _)| known == name);
         found.map(|(_, all)| all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(" "))
     };
-    assert_eq!(of("web.internal").unwrap(), "10.0.0.0 10.0.0.1 10.0.0.2");
+    let all = "10.0.0.0 10.0.0.1 10.0.0.2";
+    assert_eq!(of("all.internal").unwrap(), all);
+    assert_eq!(of("one.internal").unwrap(), "10.0.1.0 192.0.2.1");
+    assert_eq!(of("both.internal").unwrap(), format!("{all} 10.0.1.0 192.0.2.1"));
+    assert_eq!(of("all.web.internal").unwrap(), all);
+    for by_health in ["web.internal", "some.internal", "healthy.web.internal", "web.link.internal"] {
+        assert_eq!(of(by_health), None, "{by_health}");
+    }
     assert_eq!(of("web-1-front.cell.internal").unwrap(), "10.0.0.1");
     assert_eq!(of("web-1-front.id.internal").unwrap(), "10.0.0.1");
     assert_eq!(of("web-2-agent.web.default.cf.bosh").unwrap(), "10.0.0.2");
-    assert_eq!(of("q-s0.web.default.cf.bosh").unwrap(), "10.0.0.0 10.0.0.1 10.0.0.2");
+    assert_eq!(of("q-s4.web.default.cf.bosh").unwrap(), all);
+    assert_eq!(of("q-s0.web.default.cf.bosh"), None);
+    // Of a single instance the health does not matter.
+    assert_eq!(of("q-s0.db-group.default.cf.bosh").unwrap(), "10.0.1.0");
     assert_eq!(of("db_group-0-db.cell.internal"), None, "it is not in the alias' group");
     assert!(hosts.is_sorted());
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -18,6 +18,7 @@ use nix::unistd::Pid;
 
 use crate::error::context;
 use crate::exit::Exit;
+use crate::hosts::merge;
 use crate::ids::Ids;
 use crate::message::{FromInit, ToInit};
 use crate::root;
@@ -29,6 +30,9 @@ use crate::sys::channel::Channel;
 /// SYS_BOOT, SYS_TIME, SYS_TTY_CONFIG, MKNOD, AUDIT_CONTROL, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, WAKE_ALARM, BLOCK_SUSPEND,
 /// AUDIT_READ, PERFMON, BPF, CHECKPOINT_RESTORE.)
 const TOO_POWERFUL: [u32; 20] = [2, 9, 16, 17, 20, 21, 22, 25, 26, 27, 30, 32, 33, 34, 35, 36, 37, 38, 39, 40];
+
+/// The file of host names inside.
+const HOSTS: &str = "/etc/hosts";
 
 /// Makes the root file system, then serves until the program exits; every process of the sandbox exits with it.
 pub(crate) fn run(program: &Channel) -> io::Result<()> {
@@ -45,7 +49,8 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     program.send(&FromInit::Ready, &[])?;
 
-    let mut commands = Commands::default();
+    let names = fs::read_to_string(HOSTS)?;
+    let mut commands = Commands { running: HashMap::new(), names };
     loop {
         let mut ready =
             [PollFd::new(program.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
@@ -74,10 +79,13 @@ fn set_up(spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     crate::sys::privileges::give_up(&TOO_POWERFUL).map_err(|e| context("give up capabilities", e))
 }
 
-/// The commands that run, by their process ids.
-#[derive(Debug, Default)]
+/// What is done on request.
+#[derive(Debug)]
 struct Commands {
+    /// The commands that run, by their process ids.
     running: HashMap<i32, u64>,
+    /// The names that the program has given `/etc/hosts`.
+    names: String,
 }
 
 impl Commands {
@@ -99,15 +107,28 @@ impl Commands {
                 Ok(())
             }
             ToInit::Write { id, path, mode } => {
-                let answer = match write(&path, mode, fds) {
-                    Ok(()) => FromInit::Written { id },
-                    Err(e) => {
-                        FromInit::NotDone { id, message: context(&format!("write {}", path.display()), e).to_string() }
-                    }
-                };
-                program.send(&answer, &[])
+                let written = write(&path, mode, fds).map_err(|e| context(&format!("write {}", path.display()), e));
+                program.send(&answer(id, written), &[])
+            }
+            ToInit::Hosts { id } => {
+                let updated = self.update_hosts(fds).map_err(|e| context(&format!("update {HOSTS}"), e));
+                program.send(&answer(id, updated), &[])
             }
         }
+    }
+
+    fn update_hosts(&mut self, fds: Vec<OwnedFd>) -> io::Result<()> {
+        const NEW: &str = "/etc/.hosts.new";
+        let mut names = String::new();
+        received(fds)?.read_to_string(&mut names)?;
+        // A script may have removed it.
+        let current = fs::read(HOSTS).unwrap_or_default();
+        let merged = merge(&String::from_utf8_lossy(&current), &self.names, &names);
+        // By a rename: a program that reads the file sees all names of one version.
+        fs::write(NEW, merged)?;
+        fs::rename(NEW, HOSTS)?;
+        self.names = names;
+        Ok(())
     }
 
     /// Signals a command that has not been reaped, so that its number is still its own.
@@ -160,8 +181,20 @@ fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec
     i32::try_from(child.id()).map_err(io::Error::other)
 }
 
+fn answer(id: u64, done: io::Result<()>) -> FromInit {
+    match done {
+        Ok(()) => FromInit::Written { id },
+        Err(e) => FromInit::NotDone { id, message: e.to_string() },
+    }
+}
+
+/// The file that came along with a request.
+fn received(fds: Vec<OwnedFd>) -> io::Result<File> {
+    Ok(File::from(fds.into_iter().next().ok_or(io::ErrorKind::InvalidInput)?))
+}
+
 fn write(path: &Path, mode: u32, fds: Vec<OwnedFd>) -> io::Result<()> {
-    let mut content = File::from(fds.into_iter().next().ok_or(io::ErrorKind::InvalidInput)?);
+    let mut content = received(fds)?;
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }

@@ -117,7 +117,19 @@ impl Instance {
     /// Writes a file (a path inside); an existing file is replaced.
     pub fn write(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let file = in_memory(content)?;
-        let (_, answers) = self.ask(|id| ToInit::Write { id, path: path.to_path_buf(), mode }, &[file.as_fd()])?;
+        self.done(|id| ToInit::Write { id, path: path.to_path_buf(), mode }, &[file.as_fd()])
+    }
+
+    /// Gives its `/etc/hosts` the names of this text, in place of those that it had at first or by the last update. Lines that
+    /// were added inside stay.
+    pub fn update_hosts(&self, text: &str) -> io::Result<()> {
+        let file = in_memory(text.as_bytes())?;
+        self.done(|id| ToInit::Hosts { id }, &[file.as_fd()])
+    }
+
+    /// Asks for something that has no result but that it is done.
+    fn done(&self, make: impl FnOnce(u64) -> ToInit, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let (_, answers) = self.ask(make, fds)?;
         match answers.recv() {
             Ok(FromInit::Written { .. }) => Ok(()),
             Ok(FromInit::NotDone { message, .. }) => Err(io::Error::other(message)),

@@ -81,6 +81,8 @@ pub(crate) enum ToInit {
     Signal { id: u64, signal: i32, group: bool },
     /// Write a file; its content comes along as a descriptor.
     Write { id: u64, path: PathBuf, mode: u32 },
+    /// Change the names in `/etc/hosts`; the new ones come along as a descriptor.
+    Hosts { id: u64 },
 }
 
 /// An instance's init to the program.

@@ -78,7 +78,7 @@ pub struct InstanceSpec {
     pub mount_point: PathBuf,
     /// The host's directory that is `/var/vcap` inside.
     pub vcap: PathBuf,
-    /// The host's file that is `/etc/hosts` inside; see [`crate::hosts_file`].
+    /// The host's file whose content `/etc/hosts` has at first; see [`crate::hosts_file`].
     pub hosts: Option<PathBuf>,
     /// Directories inside that lie in memory and vanish with the sandbox: for what holds secrets.
     pub memory: Vec<PathBuf>,

@@ -8,10 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::{fs, io};
 
-use handoff::deployment::WatchTime;
-use problem::IoContext;
-use sandbox::ProcessId;
-
 use super::changes::{Changes, Existing, GroupChanges, Target, batches, waves};
 use super::deployment::{Deployment, Group, Member};
 use super::failure::Failure;
@@ -20,7 +16,8 @@ use super::parallel::for_each;
 use super::publish::Publish;
 use super::running::RunningDeployment;
 use super::{report, start};
-use crate::state::Record;
+use handoff::deployment::WatchTime;
+use problem::IoContext;
 
 /// Brings another version up. With `roll_back`, a failure brings the version before up again.
 pub(crate) fn redeploy(
@@ -52,18 +49,8 @@ pub(crate) fn redeploy(
 /// Brings the running deployment to its version.
 pub(crate) fn apply(running: &RunningDeployment) -> Result<(), Failure> {
     let (host, deployment) = (&running.host, running.deployment());
-    let record = Record {
-        deployment: deployment.name.clone(),
-        boson: ProcessId::own(),
-        network: host.network.process(),
-        addresses: running.addresses(),
-    };
-    host.dir.write(&record)?;
-    // In place: every instance has this very file as its /etc/hosts.
-    let hosts = host.dir.hosts();
-    if fs::read_to_string(&hosts).ok().is_none_or(|text| text != deployment.hosts()) {
-        fs::write(&hosts, deployment.hosts()).io("write", &hosts)?;
-    }
+    running.record()?;
+    update_hosts(running, &deployment)?;
     let changes = changes(running, &deployment);
     if changes.is_empty() {
         host.progress.line(&format!("{}: nothing has changed", deployment.name));
@@ -79,6 +66,19 @@ pub(crate) fn apply(running: &RunningDeployment) -> Result<(), Failure> {
     }
     post_deploy(running, &deployment)?;
     Ok(running.published.forward(host, &deployment)?)
+}
+
+/// New instances copy the file, those that exist get its new names.
+fn update_hosts(running: &RunningDeployment, deployment: &Deployment) -> problem::Result<()> {
+    let (path, text) = (running.host.dir.hosts(), deployment.hosts());
+    if fs::read_to_string(&path).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    fs::write(&path, &text).io("write", &path)?;
+    for instance in running.instances().iter().filter(|instance| instance.is_alive()) {
+        instance.update_hosts(&text)?;
+    }
+    Ok(())
 }
 
 /// What the version changes. Instances of errands exist by themselves; of those that were kept, the outdated ones leave.

@@ -16,7 +16,7 @@ use workload::Program;
 use super::deployment::{Deployment, Group, Member};
 use super::failure::{FailedStage, Failure};
 use super::host::Host;
-use super::log_excerpt::last_lines_with;
+use super::log_excerpt::last_distinct_lines_with;
 use super::sandbox_spec;
 use super::state_files::StateFiles;
 use super::supervised::{Supervised, View, now};
@@ -64,7 +64,7 @@ impl Instance {
         dir.make()?;
         let disk = if group.has_disk() { Some(host.dir.attach_disk(&member.name)?) } else { None };
         let spec = sandbox_spec::specification(host, deployment, group, member, &dir, disk);
-        let sandbox = host.network.create(spec).map_err(|e| {
+        let sandbox = host.network().create(spec).map_err(|e| {
             Problem::internal(format!("cannot make the sandbox of {}", member.name))
                 .code(code::SANDBOX_UNAVAILABLE)
                 .because(e)
@@ -114,6 +114,12 @@ impl Instance {
             self.set_stage(State::Failed);
         }
         result
+    }
+
+    /// Changes the names of the deployment in its `/etc/hosts`. What scripts have added stays.
+    pub(crate) fn update_hosts(&self, text: &str) -> Outcome<()> {
+        let updated = self.sandbox.update_hosts(text);
+        Ok(updated.map_err(|e| Problem::internal(format!("{}: cannot update /etc/hosts", self.name())).because(e))?)
     }
 
     /// `group/index`.
@@ -200,7 +206,7 @@ impl Instance {
         let Ok(process) = to_log(&path).and_then(|stdio| self.run(&argv, stdio)) else { return String::new() };
         process.wait();
         let all = fs::read_to_string(&path).unwrap_or_default();
-        ["stdout", "stderr"].map(|stream| last_lines_with(&all, &format!("/{script}.{stream}.log] "))).concat()
+        ["stdout", "stderr"].map(|stream| last_distinct_lines_with(&all, &format!("/{script}.{stream}.log] "))).concat()
     }
 
     /// Starts a command inside, with the environment of a pod's containers.

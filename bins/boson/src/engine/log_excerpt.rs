@@ -10,7 +10,7 @@ const LINES: usize = 15;
 
 /// The last lines of a file; nothing if it cannot be read.
 pub(crate) fn last_lines(path: &Path) -> String {
-    last_lines_with(&content(path), "")
+    last_lines_of(&content(path))
 }
 
 /// The content of a log; nothing if it cannot be read.
@@ -42,9 +42,20 @@ pub(crate) fn warnings(text: &str) -> Vec<String> {
     found
 }
 
-/// The last ones of the lines that contain `wanted`.
-pub(crate) fn last_lines_with(text: &str, wanted: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| line.contains(wanted)).collect();
+/// The last ones of the lines that contain `wanted`, each once: a script that fails is run again, and logs the same.
+pub(crate) fn last_distinct_lines_with(text: &str, wanted: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines().rev().filter(|line| line.contains(wanted)) {
+        if lines.len() < LINES && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.iter().rev().map(|line| format!("{line}\n")).collect()
+}
+
+/// The last lines of a text.
+fn last_lines_of(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LINES)..].iter().map(|line| format!("{line}\n")).collect()
 }
 
@@ -55,10 +66,11 @@ mod tests {
     #[test]
     fn the_last_lines_that_match_are_shown() {
         let text: String = (0..40).map(|n| format!("{} line {n}\n", if n % 2 == 0 { "[a]" } else { "[b]" })).collect();
-        let shown = last_lines_with(&text, "[a]");
+        let shown = last_distinct_lines_with(&text, "[a]");
         assert_eq!(shown.lines().count(), LINES);
         assert!(shown.starts_with("[a] line 10\n") && shown.ends_with("[a] line 38\n"), "{shown}");
-        assert_eq!(last_lines_with("a\nb", ""), "a\nb\n");
+        assert_eq!(last_lines_of("a\nb\na"), "a\nb\na\n");
+        assert_eq!(last_distinct_lines_with("a\nb\na\nc\na", ""), "b\nc\na\n");
     }
 
     #[test]

@@ -64,6 +64,12 @@ fn stop(running: &RunningDeployment, instance: &Instance, job: Option<&str>) -> 
 }
 
 fn start(running: &RunningDeployment, instance: &Arc<Instance>, job: Option<&str>) -> Result<(), Failure> {
+    let watch = instance.group().update.update_watch_time;
+    if !instance.is_alive() {
+        // It had been stopped when its sandbox ended.
+        let instances = start::replace(running, &instance.deployment, &[&instance.member], 1)?;
+        return start::wait_until_running(&running.host, &instances, watch);
+    }
     let (stage, _) = instance.stage();
     if job.is_none() && !matches!(stage, State::Ready) {
         instance.pre_start(&running.host)?;
@@ -74,7 +80,6 @@ fn start(running: &RunningDeployment, instance: &Arc<Instance>, job: Option<&str
         instance.start_processes(&running.host)?;
     }
     instance.resume_stopped(job)?;
-    let watch = instance.group().update.update_watch_time;
     match job {
         Some(_) => start::wait_for_processes(&running.host, std::slice::from_ref(instance), job, watch),
         None => start::wait_until_running(&running.host, std::slice::from_ref(instance), watch),

@@ -91,7 +91,7 @@ impl Published {
     pub(crate) fn forward(&self, host: &Host, deployment: &Deployment) -> Result<()> {
         for port in self.lock().iter_mut().filter(|port| !port.forwarded) {
             let Some(member) = deployment.member(&port.publish.instance) else { continue };
-            host.network.forward(&port.listener, SocketAddrV4::new(member.ip, port.publish.port)).map_err(|e| {
+            host.network().forward(&port.listener, SocketAddrV4::new(member.ip, port.publish.port)).map_err(|e| {
                 Problem::internal(format!("cannot publish port {}", port.publish.port))
                     .code(code::PORT_UNAVAILABLE)
                     .because(e)
@@ -100,6 +100,15 @@ impl Published {
             host.progress.line(&report::published(&port.publish.instance, port.publish.port, port.publish.host_port));
         }
         Ok(())
+    }
+
+    /// As [`Published::forward`], in another network.
+    ///
+    /// # Errors
+    /// Only those of the machine.
+    pub(crate) fn forward_again(&self, host: &Host, deployment: &Deployment) -> Result<()> {
+        self.lock().iter_mut().for_each(|port| port.forwarded = false);
+        self.forward(host, deployment)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Port>> {

@@ -7,37 +7,52 @@ use sandbox::ProcessId;
 
 use super::instance::Instance;
 use super::running::RunningDeployment;
-use super::start;
+use super::{name_server, start};
 use crate::control::State;
 use crate::output;
 
 /// How often instances are polled: their first processes are not children of this one.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Watches the instances from now on, in a thread of its own.
+/// Watches the instances and their network from now on, in a thread of its own.
 pub(crate) fn watch(running: &Arc<RunningDeployment>) -> problem::Result<()> {
     let running = Arc::clone(running);
     let spawned = std::thread::Builder::new().name("resurrection".to_owned()).spawn(move || {
         while !running.host.interrupt.wait_for(INTERVAL) {
-            if !running.host.network.process().is_some_and(ProcessId::is_alive) {
-                network_lost(&running);
+            if !running.host.network().process().is_some_and(ProcessId::is_alive) {
+                restore_network(&running);
             }
             resurrect(&running);
+        }
+        // A network ends with the thread that made it, and this one may have made the current one.
+        loop {
+            std::thread::park();
         }
     });
     Ok(spawned.map(drop).map_err(|e| problem::Problem::internal("cannot start a thread").because(e))?)
 }
 
-/// Without its network a deployment cannot go on. It ends as if this process had been killed, because there is nothing left to
-/// be stopped, and `boson up` resurrects it.
-fn network_lost(running: &RunningDeployment) {
+/// The process that holds the network was killed, and all instances ended with it: makes another network for them.
+fn restore_network(running: &Arc<RunningDeployment>) {
     if running.host.interrupt.is_asked() {
         return;
     }
-    output::error(
-        "error: the network of the deployment has ended, and all instances with it\n  hint: boson up starts it again",
-    );
-    std::process::exit(70);
+    running
+        .host
+        .progress
+        .line("the network of the deployment has ended, and all instances with it; starting them again");
+    if let Err(problems) = new_network(running) {
+        output::error(&format!("{problems}\n  hint: the deployment has ended; boson up starts it again"));
+        std::process::exit(i32::from(problems.exit_code()));
+    }
+}
+
+fn new_network(running: &Arc<RunningDeployment>) -> problem::Result<()> {
+    let host = &running.host;
+    host.replace_network(super::start_network(&host.dir)?);
+    running.record()?;
+    name_server::start(running)?;
+    running.published.forward_again(host, &running.deployment())
 }
 
 fn resurrect(running: &RunningDeployment) {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use problem::{Problem, Result, code};
+use sandbox::ProcessId;
 
 use super::addresses::Addresses;
 use super::deployment::Deployment;
 use super::host::Host;
 use super::instance::Instance;
 use super::publish::Published;
+use crate::state::Record;
 
 /// A deployment that is up, or is being started.
 #[derive(Debug)]
@@ -73,9 +75,17 @@ impl RunningDeployment {
         Ok(())
     }
 
-    /// The addresses of all instances, by name.
-    pub(crate) fn addresses(&self) -> BTreeMap<String, std::net::Ipv4Addr> {
-        self.lock().addresses.all().clone()
+    /// Writes down what other verbs need if this process is killed.
+    ///
+    /// # Errors
+    /// Only those of the machine.
+    pub(crate) fn record(&self) -> Result<()> {
+        let (deployment, addresses) = {
+            let inner = self.lock();
+            (inner.deployment.name.clone(), inner.addresses.all().clone())
+        };
+        let network = self.host.network().process();
+        self.host.dir.write(&Record { deployment, boson: ProcessId::own(), network, addresses })
     }
 
     /// The right to change the deployment.

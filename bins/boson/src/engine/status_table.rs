@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::deployment::Member;
 use super::instance::Instance;
 use super::running::RunningDeployment;
+use super::supervised::{Supervised, View};
 use crate::control::{Health, Row, State};
 
 /// All rows, in the deployment's order. Instances of errands have rows while they exist.
@@ -38,8 +39,7 @@ pub(crate) fn rows_of(instance: &Arc<Instance>) -> Vec<Row> {
         let health = health(&stage, &[]);
         return vec![Row { state: stage, health, ..own }];
     }
-    let states: Vec<State> = processes.iter().map(|(_, view)| view.state.clone()).collect();
-    let health = health(&stage, &states);
+    let health = health(&stage, &states(&processes));
     let rows = processes.into_iter().map(|(process, view)| Row {
         process: Some(process.name()),
         state: view.state,
@@ -51,6 +51,15 @@ pub(crate) fn rows_of(instance: &Arc<Instance>) -> Vec<Row> {
         ..own.clone()
     });
     rows.collect()
+}
+
+/// The state of an instance as BOSH's agent reports it.
+pub(crate) fn health_of(instance: &Instance) -> Health {
+    health(&instance.stage().0, &states(&instance.processes(None)))
+}
+
+fn states(processes: &[(Arc<Supervised>, View)]) -> Vec<State> {
+    processes.iter().map(|(_, view)| view.state.clone()).collect()
 }
 
 /// The row of an instance whose turn has not come.

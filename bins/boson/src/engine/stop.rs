@@ -40,7 +40,7 @@ pub(crate) fn stop(running: &RunningDeployment) -> bool {
         }
         std::thread::sleep(INTERVAL);
     }
-    host.network.stop();
+    host.network().stop();
     let killed = host.interrupt.is_urgent();
     step.done(if killed { "killed" } else { "stopped" });
     killed

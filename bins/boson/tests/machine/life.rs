@@ -238,6 +238,33 @@ fn up_after_a_killed_boson_starts_again() {
 }
 
 #[test]
+fn a_network_that_is_killed_is_made_again_with_all_instances() {
+    let machine = Machine::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    machine.up(&["--publish", &format!("{port}:web/1:8080")]).ends_with(0);
+    machine.boson(&["stop", "web/0"]).ends_with(0);
+    let holder = || {
+        let state = fs::read_to_string(machine.state().join("state.json")).unwrap();
+        let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+        i32::try_from(state["network"]["pid"].as_i64().unwrap()).unwrap()
+    };
+    let first = holder();
+    kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
+    eventually("another network has been made", || holder() != first);
+    let answer = || {
+        let mut answer = String::new();
+        let _ = TcpStream::connect(("127.0.0.1", port)).and_then(|mut stream| stream.read_to_string(&mut answer));
+        answer
+    };
+    eventually("the instance answers on its port", || answer() == "hello from 1\n");
+    eventually("no request changes the deployment", || machine.boson(&["start", "web/0"]).code == Some(0));
+    machine.boson(&["exec", "web/0", "getent", "hosts", "q-i1s0.web.default.small.bosh"]).ends_with(0);
+    machine.boson(&["status"]).ends_with(0);
+    machine.boson(&["down"]).ends_with(0);
+    machine.assert_gone();
+}
+
+#[test]
 fn no_secrets_are_written_to_disk() {
     let machine = Machine::new();
     if !nix::unistd::geteuid().is_root() {

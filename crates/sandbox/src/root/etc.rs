@@ -7,7 +7,6 @@ use std::path::Path;
 
 use super::account;
 use super::layer::copy_tree;
-use super::mounts::{Attributes, bind};
 use crate::hosts::hosts_file;
 use crate::ids::Ids;
 use crate::spec::InstanceSpec;
@@ -110,14 +109,11 @@ pub(super) fn own(etc: &Path, spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     }
     write(&etc.join("resolv.conf"), &resolv_conf(spec), 0o644)?;
     write(&etc.join("hostname"), &format!("{}\n", spec.hostname), 0o644)?;
-    let hosts = etc.join("hosts");
-    match &spec.hosts {
-        Some(shared) => {
-            write(&hosts, "", 0o644)?;
-            bind(shared, &hosts, Attributes::ReadOnly)
-        }
-        None => write(&hosts, &hosts_file([]), 0o644),
-    }
+    let hosts = match &spec.hosts {
+        Some(path) => fs::read_to_string(path)?,
+        None => hosts_file([]),
+    };
+    write(&etc.join("hosts"), &hosts, 0o644)
 }
 
 fn resolv_conf(spec: &InstanceSpec) -> String {
