@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Problem, Result, code};
 
-use crate::source::{Item, Kind, kind_of};
+use crate::item::{Item, Kind, kind_of};
 
 /// What the link at `path` below `root` stands for, which lies in the directory `release`.
 pub(crate) fn items(release: &Path, root: &Path, path: &Path) -> Result<Vec<Item>> {

@@ -16,7 +16,8 @@ use nix::unistd::{Gid, Uid, fchown, fchownat, getegid, geteuid, symlinkat};
 use problem::{IoContext, Problem};
 
 use crate::interrupt::{Interrupt, Stop};
-use crate::source::{Item, Kind, Source};
+use crate::item::{Item, Kind};
+use crate::source::Source;
 
 /// Files up to this size are read and written in one piece; larger ones are copied by the kernel.
 const SMALL: usize = 128 * 1024;

@@ -8,6 +8,7 @@ mod beyond;
 mod copy;
 mod destination;
 mod interrupt;
+mod item;
 mod links;
 mod source;
 mod stage;

@@ -44,8 +44,27 @@ pub(crate) struct Depends {
     seen: Runs,
 }
 
-/// Services that run: job and process, process id and since when.
-type Runs = BTreeMap<(String, String), (Option<i32>, u64)>;
+/// Services that run: job and process.
+type Runs = BTreeMap<(String, String), Run>;
+
+/// What changes when a process is started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    pid: Option<i32>,
+    /// Since when it runs; unknown while its pod stops.
+    since: Option<u64>,
+}
+
+impl Run {
+    fn of(state: &ProcessState) -> Run {
+        Run { pid: state.pid, since: Some(state.since).filter(|_| state.state == State::Running) }
+    }
+
+    /// Whether the process was started again. In a container of its own it may get the same number.
+    fn is_other(self, before: Run) -> bool {
+        self.pid != before.pid || self.since.zip(before.since).is_some_and(|(now, before)| now != before)
+    }
+}
 
 impl Depends {
     /// Waits for these processes, and for all others and their post-start scripts if the context says so.
@@ -86,7 +105,8 @@ impl Depends {
         documents(&self.dir, &self.job, &self.process)
             .into_iter()
             .filter(|other| runs(&other.state))
-            .map(|other| ((other.job, other.process), (other.state.pid, other.state.since)))
+            .map(|other| (Run::of(&other.state), (other.job, other.process)))
+            .map(|(run, service)| (service, run))
             .filter(|(service, _)| self.wanted.contains(service))
             .collect()
     }
@@ -106,10 +126,8 @@ impl Depends {
             self.seen = running.into_iter().filter(|(service, _)| self.lasting.contains(service)).collect();
             return Some(Event::MayStart);
         }
-        let is_lost = self
-            .seen
-            .iter()
-            .any(|(service, before)| running.get(service).is_none_or(|now| now.0 != before.0 && now.1 != before.1));
+        let is_lost =
+            self.seen.iter().any(|(service, before)| running.get(service).is_none_or(|now| now.is_other(*before)));
         let may_wait = matches!(status.state, supervisor::State::Running | supervisor::State::Starting);
         self.seen = running;
         if is_lost && may_wait {
@@ -191,5 +209,15 @@ mod tests {
         ] {
             assert!(!runs(&state(other, pid, stop)), "{other:?} {stop:?}");
         }
+    }
+
+    #[test]
+    fn a_restart_is_noticed_without_the_states_in_between() {
+        let run = |pid, since| Run { pid: Some(pid), since };
+        let before = run(7, Some(100));
+        assert!(!run(7, Some(100)).is_other(before));
+        assert!(run(8, Some(100)).is_other(before), "within a second");
+        assert!(run(7, Some(101)).is_other(before), "in another container");
+        assert!(!run(7, None).is_other(before), "its pod stops");
     }
 }
