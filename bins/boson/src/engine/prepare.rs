@@ -44,9 +44,6 @@ pub(crate) fn prepare(
     }
     check_publish(&input.publish, &deployment)?;
     stemcells.check_aliases(&deployment.stemcells)?;
-    for warning in deployment.zone().warnings() {
-        progress.line(&format!("warning: {warning}"));
-    }
     let jobs_src = workspace::all_releases(workspace.path()).join("jobs-src");
     if let Some(warning) = stages::lacking_tools(&deployment, &jobs_src, &stemcells) {
         progress.line(&warning);
