@@ -22,6 +22,7 @@ mod status;
 mod stemcells;
 mod time_limits;
 mod up;
+mod variables;
 mod verbs;
 
 use std::process::ExitCode;

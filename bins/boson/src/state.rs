@@ -24,6 +24,9 @@ use crate::executable::INSTANCE_VERBS;
 const CONTENT: [&str; 7] =
     ["instances", "generations", "hosts", "control.sock", "sandbox.log", "boson.log", record::NEW_FILE];
 
+/// The variables store.
+const VARIABLES: &str = "variables.yml";
+
 /// How long the kernel may take to end killed processes.
 const END_LIMIT: Duration = Duration::from_secs(30);
 /// How often they are polled: they are not children of this process.
@@ -94,6 +97,11 @@ impl StateDir {
         self.path.join("boson.log")
     }
 
+    /// The variables store, which outlives the deployment.
+    pub(crate) fn variables(&self) -> PathBuf {
+        self.path.join(VARIABLES)
+    }
+
     pub(crate) fn instances(&self) -> PathBuf {
         self.path.join("instances")
     }
@@ -110,9 +118,9 @@ impl StateDir {
     pub(crate) fn check(&self) -> Result<()> {
         if self.path.exists()
             && self.record()?.is_none()
-            && fs::read_dir(&self.path)
-                .io("read", &self.path)?
-                .any(|e| e.is_ok_and(|e| e.file_name() != "lock" && e.file_name() != record::NEW_FILE))
+            && fs::read_dir(&self.path).io("read", &self.path)?.any(|e| {
+                e.is_ok_and(|e| !["lock", record::NEW_FILE, VARIABLES].iter().any(|name| e.file_name() == *name))
+            })
         {
             let message = format!("{} is not empty and not a deployment's", self.path.display());
             return Err(Problem::input(message)

@@ -268,3 +268,38 @@ fn an_authority_that_is_given_signs_if_it_can() {
     assert!(message.contains("variable 'leaf': the certificate is not that of a certificate authority"), "{message}");
     assert!(!directory.join("creds.yml").exists());
 }
+
+#[test]
+fn variables_are_listed_and_rotated_without_their_values() {
+    let directory = directory(
+        "variables: [{name: nats_password, type: password}, {name: ca, type: certificate, options: {is_ca: true}}]\nx: ((nats_password))\n",
+    );
+    let directory = directory.path();
+    let first = interpolate(directory, &[]);
+    let variables = |arguments: &[&str]| {
+        let mut command = Command::new(testkit::executable("boson"));
+        command.arg("variables").args(arguments).args(["--vars-store", "creds.yml"]).current_dir(directory);
+        command.output().unwrap()
+    };
+    let lines = |output: &Output| {
+        succeeded(output).lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+    };
+    let listed: Vec<Vec<String>> = lines(&variables(&[]));
+    assert_eq!(
+        (listed[1][..2].join(" "), listed[2].join(" ")),
+        ("ca certificate".to_owned(), "nats_password password - -".to_owned())
+    );
+    assert!(listed[1][2].ends_with('Z') && listed[1][3] == "-", "{listed:?}");
+
+    let unknown = variables(&["rotate", "q", "nats_pasword"]);
+    assert_eq!(unknown.status.code(), Some(65));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean 'nats_password'?"));
+    succeeded(&variables(&["rotate", "nats_password"]));
+    let marked: Vec<Vec<String>> = lines(&variables(&[]));
+    assert_eq!(marked[2].join(" "), "nats_password password - to be rotated");
+    let second = interpolate(directory, &[]);
+    assert_ne!(second, first);
+    assert_eq!(interpolate(directory, &[]), second);
+    let after: Vec<Vec<String>> = lines(&variables(&[]));
+    assert_eq!(after, listed);
+}

@@ -30,7 +30,7 @@ impl Documents {
             None => {
                 let (name, text) = manifest_inputs::read(&request.manifest);
                 let text = text.map_err(|e| refused(&name, &request.manifest, e));
-                request.inputs.documents(&request.configs, &name, text, &RunningVm::new(vm)).map(Documents)
+                request.inputs.documents(&request.configs, &name, text, &RunningVm::new(vm), None).map(Documents)
             }
         }
     }

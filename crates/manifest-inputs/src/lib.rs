@@ -137,13 +137,14 @@ impl Inputs {
         let text = text.map_err(|e| {
             Problem::input(format!("cannot read the manifest {name}")).because(e).code(code::INPUT_FILE).into()
         });
-        let applied = self.apply_to(&Configs::default(), &name, text, generation)?;
+        let applied = self.apply_to(&Configs::default(), &name, text, generation, None)?;
         Ok(Manifest { document: applied.manifest, sources: applied.sources, store: applied.store })
     }
 
     /// The documents that a verb works on which plans a deployment. With any flag of this group, the manifest with its
     /// operations and variables, and the configs with their variables; without any, the files as they are. `name` is what
-    /// messages call the manifest, `text` its content or why it cannot be read.
+    /// messages call the manifest, `text` its content or why it cannot be read. If no variables store is given and a definition
+    /// has a type, `default_store` gives the store's place, from the name that the manifest has.
     ///
     /// # Errors
     /// As [`Inputs::apply`].
@@ -153,11 +154,13 @@ impl Inputs {
         name: &str,
         text: Result<Vec<u8>>,
         generation: &dyn Generation,
+        default_store: Option<&DefaultStore>,
     ) -> Result<Documents> {
-        if self.is_empty() {
+        let defines = || text.as_ref().is_ok_and(|text| store::defines(text));
+        if self.is_empty() && !(default_store.is_some() && defines()) {
             return files::unchanged(configs, name, text);
         }
-        let applied = self.apply_to(configs, name, text, Some(generation))?;
+        let applied = self.apply_to(configs, name, text, Some(generation), default_store)?;
         let document = |name: String, node: &Node| {
             let origins = Origins::of(node, applied.sources.names());
             Document::interpolated(name, go_yaml::write(node), origins)
@@ -175,19 +178,22 @@ impl Inputs {
         name: &str,
         text: Result<Vec<u8>>,
         generation: Option<&dyn Generation>,
+        default_store: Option<&DefaultStore>,
     ) -> Result<Applied> {
-        let Files { mut manifest, configs, operations, mut values, store, sources } =
+        let Files { mut manifest, configs, operations, mut values, mut store, sources } =
             Files::read(self, configs, name, text)?;
         for (number, file, operation) in &operations {
             apply(operation, &mut manifest)
                 .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;
         }
+        let documents: Vec<&Node> = std::iter::once(&manifest).chain(configs.iter().map(|(_, node)| node)).collect();
+        let has_types = || documents.iter().any(|node| store::has_types(node));
+        if let Some(place) = default_store.filter(|_| store.is_none() && has_types()) {
+            let path = place(manifest.get("name").and_then(Node::as_str))?;
+            store = Some(StoreFile::read(&path)?);
+        }
         let store = match (store, generation) {
-            (Some(store), Some(generation)) => {
-                let documents: Vec<&Node> =
-                    std::iter::once(&manifest).chain(configs.iter().map(|(_, node)| node)).collect();
-                Some(store.complete(&documents, &mut values, generation, &sources)?)
-            }
+            (Some(store), Some(generation)) => Some(store.complete(&documents, &mut values, generation, &sources)?),
             (Some(store), None) => {
                 values.set_store(store.store.values().clone());
                 Some(store)
@@ -211,6 +217,9 @@ impl Inputs {
         Ok(Applied { manifest, configs, sources, store })
     }
 }
+
+/// The place of a store that no flag names, from the name of the deployment in the manifest.
+pub type DefaultStore<'a> = dyn Fn(Option<&str>) -> Result<PathBuf> + 'a;
 
 /// All documents after operations and variables.
 struct Applied {

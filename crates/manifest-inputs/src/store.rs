@@ -117,6 +117,16 @@ impl StoreFile {
     }
 }
 
+/// Whether a document's text has definitions with types.
+pub(crate) fn defines(text: &[u8]) -> bool {
+    go_yaml::read(text, Source::default()).is_ok_and(|document| has_types(&document))
+}
+
+/// Whether a document has definitions with types.
+pub(crate) fn has_types(document: &Node) -> bool {
+    Definition::of(document).is_ok_and(|definitions| definitions.iter().any(|definition| definition.kind.is_some()))
+}
+
 /// The definitions of the manifest and the configs. Planning reports a name that several of them define.
 fn definitions(documents: &[&Node]) -> std::result::Result<Vec<Definition>, Vec<Failure>> {
     let (mut definitions, mut failures) = (Vec::<Definition>::new(), Vec::new());

@@ -168,9 +168,10 @@ module Boson
       OpenSSL::ASN1::Sequence.new(names.partition { |name| name.tag == 2 }.flatten)
     end
 
-    # When certificates expire, in seconds since 1970; nil for what is not one.
+    # When a certificate expires, and in how many seconds; nil for what is not one.
     def expiry(text)
-      OpenSSL::X509::Certificate.new(text).not_after.to_i
+      time = OpenSSL::X509::Certificate.new(text).not_after.utc
+      [time.strftime('%FT%TZ'), (time - Time.now).to_i]
     rescue OpenSSL::X509::CertificateError
       nil
     end

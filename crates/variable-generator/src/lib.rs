@@ -59,11 +59,20 @@ impl Generate for RunningVm<'_> {
     }
 }
 
-/// When certificates (PEM) expire, in seconds since 1970; `None` for a text that is not one. Starts a VM, on the main thread.
+/// When a certificate expires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expiry {
+    /// The time, in UTC, as RFC 3339 writes it.
+    pub date: String,
+    /// Seconds from now; negative if it has expired.
+    pub seconds: i64,
+}
+
+/// When certificates (PEM) expire; `None` for a text that is not one. Starts a VM, on the main thread.
 ///
 /// # Errors
 /// A VM that does not start.
-pub fn expiry(certificates: &[&str]) -> Result<Vec<Option<i64>>> {
+pub fn expiry(certificates: &[&str]) -> Result<Vec<Option<Expiry>>> {
     if certificates.is_empty() {
         return Ok(Vec::new());
     }
@@ -71,7 +80,11 @@ pub fn expiry(certificates: &[&str]) -> Result<Vec<Option<i64>>> {
         load(vm);
         let argument = value::Value::array(certificates.iter().map(|text| value::Value::str(*text)));
         let reply = vm.call("expiry", argument).map_err(|e| e.internal("read certificates"))?;
-        Ok(reply.as_array().unwrap_or_default().iter().map(value::Value::as_int).collect())
+        let expiry = |value: &value::Value| match value.as_array()? {
+            [date, seconds] => Some(Expiry { date: date.as_str()?.to_owned(), seconds: seconds.as_int()? }),
+            _ => None,
+        };
+        Ok(reply.as_array().unwrap_or_default().iter().map(expiry).collect())
     })
 }
 

@@ -289,7 +289,7 @@ impl Run<'_> {
         let name = &item.definition.name;
         let mut failure = Failure::new(message, item.definition.origin);
         failure.hint = Some(format!(
-            "the value is kept; `update_mode: converge` in the definition generates a new one, and so does `boson variables rotate {name}`"
+            "the value is kept; `update_mode: converge` in the definition, or `boson variables rotate {name}`, replaces it"
         ));
         self.done.warnings.push(failure);
     }

@@ -128,6 +128,21 @@ impl Store {
         self.notes.definitions.get(name)
     }
 
+    /// The type of a variable: that of its definition; if that is not known, the one that has such values.
+    pub fn kind(&self, name: &str) -> &str {
+        let value = self.get(name);
+        let has = |key: &str| value.is_some_and(|value| value.get(key).is_some());
+        match self.record(name) {
+            Some(record) => &record.kind,
+            None if has("certificate") => "certificate",
+            None if has("public_key_fingerprint") => "ssh",
+            None if has("public_key") => "rsa",
+            None if has("username") => "user",
+            None if value.and_then(Node::as_str).is_some() => "password",
+            None => "-",
+        }
+    }
+
     /// Whether the next run generates the variable anew.
     pub fn is_marked(&self, name: &str) -> bool {
         self.notes.rotate.contains(name)

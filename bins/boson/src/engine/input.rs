@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use manifest_inputs::{Configs, Documents, Inputs};
+use manifest_inputs::{Configs, DefaultStore, Documents, Inputs};
 use problem::{Place, Problem, Problems, Result, code};
 use variable_generator::OwnVm;
 
@@ -57,8 +57,9 @@ pub(crate) struct Input {
 impl Input {
     /// Checks that the files exist; `plan` checks what is in them.
     pub(crate) fn read(config: Config) -> Result<Input> {
-        let documents =
-            config.documents.map_or_else(|| read_documents(&config.inputs, &config.configs, &config.manifest), Ok);
+        let documents = config
+            .documents
+            .map_or_else(|| read_documents(&config.inputs, &config.configs, &config.manifest, None), Ok);
         let mut problems = missing_releases(&config.releases);
         let documents = documents.map_err(|found| join(found, std::mem::take(&mut problems)))?;
         Problems::check(problems)?;
@@ -86,13 +87,18 @@ impl Input {
 }
 
 /// What the flags make of the manifest.
-pub(crate) fn read_documents(inputs: &Inputs, configs: &Configs, manifest: &Path) -> Result<Documents> {
+pub(crate) fn read_documents(
+    inputs: &Inputs,
+    configs: &Configs,
+    manifest: &Path,
+    default_store: Option<&DefaultStore>,
+) -> Result<Documents> {
     let (name, text) = manifest_inputs::read(manifest);
     let refused = |e| {
         let problem = Problem::input("cannot read the manifest").code(code::MANIFEST_MISSING);
         problem.at(Place::file(&name)).because(e).into()
     };
-    inputs.documents(configs, &name, text.map_err(refused), &OwnVm)
+    inputs.documents(configs, &name, text.map_err(refused), &OwnVm, default_store)
 }
 
 /// A problem for every release that does not exist.

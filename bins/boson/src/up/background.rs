@@ -6,12 +6,12 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use manifest_inputs::Documents;
+use manifest_inputs::{Document, Documents};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result};
@@ -22,7 +22,7 @@ use super::{Options, command_line};
 use crate::engine::{self, Config, Started};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::state::StateDir;
+use crate::state::{StateDir, make_private};
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
@@ -80,14 +80,26 @@ fn documents(options: &Options) -> Result<Option<Documents>> {
     let is_stream =
         |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     let mut files = std::iter::once(&options.manifest).chain(options.configs.files());
-    if options.inputs.is_empty() && !files.any(|file| is_stream(file)) {
+    let has_stream = files.any(|file| is_stream(file));
+    let default_store = |name: Option<&str>| variables_store(options, name);
+    let read = engine::read_documents(&options.inputs, &options.configs, &options.manifest, Some(&default_store));
+    let documents = read.map_err(|problems| engine::join(problems, engine::missing_releases(&options.releases)))?;
+    if !has_stream && documents.iter().all(Document::is_file) {
         return Ok(None);
     }
-    let read = engine::read_documents(&options.inputs, &options.configs, &options.manifest);
-    let documents = read.map_err(|problems| engine::join(problems, engine::missing_releases(&options.releases)))?;
     // Before anything runs with these values, however the start ends.
     documents.save_store()?;
     Ok(Some(documents))
+}
+
+/// The variables store in the deployment's state, whose directory is made for it.
+fn variables_store(options: &Options, name: Option<&str>) -> Result<PathBuf> {
+    let given = options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty());
+    let dir =
+        StateDir::of(given, options.name.as_deref().filter(|name| !name.is_empty()).or(name).unwrap_or_default())?;
+    dir.check()?;
+    make_private(dir.path())?;
+    Ok(dir.variables())
 }
 
 /// Does the second process' work; `documents_follow` if the first one sends the manifest.
