@@ -24,8 +24,6 @@ const EXECUTABLE: Executable = Executable {
         "ready" => ready,
         "post-deploy" => lifecycle::post_deploy,
         "bpm" => bpm_command,
-        "process-template" => process_template,
-        "generate-parameters" => process_template::generate_parameters,
     ),
 };
 

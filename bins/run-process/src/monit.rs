@@ -3,6 +3,7 @@
 mod checks;
 mod connection;
 mod depends;
+mod expression;
 mod finder;
 mod follow;
 mod measure;

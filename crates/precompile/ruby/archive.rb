@@ -17,11 +17,12 @@ features = ARGV[0] == '--features' ? ARGV.drop(1) : (features || []).drop(1)
 sources = [] if ARGV[0] == '--features'
 
 library = ENV['BOSON_RUBY_LIBRARY'] unless features.empty?
-# Libraries that no template can use or that are not a part of Ruby's library: package managers, tools of developers.
+# Libraries that no template can use or that are not a part of Ruby's library: package managers, tools of developers, objects of
+# other processes, command lines.
 NOT_EMBEDDED = %w[
-  bundled_gems bundler bundler.rb debug did_you_mean did_you_mean.rb error_highlight error_highlight.rb fiddle fiddle.rb irb
-  irb.rb mkmf.rb prism prism.rb racc rdoc rdoc.rb readline.rb reline reline.rb ripper ripper.rb ruby_vm rubygems rubygems.rb
-  syntax_suggest syntax_suggest.rb un.rb
+  bundled_gems bundled_gems.rb bundler bundler.rb debug did_you_mean did_you_mean.rb drb drb.rb error_highlight error_highlight.rb
+  fiddle fiddle.rb getoptlong.rb irb irb.rb mkmf.rb optionparser.rb optparse optparse.rb prism prism.rb pstore.rb racc rdoc rdoc.rb
+  readline.rb reline reline.rb rinda ripper ripper.rb ruby_vm rubygems rubygems.rb syntax_suggest syntax_suggest.rb un.rb
 ].freeze
 places = library ? [library, "#{library}/#{RUBY_PLATFORM}"].map { |dir| "#{dir}/" } : []
 name_of = ->(path) { path.delete_prefix(places.select { |place| path.start_with?(place) }.max_by(&:size).to_s) }

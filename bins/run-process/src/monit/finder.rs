@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use ::monit::ProcessId;
-use supervisor::sys::Regex;
 
+use super::expression::Expression;
 use super::pid_file::PidFile;
 
 /// Finds the process of a service.
@@ -17,18 +17,18 @@ pub(crate) enum Finder {
     /// `with pidfile`
     PidFile(PidFile),
     /// `matching`
-    Matching(Rc<Regex>),
+    Matching(Rc<Expression>),
 }
 
 impl Finder {
     /// `place` tells where a path of the file lies.
     ///
     /// # Errors
-    /// Why the regular expression is invalid.
+    /// Why the expression cannot be carried out.
     pub(crate) fn new(id: &ProcessId, place: impl Fn(&str) -> PathBuf) -> Result<Finder, String> {
         match id {
             ProcessId::Pidfile(path) => Ok(Finder::PidFile(PidFile::at(place(path)))),
-            ProcessId::Matching(pattern) => Regex::new(pattern).map(|regex| Finder::Matching(Rc::new(regex))),
+            ProcessId::Matching(pattern) => Ok(Finder::Matching(Rc::new(Expression::new(pattern)?))),
         }
     }
 
@@ -36,7 +36,7 @@ impl Finder {
     pub(crate) fn live(&self) -> Option<i32> {
         match self {
             Finder::PidFile(file) => file.live(),
-            Finder::Matching(regex) => first_match(regex),
+            Finder::Matching(expression) => first_match(expression),
         }
     }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Finder {
 
 /// The process with the lowest id whose command line matches. The programs of boson, whose command lines have the names of jobs
 /// and services, do not count: on a VM they do not exist.
-fn first_match(regex: &Regex) -> Option<i32> {
+fn first_match(expression: &Expression) -> Option<i32> {
     let identity = |path: String| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     let own = identity("/proc/self/exe".to_owned());
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -83,7 +83,7 @@ fn first_match(regex: &Regex) -> Option<i32> {
         let line: Vec<u8> = line.iter().map(|byte| if *byte == 0 { b' ' } else { *byte }).collect();
         let line = line.trim_ascii_end();
         !line.is_empty()
-            && regex.is_match(line)
+            && expression.is_match(line)
             && identity(format!("/proc/{pid}/exe")).is_none_or(|exe| Some(exe) != own)
     })
 }

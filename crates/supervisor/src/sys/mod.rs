@@ -9,7 +9,6 @@ mod memory;
 mod outlet;
 mod pidfd;
 mod reader;
-mod regex;
 mod signals;
 mod spawn;
 
@@ -18,6 +17,5 @@ pub use memory::forget_code;
 pub use outlet::Outlet;
 pub use pidfd::PidFd;
 pub use reader::keep_reading;
-pub use regex::Regex;
 pub use signals::Signals;
 pub use spawn::{Child, Command, Identity, ResourceLimits, SpawnError, attainable, spawn};
