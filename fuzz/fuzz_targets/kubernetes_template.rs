@@ -17,7 +17,10 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(node) = read(text, Format::of(file)) {
         for format in [Format::Json, Format::Yaml] {
             let written = write(&node, format);
-            assert!(read(written.as_bytes(), format).is_ok_and(|again| again == node), "{written}");
+            let again = read(written.as_bytes(), format);
+            // JSON's -0 is 0 in YAML.
+            let is_exact = format == Format::Json || !written.contains("-0");
+            assert!(again.is_ok_and(|again| !is_exact || again == node), "{written}");
         }
     }
     let Ok(document) = Document::read(text, file) else { return };
