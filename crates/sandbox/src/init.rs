@@ -168,7 +168,7 @@ fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec
         command.process_group(0);
     }
     // This process waits for its signals instead of taking them.
-    let child = crate::sys::nothing_blocked(crate::sys::streams_only(&mut command))
+    let child = crate::sys::nothing_ignored(crate::sys::nothing_blocked(crate::sys::streams_only(&mut command)))
         .args(arguments)
         .env_clear()
         .envs(env)

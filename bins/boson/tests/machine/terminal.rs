@@ -1,8 +1,8 @@
-//! `boson exec` in a terminal.
+//! `boson exec`: its terminal and its signals.
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use nix::pty::openpty;
 use nix::sys::termios::{LocalFlags, tcgetattr};
@@ -52,4 +52,25 @@ fn a_command_in_a_terminal_has_one_of_its_own() {
     assert_eq!(child.wait().unwrap().code(), Some(7), "{printed}");
     // The terminal has its mode back.
     assert!(tcgetattr(&terminal).unwrap().local_flags.contains(LocalFlags::ICANON | LocalFlags::ECHO));
+}
+
+#[test]
+fn nothing_in_an_instance_ignores_the_signals_that_nohup_ignores() {
+    let machine = Machine::new();
+    let up = machine.command(&["up", "-m", "manifest.yml", "-r", "release", "--detach"]);
+    let mut ignoring = Command::new("env");
+    ignoring
+        .arg("--ignore-signal=HUP,INT,QUIT")
+        .arg(up.get_program())
+        .args(up.get_args())
+        .current_dir(machine.path(""));
+    for (name, value) in up.get_envs() {
+        match value {
+            Some(value) => ignoring.env(name, value),
+            None => ignoring.env_remove(name),
+        };
+    }
+    assert!(ignoring.output().unwrap().status.success());
+    let script = "trap 'exit 3' INT; kill -INT $$; exit 0";
+    machine.boson(&["exec", "web/0", "sh", "-c", script]).ends_with(3);
 }

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 pub use start::streams_only;
-pub(crate) use start::{nothing_blocked, own_terminal};
+pub(crate) use start::{nothing_blocked, nothing_ignored, own_terminal};
 
 /// Adds attributes (`libc::MOUNT_ATTR_*`) to a mount and everything mounted below it.
 ///

@@ -1,4 +1,4 @@
-//! The descriptors that a started program inherits.
+//! The descriptors, signals and terminal that a started program inherits.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -22,10 +22,26 @@ pub(crate) fn nothing_blocked(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(|| Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)) }
 }
 
+/// Makes what `command` starts ignore no signal, whatever this process ignores: `nohup` and a script's background jobs
+/// have some ignored, `std` keeps that, and no shell can undo it.
+pub(crate) fn nothing_ignored(command: &mut Command) -> &mut Command {
+    // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(default_signals) }
+}
+
 /// Makes what `command` starts the leader of a session, whose terminal is its standard input.
 pub(crate) fn own_terminal(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
     unsafe { command.pre_exec(control_terminal) }
+}
+
+/// Gives every signal its default disposition.
+fn default_signals() -> io::Result<()> {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: the default disposition runs no code of this process. Numbers that cannot be set are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    Ok(())
 }
 
 /// Takes standard input as the controlling terminal. One that another session has stays there: signals do not come from it.
