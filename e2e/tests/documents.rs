@@ -7,7 +7,7 @@ use e2e::{check, here, run};
 
 /// Executables and their verbs, as `--help` lists them.
 fn commands() -> Vec<(&'static str, Vec<String>)> {
-    ["boson", "boson-pod", "boson-cloud"].map(|name| (name, verbs(&help(name, None)))).into()
+    ["boson", "boson-pod", "boson-cloud", "boson-brokerpak"].map(|name| (name, verbs(&help(name, None)))).into()
 }
 
 fn help(name: &str, verb: Option<&str>) -> String {

@@ -2,8 +2,8 @@
 
 use crate::code::{Node, Program};
 use crate::lexer::Lexer;
-use crate::quote;
 use crate::token::{Kind, Token};
+use go_strconv::quote;
 
 /// The text of a node.
 pub(crate) fn describe(program: &Program, node: Node) -> Vec<u8> {

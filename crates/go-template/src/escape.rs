@@ -1,6 +1,6 @@
 //! `html`, `js` and `urlquery`.
 
-use crate::unicode::{decode, is_printable};
+use go_strconv::unicode::{decode, is_printable};
 
 /// Appends the text with HTML's special characters as entities.
 pub(crate) fn html(out: &mut Vec<u8>, text: &[u8]) {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::quote;
-use crate::unicode;
 use crate::value::{List, Map, Value};
+use go_strconv::quote;
+use go_strconv::unicode;
 
 /// Go's limit for values in values.
 const DEEPEST: usize = 10_000;

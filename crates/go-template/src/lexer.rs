@@ -2,9 +2,9 @@
 
 use memchr::memmem;
 
-use crate::quote;
 use crate::token::{Delimiters, Kind, Token};
-use crate::unicode::{self, decode, is_alphanumeric};
+use go_strconv::quote;
+use go_strconv::unicode::{self, decode, is_alphanumeric};
 
 #[derive(Clone)]
 pub(crate) struct Lexer<'s> {

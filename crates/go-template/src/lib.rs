@@ -32,10 +32,7 @@ mod lexer;
 mod message;
 mod number;
 mod parse;
-mod quote;
 mod token;
-mod unicode;
-mod unicode_tables;
 mod value;
 
 pub use error::{Error, Stage};

@@ -1,6 +1,6 @@
 //! The executables that ship, under the names that pods call.
 //!
-//! A test of any package runs `target/<profile>/boson`, `boson-pod` and `boson-cloud`, found beside itself. `cargo test` of the whole
+//! A test of any package runs `target/<profile>/boson`, `boson-pod`, `boson-cloud` and `boson-brokerpak`, found beside itself. `cargo test` of the whole
 //! workspace builds them first; of a single package it does not, so a missing or outdated executable fails the test with
 //! the command to type.
 
@@ -22,8 +22,10 @@ pub fn executable(name: &str) -> PathBuf {
     static BOSON: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_POD: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_CLOUD: OnceLock<PathBuf> = OnceLock::new();
+    static BOSON_BROKERPAK: OnceLock<PathBuf> = OnceLock::new();
     let file = match file_of(name) {
         "boson" => BOSON.get_or_init(|| find("boson")),
+        "boson-brokerpak" => BOSON_BROKERPAK.get_or_init(|| find("boson-brokerpak")),
         "boson-cloud" => BOSON_CLOUD.get_or_init(|| find("boson-cloud")),
         _ => BOSON_POD.get_or_init(|| find("boson-pod")),
     };
@@ -34,6 +36,7 @@ pub fn executable(name: &str) -> PathBuf {
 pub fn file_of(name: &str) -> &'static str {
     match name {
         "boson" | "generate-parameters" | "plan" | "process-template" | "render-jobs" => "boson",
+        "boson-brokerpak" | "brokerpak" => "boson-brokerpak",
         "boson-cloud" | "render-files" => "boson-cloud",
         _ => "boson-pod",
     }

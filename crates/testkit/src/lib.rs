@@ -4,6 +4,7 @@ pub mod corpus;
 mod executables;
 pub mod files;
 pub mod go;
+pub mod page;
 pub mod random;
 pub mod values;
 pub mod waiting;

@@ -15,8 +15,8 @@ use crate::code::{KEEP, Program, line_and_column};
 use crate::context;
 use crate::error::{Error, Stage};
 use crate::message::Message;
-use crate::quote;
 use crate::value::Value;
+use go_strconv::quote;
 
 /// What a map does for a key that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

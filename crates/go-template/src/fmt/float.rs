@@ -29,20 +29,7 @@ impl Decimal {
 
     /// The fewest digits that only this number has.
     fn shortest(number: f64) -> Decimal {
-        let mut buffer = zmij::Buffer::new();
-        let text = buffer.format_finite(number.abs()).as_bytes();
-        let split = memchr::memchr(b'e', text).unwrap_or(text.len());
-        let exponent: i32 =
-            str::from_utf8(&text[(split + 1).min(text.len())..]).ok().and_then(|e| e.parse().ok()).unwrap_or(0);
-        let mantissa = &text[..split];
-        let before = memchr::memchr(b'.', mantissa).unwrap_or(mantissa.len());
-        let all = mantissa.iter().copied().filter(u8::is_ascii_digit);
-        let zeros = all.clone().take_while(|digit| *digit == b'0').count();
-        let mut digits: Vec<u8> = all.skip(zeros).collect();
-        while digits.last() == Some(&b'0') {
-            digits.pop();
-        }
-        let point = if digits.is_empty() { 0 } else { before as i32 - zeros as i32 + exponent };
+        let (digits, point) = go_strconv::number::shortest_digits(number);
         Decimal { digits, point }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Flags, Printer};
 use crate::exec::Val;
-use crate::unicode;
+use go_strconv::unicode;
 
 /// Larger widths, precisions and argument numbers are refused.
 const LARGEST: i64 = 1_000_000;

@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::exec::Val;
-use crate::quote::{self, Charset};
-use crate::unicode;
+use go_strconv::quote::{self, Charset};
+use go_strconv::unicode;
 
 pub(super) const LOWER: &[u8; 17] = b"0123456789abcdefx";
 pub(super) const UPPER: &[u8; 17] = b"0123456789ABCDEFX";

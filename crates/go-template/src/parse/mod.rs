@@ -11,7 +11,7 @@ use crate::error::{Error, Stage};
 use crate::lexer::Lexer;
 use crate::message::{Argument, Message};
 use crate::token::{Delimiters, Kind, Token};
-use crate::unicode;
+use go_strconv::unicode;
 
 type Parsed<T> = Result<T, Box<Error>>;
 

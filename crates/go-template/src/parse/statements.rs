@@ -2,8 +2,8 @@
 
 use super::{Control, Parsed, Parser, Tree, TreeKind, is_white};
 use crate::code::{Invocation, Loop, Node, Op, Program};
-use crate::quote;
 use crate::token::{Kind, Token};
+use go_strconv::quote;
 
 impl Parser<'_> {
     pub(super) fn run(mut self) -> Parsed<Program> {

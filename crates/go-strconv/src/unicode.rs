@@ -1,16 +1,16 @@
 //! Bytes as Go reads them: UTF-8 with a replacement character for each invalid byte, and Unicode's categories.
 
-use crate::unicode_tables::{DIGITS, LETTERS, PRINTABLE};
+use crate::unicode_tables::{DIGITS, LETTERS, MARKS_AND_NUMBERS, PRINTABLE};
 
 /// What stands for an invalid byte.
-pub(crate) const REPLACEMENT: u32 = 0xFFFD;
+pub const REPLACEMENT: u32 = 0xFFFD;
 
 /// The largest code point.
-pub(crate) const MAX: u32 = 0x10_FFFF;
+pub const MAX: u32 = 0x10_FFFF;
 
 /// The first code point of `bytes` and how many bytes it takes: U+FFFD and 1 for a byte that is not part of valid
 /// UTF-8, U+FFFD and 0 where there are no bytes.
-pub(crate) fn decode(bytes: &[u8]) -> (u32, usize) {
+pub fn decode(bytes: &[u8]) -> (u32, usize) {
     let Some(&first) = bytes.first() else { return (REPLACEMENT, 0) };
     if first < 0x80 {
         return (u32::from(first), 1);
@@ -39,7 +39,7 @@ pub(crate) fn decode(bytes: &[u8]) -> (u32, usize) {
 }
 
 /// The code points of `bytes`, each with its own bytes.
-pub(crate) fn runes(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+pub fn runes(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     std::iter::from_fn(move || {
         let (rune, size) = decode(bytes);
         let (own, rest) = bytes.split_at(size);
@@ -49,12 +49,12 @@ pub(crate) fn runes(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 }
 
 /// How many code points `bytes` has.
-pub(crate) fn count(bytes: &[u8]) -> usize {
+pub fn count(bytes: &[u8]) -> usize {
     if bytes.is_ascii() { bytes.len() } else { runes(bytes).count() }
 }
 
 /// The first `limit` code points of `bytes`.
-pub(crate) fn truncate(bytes: &[u8], limit: usize) -> &[u8] {
+pub fn truncate(bytes: &[u8], limit: usize) -> &[u8] {
     if bytes.len() <= limit {
         return bytes;
     }
@@ -63,12 +63,12 @@ pub(crate) fn truncate(bytes: &[u8], limit: usize) -> &[u8] {
 }
 
 /// Is it a code point that UTF-8 can hold?
-pub(crate) fn is_valid(rune: u32) -> bool {
+pub fn is_valid(rune: u32) -> bool {
     char::from_u32(rune).is_some()
 }
 
 /// A code point in UTF-8; U+FFFD for what is none.
-pub(crate) fn encode(rune: u32) -> char {
+pub fn encode(rune: u32) -> char {
     char::from_u32(rune).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
@@ -78,12 +78,12 @@ fn within(ranges: &[(u32, u32)], rune: u32) -> bool {
 }
 
 /// Letters, marks, numbers, punctuation, symbols and the space U+0020.
-pub(crate) fn is_printable(rune: u32) -> bool {
+pub fn is_printable(rune: u32) -> bool {
     if rune < 0x80 { (0x20..0x7F).contains(&rune) } else { within(&PRINTABLE, rune) }
 }
 
 /// What a name in a template consists of.
-pub(crate) fn is_alphanumeric(rune: u32) -> bool {
+pub fn is_alphanumeric(rune: u32) -> bool {
     if rune < 0x80 {
         let byte = rune as u8;
         byte.is_ascii_alphanumeric() || byte == b'_'
@@ -92,8 +92,18 @@ pub(crate) fn is_alphanumeric(rune: u32) -> bool {
     }
 }
 
+/// A letter (category L).
+pub fn is_letter(rune: u32) -> bool {
+    if rune < 0x80 { (rune as u8).is_ascii_alphabetic() } else { within(&LETTERS, rune) }
+}
+
+/// A letter, mark or number (categories L, M and N).
+pub fn is_letter_mark_or_number(rune: u32) -> bool {
+    is_letter(rune) || if rune < 0x80 { (rune as u8).is_ascii_digit() } else { within(&MARKS_AND_NUMBERS, rune) }
+}
+
 /// White space, as far as a definition with nothing else counts as empty.
-pub(crate) fn is_space(rune: u32) -> bool {
+pub fn is_space(rune: u32) -> bool {
     matches!(rune, 0x09..=0x0D | 0x20 | 0x85 | 0xA0 | 0x1680 | 0x2000..=0x200A | 0x2028 | 0x2029 | 0x202F | 0x205F | 0x3000)
 }
 

@@ -1,4 +1,4 @@
-// Prints src/unicode_tables.rs: the categories of code points as Go's tables have them.
+// Prints src/unicode_tables.rs of this crate: the categories of code points as Go's tables have them.
 package main
 
 import (
@@ -32,8 +32,11 @@ func table(name, doc string, has func(rune) bool) {
 
 func main() {
 	fmt.Printf("//! Ranges of code points from U+0080 on, as Unicode %s has them: Go 1.26 has its tables, Rust's are newer.\n", unicode.Version)
-	fmt.Println("//! `go run ./unicode` in `tests/go` prints this file.")
+	fmt.Println("//! `go run .` in `tests/go` prints this file.")
 	table("PRINTABLE", "Letters, marks, numbers, punctuation and symbols: what `%q` and `js` leave as they are.", unicode.IsPrint)
 	table("LETTERS", "Letters (category L).", unicode.IsLetter)
 	table("DIGITS", "Decimal digits (category Nd).", unicode.IsDigit)
+	table("MARKS_AND_NUMBERS", "Marks and numbers (categories M and N).", func(r rune) bool {
+		return unicode.IsMark(r) || unicode.IsNumber(r)
+	})
 }

@@ -6,17 +6,27 @@ const LOWER: &[u8; 16] = b"0123456789abcdef";
 
 /// What is written as an escape although UTF-8 could hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Charset {
+pub enum Charset {
+    /// Nothing that is printable.
     Unicode,
+    /// Everything beyond ASCII.
     Ascii,
 }
 
+/// A text in double quotes.
+pub fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    quote(&mut out, text.as_bytes());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// Appends `text` in double quotes.
-pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8]) {
+pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
     quote_as(out, text, Charset::Unicode);
 }
 
-pub(crate) fn quote_as(out: &mut Vec<u8>, text: &[u8], charset: Charset) {
+/// Appends `text` in double quotes; `charset` decides what is escaped.
+pub fn quote_as(out: &mut Vec<u8>, text: &[u8], charset: Charset) {
     out.push(b'"');
     for (rune, own) in runes(text) {
         if rune == unicode::REPLACEMENT && own.len() == 1 {
@@ -29,7 +39,7 @@ pub(crate) fn quote_as(out: &mut Vec<u8>, text: &[u8], charset: Charset) {
 }
 
 /// Appends a code point in single quotes; U+FFFD for what is none.
-pub(crate) fn quote_rune(out: &mut Vec<u8>, rune: u32, charset: Charset) {
+pub fn quote_rune(out: &mut Vec<u8>, rune: u32, charset: Charset) {
     out.push(b'\'');
     escape(out, encode(rune) as u32, b'\'', charset);
     out.push(b'\'');
@@ -64,17 +74,17 @@ fn hex(out: &mut Vec<u8>, letter: u8, rune: u32, digits: u32) {
 }
 
 /// Appends a code point in UTF-8.
-pub(crate) fn push(out: &mut Vec<u8>, rune: u32) {
+pub fn push(out: &mut Vec<u8>, rune: u32) {
     out.extend_from_slice(encode(rune).encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 /// A code point as messages show it: `U+00E9 'é'`.
-pub(crate) fn code_point(rune: u32) -> String {
+pub fn code_point(rune: u32) -> String {
     if is_printable(rune) { format!("U+{rune:04X} '{}'", encode(rune)) } else { format!("U+{rune:04X}") }
 }
 
 /// Can the text stand between backquotes?
-pub(crate) fn can_backquote(text: &[u8]) -> bool {
+pub fn can_backquote(text: &[u8]) -> bool {
     runes(text).all(|(rune, own)| match rune {
         0xFEFF => false,
         _ if own.len() > 1 => true,
@@ -85,17 +95,18 @@ pub(crate) fn can_backquote(text: &[u8]) -> bool {
 
 /// One character of a literal, as it stands in `text`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Character {
-    pub(crate) value: u32,
+pub struct Character {
+    /// The code point or byte.
+    pub value: u32,
     /// Is it a code point? Else it is a byte (`\xFF`, `\377`).
-    pub(crate) multibyte: bool,
+    pub multibyte: bool,
     /// How many bytes of `text` it takes.
-    pub(crate) length: usize,
+    pub length: usize,
 }
 
 /// The first character of a literal's inside; `None` if it is malformed. `delimiter` is the quote that may be escaped
 /// and may not stand alone.
-pub(crate) fn unquote_char(text: &[u8], delimiter: u8) -> Option<Character> {
+pub fn unquote_char(text: &[u8], delimiter: u8) -> Option<Character> {
     let first = *text.first()?;
     if first == delimiter {
         return None;
@@ -138,7 +149,7 @@ fn digits(text: &[u8], count: usize, base: u32) -> Option<u32> {
 }
 
 /// What a string literal stands for, its quotes included in `literal`; `None` if it is malformed.
-pub(crate) fn unquote(literal: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
+pub fn unquote(literal: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
     let (&delimiter, rest) = literal.split_first()?;
     let inside = rest.strip_suffix(&[delimiter])?;
     if delimiter == b'`' {

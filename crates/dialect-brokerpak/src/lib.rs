@@ -1,0 +1,3 @@
+//! Brokerpaks.
+
+pub mod configuration;

@@ -1,0 +1,3 @@
+module gostrconv
+
+go 1.26
