@@ -9,6 +9,7 @@ use std::fs;
 use e2e::{here, run};
 use handoff::output::{BPM_YAML, encode};
 use handoff::process_state::{ProcessState, State, Stop};
+use handoff::versions::Versions;
 use serde_yaml::Value;
 
 const PAGE: &str = "../docs/contract.md";
@@ -44,6 +45,13 @@ fn state(stop: Option<Stop>) -> String {
     .encode()
 }
 
+/// The record of two runs, of which the second one changed one group.
+fn versions() -> String {
+    let groups = |nats: u32| [("nats".to_owned(), nats), ("smoke-tests".to_owned(), 1)].into();
+    let runs = Versions::default().with(1, groups(1)).and_then(|first| first.with(1, groups(2)));
+    runs.unwrap().encode().unwrap()
+}
+
 /// The content of the block below this line of the page.
 fn example(introduction: &str) -> Option<String> {
     if let Some(rest) = introduction.strip_prefix("[e2e/") {
@@ -52,13 +60,16 @@ fn example(introduction: &str) -> Option<String> {
     if introduction.starts_with("The `output.json` of KIND `bpm` for the group `count`") {
         return Some(encode(BPM_YAML, &snapshot("3-output/count/bpm.yaml")));
     }
+    if introduction.ends_with("second run changed one group:") {
+        return Some(versions());
+    }
     introduction.ends_with("that was killed by a signal:").then(|| state(None))
 }
 
 #[test]
 fn the_examples_match_the_output_of_the_executables() {
     let (after, filled) = e2e::fill(&page(), example);
-    assert_eq!(filled, 7, "examples that are files or made by code");
+    assert_eq!(filled, 8, "examples that are files or made by code");
     e2e::check(&here().join(PAGE), &after).unwrap();
 }
 
@@ -122,6 +133,12 @@ fn compare(heading: &str, shape: &Shape, path: &str, documents: &[Value]) {
 fn documents(name: &str) -> Vec<Value> {
     let texts = GROUPS.map(|group| snapshot(&format!("3-output/{group}/{name}")));
     texts.iter().map(|text| serde_yaml::from_str(text).unwrap()).collect()
+}
+
+#[test]
+fn every_field_of_versions_yaml_is_documented() {
+    let shape = Shape { named: &[("runs[].groups", "<group>", "")], closed: &[] };
+    compare("`versions.yaml`", &shape, "", &[serde_yaml::from_str(&versions()).unwrap()]);
 }
 
 fn spec() -> Value {

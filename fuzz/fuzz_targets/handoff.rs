@@ -7,6 +7,7 @@ use handoff::bpm_info::BpmInfo;
 use handoff::deployment::Deployment;
 use handoff::hook_state::HookState;
 use handoff::process_state::ProcessState;
+use handoff::versions::Versions;
 use libfuzzer_sys::fuzz_target;
 
 /// Reads the text; what was read has to survive being written. The document's path is `file`.
@@ -24,12 +25,23 @@ macro_rules! round_trip {
     };
 }
 
+/// The most bytes of a part.
+const PART: usize = 64;
+
 fuzz_target!(|bytes: &[u8]| {
+    // What is not compressed is refused.
+    let _ = handoff::packed::unpack(|end| Ok((end == ".gz").then(|| bytes.to_vec())));
+    let files = handoff::packed::pack(bytes, PART);
+    if files.len() <= handoff::packed::MOST_PARTS {
+        let file = |end: &str| files.iter().find(|(of, _)| of == end).map(|(_, content)| content.clone());
+        assert_eq!(handoff::packed::unpack(|end| Ok(file(end))).ok().flatten().as_deref(), Some(bytes));
+    }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     round_trip!(HookState, text);
     round_trip!(ProcessState, text);
     round_trip!(@yaml BpmInfo, text);
     round_trip!(@yaml Deployment, text);
+    round_trip!(@yaml Versions, text);
     if let Ok(content) = handoff::output::decode(text, "properties.yaml", "file") {
         let again = handoff::output::encode("properties.yaml", &content);
         assert_eq!(handoff::output::decode(&again, "properties.yaml", "file"), Ok(content));

@@ -11,6 +11,7 @@ mod errand;
 mod exec;
 mod executable;
 mod explain_error;
+mod gather_verb;
 mod interrupt;
 mod logs;
 mod operation;

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use startup::multicall::Executable;
 
 use crate::executable::DIES_WITH_PARENT;
-use crate::{cache, compile, disks, down, errand, exec, explain_error, logs, operation, status, up, variables};
+use crate::{
+    cache, compile, disks, down, errand, exec, explain_error, gather_verb, logs, operation, status, up, variables,
+};
 
 /// The verbs of one machine, then those of a pod, in the order in which they run.
 fn executable() -> Executable {
@@ -34,6 +36,7 @@ fn executable() -> Executable {
             "process-template" => process_template,
             "generate-parameters" => process_template::generate_parameters,
             "variables" => variables,
+            "gather" => gather_verb,
             "explain-error" => explain_error,
             "copy-jobs" => copy_jobs,
             "plan" => plan,

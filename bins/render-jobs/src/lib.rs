@@ -9,8 +9,11 @@ mod options;
 mod sources;
 mod tree;
 
+use std::path::Path;
+
 use dialect_erb::{Renderer, Unit};
 use failed::Failed;
+use handoff::packed;
 use instance_group::{Instance, Resolved};
 use job_templates::{LINKS_JSON, Template, links_json};
 use jobs_src::JobsSrc;
@@ -49,12 +52,22 @@ fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
     Ok(())
 }
 
+/// The file with this path and end; nothing if it does not exist.
+fn read_if_present(path: &Path, end: &str) -> std::io::Result<Option<Vec<u8>>> {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    match vcap::input::read(Path::new(&path)) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 fn read_group(vm: &Vm, request: &options::Request) -> Result<Resolved> {
     let path = &request.resolved;
     let file = path.display().to_string();
-    let text = match vcap::input::read(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+    let text = match packed::unpack(|end| read_if_present(path, end)) {
+        Ok(Some(text)) => text,
+        Ok(None) => {
             return Err(Problem::input(format!("the resolved instance group {file} does not exist"))
                 .code(code::DOCUMENT_MISSING)
                 .hint("it is the properties.yaml that `plan ig-resolved` made; give its path with BOSH_MANIFEST_PATH")

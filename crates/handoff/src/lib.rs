@@ -8,6 +8,8 @@ pub mod deployment;
 mod document;
 pub mod hook_state;
 pub mod output;
+pub mod packed;
 mod process;
 pub mod process_state;
 pub mod properties;
+pub mod versions;

@@ -175,6 +175,23 @@ codes! {
     /// The reader of stdout has gone.
     STDOUT_CLOSED = "stdout-closed";
 
+    // Deployments on a cluster.
+
+    /// A release has no image.
+    IMAGE_MISSING = "image-missing";
+    /// The API server of the cluster cannot be reached.
+    CLUSTER_UNREACHABLE = "cluster-unreachable";
+    /// The API server does not permit a request.
+    CLUSTER_FORBIDDEN = "cluster-forbidden";
+    /// The API server refuses an object.
+    CLUSTER_REFUSED = "cluster-refused";
+    /// An object belongs to something else than this deployment.
+    CLUSTER_CONFLICT = "cluster-conflict";
+    /// A document is too large for the cluster.
+    DOCUMENT_TOO_LARGE = "document-too-large";
+    /// The instances of a deployment did not become ready.
+    DEPLOYMENT_NOT_READY = "deployment-not-ready";
+
     // Deployments on one machine.
 
     /// A deployment on this machine was not found, or not only one.

@@ -1,5 +1,6 @@
 //! Helpers for tests; never in a shipped executable.
 
+pub mod api_server;
 pub mod corpus;
 mod executables;
 pub mod files;

@@ -35,7 +35,18 @@ fn the_boson_image_contains_executables_and_their_notices() {
         .filter(|path| !["usr/", "usr/share/", "usr/share/doc/"].contains(&path.as_str()))
         .collect();
     assert!(strange.is_empty(), "{strange:?}");
-    for name in ["boson", "boson-pod", "install", "copy-jobs", "plan", "render-jobs", "run-process"] {
+    for name in [
+        "boson",
+        "boson-cluster",
+        "write-secrets",
+        "deploy",
+        "boson-pod",
+        "install",
+        "copy-jobs",
+        "plan",
+        "render-jobs",
+        "run-process",
+    ] {
         assert!(paths.contains(&format!("bin/{name}")), "{name} is missing: {paths:?}");
     }
     for name in ["NOTICES", "LICENSE", "sbom.spdx.json"] {

@@ -4,6 +4,7 @@
 mod cluster;
 mod control;
 mod counter;
+mod deployment;
 mod first_pod;
 mod idioms;
 mod images;

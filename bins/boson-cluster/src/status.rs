@@ -1,0 +1,77 @@
+//! `kubectl boson status`: the instances of a deployment, and what keeps them from being ready.
+
+use clap::Args;
+use cluster::{Kind, Object, label, name};
+use deploy::health;
+use kubernetes_objects as objects;
+use problem::Result;
+use startup::Common;
+
+use crate::output::{line, row, table};
+use crate::target::Target;
+
+/// One line for `--help`.
+pub(crate) const ABOUT: &str = "Shows the instances of a deployment";
+
+/// The arguments of the verb.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Shows the instances of a deployment with their pods, nodes and restarts, and below them what keeps an \
+        instance from being ready. Exits with 0 if all instances are ready, else with 70.",
+    after_long_help = "Example:\n\x20\x20kubectl boson status nats"
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// The exit code if an instance is not ready.
+const NOT_READY: u8 = 70;
+
+/// Runs the verb; returns the exit code.
+pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    let deployment = options.target.find()?;
+    let (sets, pods) = (deployment.list(Kind::STATEFUL_SET)?, deployment.pods()?);
+    let mut rows = vec![row(["GROUP", "INDEX", "AZ", "POD", "READY", "RESTARTS", "NODE"])];
+    let services = deployment.list(Kind::SERVICE)?;
+    rows.extend(pods.iter().map(|pod| of_pod(pod, &services)));
+    table(&rows);
+    let troubles: Vec<String> = pods.iter().filter(|pod| !is_finished(pod)).flat_map(health::troubles).collect();
+    troubles.iter().for_each(|trouble| line(format_args!("{trouble}")));
+    let all_ready = sets.iter().all(health::is_ready);
+    if let Some(job) = deployment.newest_gather()?.filter(|_| sets.is_empty()) {
+        line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
+    }
+    Ok(if all_ready && !sets.is_empty() { 0 } else { NOT_READY })
+}
+
+fn is_finished(pod: &Object) -> bool {
+    pod["status"]["phase"] == "Succeeded"
+}
+
+fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
+    let statuses = || pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+    let restarts: u64 = statuses().filter_map(|status| status["restartCount"].as_u64()).sum();
+    let ready = statuses().filter(|status| status["ready"] == true).count();
+    let total = pod["spec"]["containers"].as_array().map_or(0, Vec::len);
+    let state = if is_finished(pod) { "completed".to_owned() } else { format!("{ready}/{total}") };
+    let text = |value: &Object| value.as_str().unwrap_or("-").to_owned();
+    let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let zone = &affinity["nodeSelectorTerms"][0]["matchExpressions"][0]["values"][0];
+    vec![
+        label(pod, objects::GROUP).unwrap_or("-").to_owned(),
+        index(pod, services).unwrap_or_else(|| "-".to_owned()),
+        text(zone),
+        name(pod).to_owned(),
+        state,
+        restarts.to_string(),
+        text(&pod["spec"]["nodeName"]),
+    ]
+}
+
+/// The index of a pod's instance: the number at the end of the Service that selects it alone.
+fn index(pod: &Object, services: &[Object]) -> Option<String> {
+    let label = "statefulset.kubernetes.io/pod-name";
+    let service = services.iter().find(|of| of["spec"]["selector"][label] == name(pod))?;
+    name(service).rsplit_once('-').map(|(_, index)| index.to_owned())
+}

@@ -1,0 +1,88 @@
+//! The deployment that a verb is about.
+
+use clap::Args;
+use cluster::{Cluster, Connection, Kind, Object, label};
+use handoff::versions::{VERSIONS_YAML, Versions};
+use kubernetes_objects as objects;
+use problem::{Problem, Result, code};
+
+/// A deployment of a cluster.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The deployment [default: the only one of the namespace]
+    #[arg(value_name = "DEPLOYMENT")]
+    pub(crate) deployment: Option<String>,
+    /// The cluster
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// A deployment that was found.
+pub(crate) struct Deployment {
+    pub(crate) cluster: Cluster,
+    pub(crate) name: String,
+}
+
+impl Target {
+    /// Finds the deployment.
+    pub(crate) fn find(self) -> Result<Deployment> {
+        let cluster = Cluster::connect(&self.connection)?;
+        find(cluster, self.deployment)
+    }
+}
+
+/// The deployment of this name, or the only one.
+pub(crate) fn find(cluster: Cluster, wanted: Option<String>) -> Result<Deployment> {
+    let anchors = cluster.list(Kind::CONFIG_MAP, &format!("{}=anchor", objects::KIND))?;
+    let names = anchors.iter().filter_map(|anchor| anchor["data"]["deployment"].as_str());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let problem = |message: String| {
+        let problem = Problem::input(message).code(code::DEPLOYMENT_UNKNOWN);
+        if names.is_empty() { problem } else { problem.hint(format!("its deployments are: {}", names.join(", "))) }
+    };
+    let namespace = cluster.namespace().to_owned();
+    let name = match wanted {
+        Some(name) if names.contains(&name) => name,
+        Some(name) => return Err(problem(format!("namespace {namespace} has no deployment '{name}'")).into()),
+        None => match names.as_slice() {
+            [only] => only.clone(),
+            [] => return Err(problem(format!("namespace {namespace} has no deployment")).into()),
+            _ => return Err(problem(format!("namespace {namespace} has several deployments")).into()),
+        },
+    };
+    Ok(Deployment { cluster, name })
+}
+
+impl Deployment {
+    /// Its objects of a kind, whoever made them: pods have the label of the deployment alone.
+    pub(crate) fn list(&self, kind: Kind) -> Result<Vec<Object>> {
+        let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&self.name));
+        self.cluster.list(kind, &selector)
+    }
+
+    /// Its pods of instances and errands, without those of gather Jobs.
+    pub(crate) fn pods(&self) -> Result<Vec<Object>> {
+        let mut pods = self.list(Kind::POD)?;
+        pods.retain(|pod| label(pod, objects::KIND).is_none());
+        pods.sort_by_key(|pod| cluster::name(pod).to_owned());
+        Ok(pods)
+    }
+
+    /// The record of its runs, and the ConfigMap that holds it.
+    pub(crate) fn versions(&self) -> Result<(Versions, Object)> {
+        let name = objects::record(&self.name);
+        let record = self.cluster.get(Kind::CONFIG_MAP, &name)?.ok_or_else(|| {
+            Problem::input(format!("deployment {} has not been planned yet", self.name)).code(code::DOCUMENT_MISSING)
+        })?;
+        let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
+        Ok((Versions::decode(text, &format!("ConfigMap {name}"))?, record))
+    }
+
+    /// The newest gather Job.
+    pub(crate) fn newest_gather(&self) -> Result<Option<Object>> {
+        let mut jobs = self.list(Kind::JOB)?;
+        jobs.retain(|job| label(job, objects::KIND) == Some("gather"));
+        // The time is text that sorts.
+        Ok(jobs.into_iter().max_by_key(|job| job["metadata"]["creationTimestamp"].as_str().map(str::to_owned)))
+    }
+}

@@ -1,0 +1,267 @@
+//! `write-secrets` and `deploy` against an API server without controllers: what they write, refuse and report.
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, encode};
+use serde_json::{Value, json};
+use testkit::api_server::{ApiServer, Request, Store, failure};
+
+/// The documents of the demo's NATS, and a cluster.
+struct Cluster {
+    server: ApiServer,
+    directory: tempfile::TempDir,
+}
+
+/// What one run printed.
+struct Printed {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Cluster {
+    /// A cluster in which `write-secrets` has run.
+    fn new() -> Cluster {
+        let cluster = Cluster { server: ApiServer::start(), directory: tempfile::tempdir().unwrap() };
+        cluster.server.write_kubeconfig(&cluster.path("kubeconfig"));
+        let source = e2e::here().join("scenarios/nats/3-output");
+        cluster.put("deployment", DEPLOYMENT_YAML, &fs::read_to_string(source.join("deployment.yaml")).unwrap());
+        for group in ["nats", "smoke-tests"] {
+            for (kind, key) in [("ig-resolved", PROPERTIES_YAML), ("bpm", BPM_YAML)] {
+                let text = fs::read_to_string(source.join(group).join(format!("{kind}.yaml"))).unwrap();
+                cluster.put(&format!("{group}/{kind}"), key, &text);
+            }
+        }
+        cluster.server.set_hook(Box::new(|request, store| {
+            make_ready(request, store);
+            None
+        }));
+        cluster.write_secrets();
+        cluster
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn put(&self, directory: &str, key: &str, text: &str) {
+        let directory = self.path("output").join(directory);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("output.json"), encode(key, text)).unwrap();
+    }
+
+    /// Changes the document of the deployment.
+    fn edit_deployment(&self, edit: impl Fn(&mut handoff::deployment::Deployment)) {
+        let text = fs::read_to_string(e2e::here().join("scenarios/nats/3-output/deployment.yaml")).unwrap();
+        let mut deployment = handoff::deployment::Deployment::decode(&text, "deployment.yaml").unwrap();
+        edit(&mut deployment);
+        self.put("deployment", DEPLOYMENT_YAML, &deployment.encode().unwrap());
+        self.write_secrets();
+    }
+
+    fn write_secrets(&self) {
+        let from = self.path("output");
+        let printed = self.run(&["write-secrets", "--from", from.to_str().unwrap()]);
+        assert_eq!(printed.code, 0, "{}", printed.err);
+        self.server.take_writes();
+    }
+
+    fn run(&self, arguments: &[&str]) -> Printed {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
+        let Output { status, stdout, stderr } =
+            command.args(arguments).arg("--kubeconfig").arg(self.path("kubeconfig")).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Printed { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
+    }
+
+    fn deploy(&self, more: &[&str]) -> Printed {
+        self.run(&[&["deploy", "-d", "nats", "--image", "nats=r/nats:1"], more].concat())
+    }
+}
+
+/// All pods of a StatefulSet are ready, and have its template.
+fn make_ready(request: &Request, store: &mut Store) {
+    if let Some(set) = store.objects.get_mut(&request.path).filter(|_| request.path.contains("/statefulsets/")) {
+        let replicas = set["spec"]["replicas"].clone();
+        set["status"] = json!({"observedGeneration": set["metadata"]["generation"], "replicas": replicas,
+            "readyReplicas": replicas, "updatedReplicas": replicas, "currentRevision": "a", "updateRevision": "a"});
+    }
+}
+
+#[test]
+fn a_second_run_writes_nothing() {
+    let cluster = Cluster::new();
+    let first = cluster.deploy(&[]);
+    assert_eq!(first.code, 0, "{}", first.err);
+    assert!(first.out.contains("StatefulSet nats-nats-z1 created\n"), "{}", first.out);
+    assert!(first.out.contains("instance group nats is ready\nJob nats-smoke-tests created\n"), "{}", first.out);
+    let before = cluster.server.store().versions();
+    let second = cluster.deploy(&[]);
+    assert_eq!((second.code, second.out.as_str()), (0, "instance group nats is ready\n"), "{}", second.err);
+    assert_eq!(cluster.server.store().versions(), before);
+}
+
+#[test]
+fn a_trial_and_files_write_nothing() {
+    let cluster = Cluster::new();
+    let before = cluster.server.store().versions();
+    let trial = cluster.deploy(&["--dry-run", "--run-errand", "smoke-tests"]);
+    assert_eq!(trial.code, 0, "{}", trial.err);
+    assert!(trial.out.contains("StatefulSet nats-nats-z1 created\n"), "{}", trial.out);
+    let writes = cluster.server.take_writes();
+    assert!(writes.iter().all(|write| write.ends_with("(dry run)")), "{writes:?}");
+    let objects = cluster.path("objects");
+    assert_eq!(cluster.deploy(&["--output-dir", objects.to_str().unwrap()]).code, 0);
+    let group = fs::read_to_string(objects.join("group-nats.yaml")).unwrap();
+    assert!(group.contains("kind: StatefulSet") && objects.join("shared.yaml").is_file(), "{group}");
+    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.server.store().versions(), before);
+}
+
+#[test]
+fn what_has_left_the_manifest_is_deleted() {
+    let cluster = Cluster::new();
+    assert_eq!(cluster.deploy(&[]).code, 0);
+    cluster.server.store().put("services/other", json!({"metadata": {"name": "other"}}));
+    cluster.edit_deployment(|deployment| deployment.instance_groups.retain(|group| group.name == "nats"));
+    let printed = cluster.deploy(&[]);
+    assert!(printed.out.contains("Job nats-smoke-tests deleted\n"), "{}{}", printed.out, printed.err);
+    assert!(!printed.out.contains("other") && cluster.server.store().get("services/other").is_some());
+    assert_eq!(cluster.server.store().names("batch/v1/jobs"), [""; 0]);
+}
+
+#[test]
+fn objects_of_others_are_not_overwritten() {
+    let cluster = Cluster::new();
+    let foreign = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "nats-nats-0"}, "spec": {}});
+    cluster.server.store().put("services/nats-nats-0", foreign);
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 65);
+    assert!(
+        printed.err.contains("Service nats-nats-0 exists, and does not belong to deployment nats"),
+        "{}",
+        printed.err
+    );
+    assert!(printed.err.contains("--force-conflicts"), "{}", printed.err);
+    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.deploy(&["--force-conflicts"]).code, 0);
+}
+
+/// The API server's words name verb, resource and namespace; a quota, a missing storage class and the like are among them.
+#[test]
+fn what_the_api_server_refuses_is_reported_in_its_words() {
+    let cluster = Cluster::new();
+    let forbidden =
+        "statefulsets.apps is forbidden: User \"u\" cannot list resource \"statefulsets\" in API group \"apps\"";
+    cluster.server.set_hook(Box::new(move |request, _| {
+        request.path.ends_with("/statefulsets").then(|| failure(403, "Forbidden", forbidden))
+    }));
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 70);
+    assert!(printed.err.contains("cannot list StatefulSets") && printed.err.contains(forbidden), "{}", printed.err);
+    assert!(printed.err.contains("cluster-forbidden"), "{}", printed.err);
+
+    let quota = "pods \"nats-nats-z1-trial\" is forbidden: exceeded quota: small, requested: limits.memory=128Mi";
+    cluster.server.set_hook(Box::new(move |request, _| {
+        (request.method == "POST" && request.path.ends_with("/pods")).then(|| failure(403, "Forbidden", quota))
+    }));
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 70);
+    assert!(
+        printed.err.contains("StatefulSet nats-nats-z1") && printed.err.contains("exceeded quota: small"),
+        "{}",
+        printed.err
+    );
+    let writes = cluster.server.take_writes();
+    assert!(writes.iter().all(|write| write.ends_with("(dry run)")), "{writes:?}");
+}
+
+#[test]
+fn groups_that_do_not_become_ready_are_reported_with_the_reason() {
+    let cluster = Cluster::new();
+    cluster.server.set_hook(Box::new(|_, _| None));
+    let labels = json!({"quarks.cloudfoundry.org/deployment-name": "nats", "quarks.cloudfoundry.org/instance-group-name": "nats"});
+    let waiting = json!({"reason": "ImagePullBackOff", "message": "Back-off pulling image \"r/nats:1\""});
+    let pod = json!({"metadata": {"name": "nats-nats-z1-0", "labels": labels},
+        "status": {"initContainerStatuses": [{"name": "copy-jobs-nats", "state": {"waiting": waiting}}]}});
+    cluster.server.store().put("pods/nats-nats-z1-0", pod);
+    let event = json!({"metadata": {"name": "e"}, "type": "Warning", "reason": "FailedCreate", "message": "storageclass \"fast\" not found",
+        "involvedObject": {"kind": "StatefulSet", "name": "nats-nats-z1"}});
+    cluster.server.store().put("events/e", event);
+    let printed = cluster.deploy(&["--ready-timeout", "1s"]);
+    assert_eq!(printed.code, 70);
+    for part in [
+        "instance group 'nats' is not ready after 1s",
+        "copy-jobs-nats waits: ImagePullBackOff",
+        "r/nats:1",
+        "storageclass",
+    ] {
+        assert!(printed.err.contains(part), "{part}: {}", printed.err);
+    }
+}
+
+/// An errand runs at the end, and again only when it has changed or failed.
+#[test]
+fn an_errand_runs_once() {
+    let cluster = Cluster::new();
+    let unknown = cluster.deploy(&["--run-errand", "smoke-test"]);
+    assert_eq!(unknown.code, 65);
+    assert!(unknown.err.contains("did you mean 'smoke-tests'?"), "{}", unknown.err);
+    assert_eq!(cluster.server.take_writes(), [""; 0]);
+
+    // The Job's controller: what is created ends at once, first with a failure.
+    let mut result = "Failed";
+    cluster.server.set_hook(Box::new(move |request, store| {
+        make_ready(request, store);
+        let runs = |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("nats-smoke-tests-"));
+        if let Some(job) =
+            store.objects.get_mut(&request.path).filter(|job| runs(&request.path) && job["status"].is_null())
+        {
+            job["status"] = json!({"conditions": [{"type": result, "status": "True"}]});
+            result = "Complete";
+        }
+        None
+    }));
+    let run = || cluster.deploy(&["--run-errand", "smoke-tests"]);
+    let failed = run();
+    assert_eq!(failed.code, 70);
+    assert!(failed.err.contains("Job nats-smoke-tests-") && failed.err.contains(" failed"), "{}", failed.err);
+    let again = run();
+    assert!(again.out.ends_with("errand smoke-tests has succeeded\n"), "{}{}", again.out, again.err);
+    let before = cluster.server.store().versions();
+    assert_eq!(run().out, "instance group nats is ready\n");
+    assert_eq!(cluster.server.store().versions(), before);
+}
+
+#[test]
+fn a_wrong_probe_is_reported_before_anything_is_applied() {
+    let cluster = Cluster::new();
+    cluster.edit_deployment(|deployment| {
+        let healthcheck: Value = json!({"healthcheck": {"natz": {"readiness": {"tcpSocket": {"port": 1}}}, "nats": {"ready": {}, "liveness": 1}}});
+        deployment.instance_groups[0].jobs[0].quarks.run = healthcheck;
+    });
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 65);
+    let path = "instance group 'nats', job 'nats': properties.quarks.run.healthcheck";
+    for part in [
+        ".natz is not a process of the job",
+        "did you mean 'nats'?",
+        ".nats.ready is not a probe",
+        ".nats.liveness is not a probe of Kubernetes",
+    ] {
+        assert!(printed.err.contains(part) && printed.err.contains(path), "{part}: {}", printed.err);
+    }
+    assert_eq!(cluster.server.take_writes(), [""; 0]);
+}
+
+#[test]
+fn an_unreachable_server_is_reported_as_such() {
+    let cluster = Cluster::new();
+    fs::write(cluster.path("kubeconfig"), "not: a kubeconfig").unwrap();
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 70);
+    assert!(printed.err.contains("cluster-unreachable"), "{}", printed.err);
+}

@@ -1,0 +1,108 @@
+//! The documents that the record names.
+
+use cluster::{Cluster, Kind, Object};
+use deployment::replaced::is_spec_unneeded;
+use handoff::bpm_info::BpmInfo;
+use handoff::deployment::Deployment;
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML};
+use handoff::versions::{VERSIONS_YAML, Versions};
+use kubernetes_objects as objects;
+use objects::{GroupWorkload, ReleaseRef, Settings, Workloads};
+use problem::{Problem, Result, code};
+use workload::Pod;
+
+/// What is deployed.
+pub(crate) struct Documents {
+    /// The object that owns everything.
+    pub(crate) anchor: Object,
+    deployment: Deployment,
+    /// The groups, in the manifest's order.
+    groups: Vec<Group>,
+}
+
+/// The documents of a group.
+struct Group {
+    info: BpmInfo,
+    version: u32,
+    /// The number of Secrets that have the resolved group, which pods read.
+    parts: usize,
+}
+
+impl Documents {
+    pub(crate) fn read(cluster: &Cluster, name: &str) -> Result<Documents> {
+        let record = objects::record(name);
+        let missing = || {
+            let problem = Problem::input(format!("ConfigMap {record} does not exist")).code(code::DOCUMENT_MISSING);
+            problem.hint("`write-secrets` writes it; is this the right namespace?")
+        };
+        let record_of = cluster.get(Kind::CONFIG_MAP, &record)?.ok_or_else(missing)?;
+        let text = record_of["data"][VERSIONS_YAML].as_str().unwrap_or_default();
+        let versions = Versions::decode(text, &format!("ConfigMap {record}"))?;
+        let run = versions.runs.first().ok_or_else(missing)?;
+        let anchor = cluster.get(Kind::CONFIG_MAP, &objects::anchor(name))?.ok_or_else(missing)?;
+        let secret = objects::versioned("deployment", None, run.deployment);
+        let deployment = Deployment::decode(&document(cluster, &secret, DEPLOYMENT_YAML)?, &secret)?;
+        let mut groups = Vec::new();
+        for group in &deployment.instance_groups {
+            let version = run.groups.get(&group.name).copied().ok_or_else(|| {
+                Problem::internal(format!("ConfigMap {record} has no version of group '{}'", group.name))
+            })?;
+            let secret = objects::versioned("bpm", Some(&group.name), version);
+            let info = BpmInfo::decode(&document(cluster, &secret, BPM_YAML)?, &secret)?;
+            let resolved = objects::versioned("ig-resolved", Some(&group.name), version);
+            let parts = objects::parts(&get(cluster, &resolved)?);
+            groups.push(Group { info, version, parts });
+        }
+        Ok(Documents { anchor, deployment, groups })
+    }
+
+    /// The releases, for their images.
+    pub(crate) fn releases(&self) -> Vec<ReleaseRef> {
+        let stemcell = match self.deployment.stemcells.as_slice() {
+            [only] => Some((only.os.clone(), only.version.clone())),
+            _ => None,
+        };
+        let jobs = || self.deployment.instance_groups.iter().flat_map(|group| &group.jobs);
+        let is_needed =
+            |name: &str| jobs().any(|job| job.release == name && !is_spec_unneeded(&job.release, &job.name));
+        let release = |of: &handoff::deployment::Release| ReleaseRef {
+            is_needed: is_needed(&of.name),
+            name: of.name.clone(),
+            version: of.version.clone(),
+            url: of.url.clone(),
+            stemcell: stemcell.clone(),
+        };
+        self.deployment.releases.iter().map(release).collect()
+    }
+
+    pub(crate) fn workloads<'a>(&'a self, settings: &'a Settings) -> Workloads<'a> {
+        let of_pods = workload::Settings { grace: settings.grace, template_settings: Vec::new() };
+        let groups = self.deployment.instance_groups.iter().zip(&self.groups);
+        let groups = groups.map(|(group, of)| GroupWorkload {
+            group,
+            pod: Pod::new(&of.info, group, &of_pods),
+            version: of.version,
+            parts: of.parts,
+        });
+        Workloads { deployment: &self.deployment, groups: groups.collect(), settings }
+    }
+}
+
+fn problem(secret: &str, what: &str) -> Problem {
+    Problem::internal(format!("Secret {secret} {what}")).code(code::DOCUMENT_MISSING)
+}
+
+fn get(cluster: &Cluster, secret: &str) -> Result<Object> {
+    Ok(cluster.get(Kind::SECRET, secret)?.ok_or_else(|| problem(secret, "does not exist"))?)
+}
+
+/// The document in a Secret, or in this one and its other parts.
+fn document(cluster: &Cluster, secret: &str, key: &str) -> Result<String> {
+    let mut secrets = vec![get(cluster, secret)?];
+    for number in 2..=objects::parts(&secrets[0]) {
+        secrets.push(get(cluster, &objects::part(secret, number))?);
+    }
+    let found =
+        objects::document(&secrets, secret, key).map_err(|error| problem(secret, "is broken").because(error))?;
+    Ok(found.ok_or_else(|| problem(secret, &format!("has no document '{key}'")))?)
+}

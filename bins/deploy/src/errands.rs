@@ -1,0 +1,181 @@
+//! Running errands: copies of their suspended Jobs.
+
+use std::time::{Duration, Instant};
+
+use cluster::{Cluster, Created, Kind, Object, label, name};
+use kubernetes_objects as objects;
+use problem::{Note, Place, Problem, Result, code, did_you_mean};
+use serde_json::json;
+
+use crate::options::Request;
+use crate::plan::Plan;
+use crate::{health, say};
+
+/// The kind of a Job that an errand runs in.
+pub const RUN: &str = "errand-run";
+/// Digits of an errand's digest in the name of its Job.
+const DIGITS: usize = 8;
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The errand of this name among these Jobs: that of an instance group, or of a job.
+///
+/// # Errors
+/// If there is none.
+pub fn find<'a>(jobs: impl Iterator<Item = &'a Object>, wanted: &str) -> Result<&'a Object> {
+    let errands: Vec<&Object> = jobs.filter(|job| label(job, objects::KIND) == Some("errand")).collect();
+    let group = objects::deployment_label(wanted);
+    let of_group = errands.iter().find(|job| label(job, objects::GROUP) == Some(&group));
+    let of_job = || errands.iter().find(|job| name(job).ends_with(&format!("-{wanted}")));
+    of_group.or_else(of_job).copied().ok_or_else(|| {
+        let known: Vec<&str> = errands.iter().filter_map(|job| label(job, objects::GROUP)).collect();
+        let problem = Problem::input(format!("the deployment has no errand '{wanted}'")).code(code::ERRAND_UNKNOWN);
+        match did_you_mean(wanted, known.iter().copied()) {
+            Some(near) => problem.hint(format!("did you mean '{near}'?")).into(),
+            None if known.is_empty() => problem.into(),
+            None => problem.hint(format!("its errands are: {}", known.join(", "))).into(),
+        }
+    })
+}
+
+/// A Job of an errand's own that runs at once; its name ends in `end`.
+pub fn run_of(errand: &Object, end: &str) -> Object {
+    let mut labels = errand["metadata"]["labels"].clone();
+    labels[objects::KIND] = RUN.into();
+    let template = &errand["spec"]["template"];
+    let mut pod_labels = template["metadata"]["labels"].clone();
+    // Those that the API server gave to the pods of the suspended Job.
+    if let Some(labels) = pod_labels.as_object_mut() {
+        labels.retain(|label, _| {
+            !label.starts_with("batch.kubernetes.io/") && label != "job-name" && label != "controller-uid"
+        });
+    }
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {
+            "name": format!("{}-{end}", name(errand)),
+            "labels": labels,
+            "ownerReferences": errand["metadata"]["ownerReferences"],
+        },
+        "spec": {
+            "backoffLimit": errand["spec"]["backoffLimit"],
+            "template": {"metadata": {"labels": pod_labels}, "spec": template["spec"]},
+        },
+    })
+}
+
+/// Whether a Job has succeeded; nothing while it runs.
+pub fn ended(job: &Object) -> Option<bool> {
+    let conditions = || job["status"]["conditions"].as_array().into_iter().flatten();
+    let of = |kind: &str| conditions().any(|of| of["type"] == kind && of["status"] == "True");
+    if of("Complete") { Some(true) } else { of("Failed").then_some(false) }
+}
+
+/// A failed Job, with what its containers reported.
+pub fn failed(job: &str, pods: &[Object]) -> Problem {
+    let mut problem = Problem::internal(format!("Job {job} failed")).code(code::DEPLOYMENT_NOT_READY);
+    let lines = pods.iter().flat_map(health::troubles);
+    problem.notes = lines.map(|line| Note { place: Place::file(line), what: None, hint: None }).collect();
+    problem
+}
+
+/// Checks that the deployment has the errands that are to run at the end.
+pub(crate) fn check(plan: &Plan, request: &Request) -> Result<()> {
+    request.run_errands.iter().try_for_each(|wanted| find(plan.objects(), wanted).map(drop))
+}
+
+/// Runs the requested errands, one after the other. One that has succeeded does not run again before it changes.
+pub(crate) fn run(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
+    for wanted in &request.run_errands {
+        let errand = find(plan.objects(), wanted)?;
+        let digest = errand["metadata"]["annotations"][objects::TEMPLATE_DIGEST].as_str().unwrap_or_default();
+        let run = run_of(errand, digest.get(..DIGITS).unwrap_or(digest));
+        if request.dry_run {
+            say(format_args!("errand {wanted} would run unless it has succeeded as Job {}", name(&run)));
+            continue;
+        }
+        match cluster.get(Kind::JOB, name(&run))?.as_ref().map(ended) {
+            Some(Some(true)) => continue,
+            Some(None) => {}
+            Some(Some(false)) => {
+                delete(cluster, name(&run))?;
+                start(cluster, &run)?;
+            }
+            None => start(cluster, &run)?,
+        }
+        until_ended(cluster, request, name(&run))?;
+        say(format_args!("errand {wanted} has succeeded"));
+    }
+    Ok(())
+}
+
+fn start(cluster: &Cluster, run: &Object) -> Result<()> {
+    if let Created::New(_) = cluster.create(run, false)? {
+        say(format_args!("Job {} created", name(run)));
+    }
+    Ok(())
+}
+
+/// Deletes a Job, and waits until it is gone.
+pub(crate) fn delete(cluster: &Cluster, job: &str) -> Result<()> {
+    /// How long that may take.
+    const DELETION: Duration = Duration::from_secs(60);
+    cluster.delete(Kind::JOB, job)?;
+    let start = Instant::now();
+    while cluster.get(Kind::JOB, job)?.is_some() {
+        if start.elapsed() > DELETION {
+            return Err(Problem::internal(format!("Job {job} is still being deleted")).code(code::WAIT_TIMEOUT).into());
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Ok(())
+}
+
+fn until_ended(cluster: &Cluster, request: &Request, job: &str) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let present = cluster.get(Kind::JOB, job)?.unwrap_or_default();
+        let pods = || cluster.list(Kind::POD, &format!("batch.kubernetes.io/job-name={job}"));
+        match ended(&present) {
+            Some(true) => return Ok(()),
+            Some(false) => return Err(failed(job, &pods()?).into()),
+            None if request.ready_timeout.is_zero() => return Ok(()),
+            None if start.elapsed() > request.ready_timeout => {
+                let problem = failed(job, &pods()?);
+                let message = format!("Job {job} has not ended after {}s", request.ready_timeout.as_secs());
+                return Err(Problem { message, ..problem }.into());
+            }
+            None => std::thread::sleep(INTERVAL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_copy_that_is_not_suspended() {
+        let errand = json!({"metadata": {"name": "nats-smoke", "labels": {}, "ownerReferences": []},
+            "spec": {"suspend": true, "backoffLimit": 0, "template": {"spec": {"containers": []},
+                "metadata": {"labels": {"a": "b", "job-name": "nats-smoke", "batch.kubernetes.io/job-name": "nats-smoke"}}}}});
+        let run = run_of(&errand, "2");
+        assert_eq!(run["metadata"]["name"], "nats-smoke-2");
+        assert_eq!(run["metadata"]["labels"][objects::KIND], RUN);
+        assert_eq!(run["spec"]["template"]["metadata"]["labels"], json!({"a": "b"}));
+        assert!(run["spec"]["suspend"].is_null());
+    }
+
+    #[test]
+    fn an_errand_is_found_by_its_group_or_job() {
+        let errand = |group: &str, of: &str| {
+            let labels = json!({objects::KIND: "errand", objects::GROUP: group});
+            json!({"metadata": {"name": of, "labels": labels}})
+        };
+        let jobs = [errand("smoke", "d-smoke"), errand("tests", "d-tests"), errand("tests", "d-tests-acceptance")];
+        for (wanted, found) in [("tests", "d-tests"), ("acceptance", "d-tests-acceptance"), ("smoke", "d-smoke")] {
+            assert_eq!(name(find(jobs.iter(), wanted).unwrap()), found);
+        }
+        let problem = find(jobs.iter(), "smokey").unwrap_err().to_string();
+        assert!(problem.contains("has no errand 'smokey'") && problem.contains("did you mean 'smoke'?"), "{problem}");
+    }
+}

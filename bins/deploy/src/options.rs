@@ -1,0 +1,85 @@
+//! The flags of `deploy`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use cluster::Connection;
+use object_flags::ObjectFlags;
+use problem::{Problem, Problems, Result};
+
+/// The arguments of `deploy`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Applies the objects that run a deployment, from the documents that `write-secrets` has written: for each \
+        instance group and AZ a StatefulSet, a Service for each instance and group, a suspended Job for each errand. \
+        Groups are applied in the manifest's order; those behind a serial group wait until it is ready. A pod restarts \
+        only if something that it renders or runs has changed. What has left the manifest is deleted.",
+    after_long_help = "Examples:\n\
+        \x20\x20deploy --deployment-name nats --image nats=nats-release:2.3\n\
+        \x20\x20deploy --deployment-name nats --registry registry.example --output-dir objects\n\n\
+        Exit codes: 0 done; 2 usage; 65 a name, an image or a document is wrong; 70 the cluster failed or instances are not ready."
+)]
+pub struct Options {
+    /// The deployment
+    #[arg(short = 'd', long, env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    pub deployment_name: Option<String>,
+    /// Show what would change, and change nothing
+    #[arg(long, env = "DRY_RUN")]
+    pub dry_run: bool,
+    /// Write the objects into files of this directory, and apply nothing
+    #[arg(long, env = "OUTPUT_DIR", value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Take over objects and fields that belong to others
+    #[arg(long, env = "FORCE_CONFLICTS")]
+    pub force_conflicts: bool,
+    /// How long the instances of a group may take until they are ready; 0: do not wait
+    #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION", default_value = "15m")]
+    pub ready_timeout: String,
+    /// Run an errand when all instances are ready, unless it has succeeded since it last changed; repeatable, in order
+    #[arg(long = "run-errand", value_name = "NAME")]
+    pub run_errands: Vec<String>,
+    /// Images and placement
+    #[command(flatten)]
+    pub pods: ObjectFlags,
+    /// The cluster
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// The options, checked.
+pub(crate) struct Request {
+    pub(crate) deployment: String,
+    pub(crate) dry_run: bool,
+    pub(crate) output_dir: Option<PathBuf>,
+    pub(crate) force_conflicts: bool,
+    pub(crate) ready_timeout: Duration,
+    pub(crate) run_errands: Vec<String>,
+    pub(crate) pods: ObjectFlags,
+    pub(crate) connection: Connection,
+}
+
+impl Options {
+    pub(crate) fn check(self) -> Result<Request> {
+        let mut problems = Vec::new();
+        let deployment = self.deployment_name.filter(|name| !name.is_empty()).unwrap_or_else(|| {
+            problems.push(Problem::usage("deploy needs the deployment's name").hint("give --deployment-name"));
+            String::new()
+        });
+        let ready_timeout = startup::parse_duration(&self.ready_timeout).unwrap_or_else(|why| {
+            problems.push(Problem::usage(format!("--ready-timeout {why}, not '{}'", self.ready_timeout)));
+            Duration::ZERO
+        });
+        Problems::check(problems)?;
+        Ok(Request {
+            deployment,
+            dry_run: self.dry_run,
+            output_dir: self.output_dir.filter(|path| !path.as_os_str().is_empty()),
+            force_conflicts: self.force_conflicts,
+            ready_timeout,
+            run_errands: self.run_errands,
+            pods: self.pods,
+            connection: self.connection,
+        })
+    }
+}

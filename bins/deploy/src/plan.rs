@@ -1,0 +1,93 @@
+//! What is to be in the cluster, and what is in it.
+
+use std::collections::BTreeMap;
+
+use cluster::{Cluster, Kind, Object, label, name};
+use kubernetes_objects as objects;
+use objects::{GroupObjects, Previous, Settings, Workloads};
+use problem::{Problem, Problems, Result, code};
+use serde_json::json;
+
+/// The kinds that are applied.
+const KINDS: [Kind; 6] = [Kind::CONFIG_MAP, Kind::SERVICE, Kind::CLAIM, Kind::STATEFUL_SET, Kind::JOB, Kind::BUDGET];
+
+/// The kinds of a deployment with these settings. The account may not read network policies where none are wanted.
+fn kinds(settings: &Settings) -> impl Iterator<Item = Kind> {
+    KINDS.into_iter().chain(settings.network_policies.then_some(Kind::NETWORK_POLICY))
+}
+
+/// The objects to be, and those that are.
+pub(crate) struct Plan {
+    pub(crate) deployment: String,
+    /// What all groups share.
+    pub(crate) shared: Vec<Object>,
+    /// The objects of each group.
+    pub(crate) groups: Vec<GroupObjects>,
+    /// The objects of the namespace, by kind and name.
+    live: BTreeMap<(&'static str, String), Object>,
+    serial: BTreeMap<String, bool>,
+}
+
+impl Plan {
+    pub(crate) fn new(cluster: &Cluster, workloads: &Workloads, anchor: &Object) -> Result<Plan> {
+        let mut live = BTreeMap::new();
+        for kind in kinds(workloads.settings) {
+            live.extend(cluster.list(kind, "")?.into_iter().map(|of| ((kind.kind, name(&of).to_owned()), of)));
+        }
+        let previous = |set: &str| live.get(&(Kind::STATEFUL_SET.kind, set.to_owned())).and_then(Previous::of);
+        let metadata = &anchor["metadata"];
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
+        // Disks outlive the deployment: nothing owns them.
+        let own = |object: &mut Object| {
+            if object["kind"] != Kind::CLAIM.kind {
+                object["metadata"]["ownerReferences"] = json!([owner]);
+            }
+        };
+        let mut shared = workloads.shared();
+        shared.iter_mut().for_each(own);
+        let mut groups = workloads.groups(previous);
+        groups.iter_mut().flat_map(|group| &mut group.objects).for_each(own);
+        let serial = workloads.groups.iter().map(|of| (of.group.name.clone(), of.group.update.serial)).collect();
+        Ok(Plan { deployment: workloads.deployment.name.clone(), shared, groups, live, serial })
+    }
+
+    /// Whether the groups behind a group wait for it.
+    pub(crate) fn is_serial(&self, group: &str) -> bool {
+        self.serial.get(group).copied().unwrap_or(true)
+    }
+
+    /// Everything that is to be.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.shared.iter().chain(self.groups.iter().flat_map(|group| &group.objects))
+    }
+
+    /// Everything that is, by kind.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Object> {
+        self.live.values()
+    }
+
+    /// The object that has this one's kind and name.
+    pub(crate) fn present(&self, object: &Object) -> Option<&Object> {
+        let kind = Kind::of(object)?;
+        self.live.get(&(kind.kind, name(object).to_owned()))
+    }
+
+    /// Whether an object is one of this deployment.
+    pub(crate) fn is_own(&self, object: &Object) -> bool {
+        let of_deployment = objects::deployment_label(&self.deployment);
+        label(object, objects::DEPLOYMENT) == Some(&of_deployment)
+            && label(object, "app.kubernetes.io/managed-by") == Some(objects::MANAGER)
+    }
+
+    /// Refuses to change objects of others.
+    pub(crate) fn check_owners(&self, force: bool) -> Result<()> {
+        let foreign = self.objects().filter(|object| self.present(object).is_some_and(|of| !self.is_own(of)));
+        let problems = foreign.map(|object| {
+            let (kind, name) = (object["kind"].as_str().unwrap_or_default(), name(object));
+            let message = format!("{kind} {name} exists, and does not belong to deployment {}", self.deployment);
+            let hint = "delete or rename it, or take it over with --force-conflicts";
+            Problem::input(message).code(code::CLUSTER_CONFLICT).hint(hint)
+        });
+        Problems::check(if force { Vec::new() } else { problems.collect() })
+    }
+}

@@ -1,0 +1,122 @@
+//! Prints what a cluster needs to run a deployment: the gather Job, its account, the manifest.
+
+mod explain;
+mod manifest;
+mod nodes;
+mod options;
+mod releases;
+
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use kubernetes_objects::{Gather, Object, ReleaseRef, gather_objects, to_yaml};
+use manifest_inputs::Document;
+use problem::{Problem, Result, code};
+use variables::Generation;
+
+use crate::manifest::Manifest;
+pub use crate::options::{Options, PlanContainers};
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Prints what a cluster needs to run a deployment";
+
+/// The arguments of `gather`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Prints Kubernetes objects that bring a deployment up: a Job that plans the manifest inside the cluster, \
+        writes the documents of every instance group into Secrets and applies StatefulSets, Services and Jobs; its \
+        account with a role; and the manifest in a Secret. Nothing is sent to a cluster.\n\n\
+        The Job's name ends in a digest of its content: applying other content is an update, applying the same again \
+        changes nothing. Deleting the objects deletes the deployment, except its persistent disks.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson gather nats.yml --registry registry.example/releases | kubectl apply -f -\n\
+        \x20\x20boson gather nats.yml -o scale.yml -v instances=3 --image nats=nats-release:2.3\n\
+        \x20\x20boson plan -m nats.yml -b all-releases --output-dir planned &&\n\
+        \x20\x20boson gather nats.yml --explain-security planned\n\n\
+        Exit codes: 0 done; 2 usage; 65 the manifest, an ops file, a variable or an image is wrong; 70 the environment failed."
+)]
+// The flags of the objects are a group of this name, too.
+#[group(skip)]
+pub struct PrintOptions {
+    /// What is printed
+    #[command(flatten)]
+    pub options: Options,
+    /// Print what pods need beyond the Pod Security Standard restricted, and nothing else; DIR is what `boson plan --output-dir DIR`
+    /// has written
+    #[arg(long, value_name = "DIR")]
+    pub explain_security: Option<PathBuf>,
+}
+
+/// The most that a Secret holds, with room for its other fields.
+const LARGEST: usize = 1_000_000;
+
+/// Runs the verb; gives the exit code. `generation` generates what a variables store lacks.
+///
+/// # Errors
+/// As [`objects`], and if standard output cannot be written.
+pub fn run(print: &PrintOptions, generation: &dyn Generation) -> Result<u8> {
+    let text = match explain_security(print)? {
+        Some(text) => text,
+        None => to_yaml(&objects(&print.options, generation)?),
+    };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())
+        }
+        _ => Ok(0),
+    }
+}
+
+/// What pods need, if that is asked for.
+///
+/// # Errors
+/// Documents that are missing or malformed.
+pub fn explain_security(print: &PrintOptions) -> Result<Option<String>> {
+    let explain = |planned: &PathBuf| explain::security(planned, print.options.pods.scripts_as());
+    print.explain_security.as_ref().map(explain).transpose()
+}
+
+fn texts(documents: &[Document]) -> Vec<&[u8]> {
+    documents.iter().map(Document::text).collect()
+}
+
+fn needed(releases: &[ReleaseRef]) -> impl Iterator<Item = &ReleaseRef> {
+    releases.iter().filter(|release| release.is_needed)
+}
+
+/// The objects in the order in which they are applied.
+///
+/// # Errors
+/// What is wrong with the manifest, as far as it can be known without the releases; releases without an image.
+pub fn objects(options: &Options, generation: &dyn Generation) -> Result<Vec<Object>> {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let manifest = Manifest::read(options, generation, given(&options.deployment_name))?;
+    let size: usize = manifest.documents.iter().map(|document| document.text().len()).sum();
+    if size > LARGEST {
+        let message = format!("the manifest and its configs have {size} bytes, and a Secret holds {LARGEST}");
+        return Err(Problem::input(message).code(code::DOCUMENT_TOO_LARGE).into());
+    }
+    let settings = options.pods.settings(&manifest.releases)?;
+    let releases: Vec<String> = needed(&manifest.releases).map(|release| release.name.clone()).collect();
+    let (runtime_configs, cloud_configs) =
+        (texts(&manifest.documents.runtime_configs), texts(&manifest.documents.cloud_configs));
+    let mut deploy = object_flags::arguments(&settings);
+    deploy.extend(options.run_errands.iter().flat_map(|name| ["--run-errand".to_owned(), name.clone()]));
+    let objects = gather_objects(&Gather {
+        deployment: &manifest.name,
+        manifest: manifest.documents.manifest.text(),
+        runtime_configs: &runtime_configs,
+        cloud_configs: &cloud_configs,
+        namespace: given(&options.namespace).as_deref(),
+        service_domain: &options.kube_service_domain,
+        releases: &releases,
+        service_account: given(&options.service_account).as_deref(),
+        settings: &settings,
+        planned_groups: if options.plan_containers == PlanContainers::Group { &manifest.groups } else { &[] },
+        api_servers: &options.api_servers,
+        deploy,
+    });
+    manifest.documents.save_store()?;
+    Ok(objects)
+}

@@ -1,0 +1,54 @@
+//! The flags for the objects.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use manifest_inputs::{Configs, Inputs};
+use object_flags::ObjectFlags;
+
+/// What the objects are made of.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// The deployment manifest; `-` is standard input
+    #[arg(value_name = "MANIFEST")]
+    pub manifest: PathBuf,
+    /// The deployment's name [default: the manifest's]
+    #[arg(short = 'd', long, env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    pub deployment_name: Option<String>,
+    /// The namespace that the objects name [default: none, kubectl's]
+    #[arg(short = 'n', long, env = "KUBE_NAMESPACE", value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// The cluster's domain of Services
+    #[arg(long, env = "KUBE_SERVICE_DOMAIN", value_name = "DOMAIN", default_value = "svc.cluster.local")]
+    pub kube_service_domain: String,
+    /// An account that exists already, instead of one with a role of its own
+    #[arg(long, env = "SERVICE_ACCOUNT", value_name = "NAME")]
+    pub service_account: Option<String>,
+    /// Run an errand when all instances are ready, unless it has succeeded since it last changed; repeatable, in order
+    #[arg(long = "run-errand", value_name = "NAME")]
+    pub run_errands: Vec<String>,
+    /// Addresses of the cluster's API servers, for --network-policies; repeatable [default: any address, ports 443 and 6443]
+    #[arg(long = "api-server", value_name = "CIDR")]
+    pub api_servers: Vec<String>,
+    /// How the manifest is planned in the cluster
+    #[arg(long, env = "PLAN_CONTAINERS", value_name = "FORM", default_value = "one")]
+    pub plan_containers: PlanContainers,
+    /// Images and placement
+    #[command(flatten)]
+    pub pods: ObjectFlags,
+    /// Ops files and variables
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Runtime and cloud configs
+    #[command(flatten)]
+    pub configs: Configs,
+}
+
+/// Which containers plan a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanContainers {
+    /// One container for the whole deployment
+    One,
+    /// Two more containers for each instance group, each with a /mnt/quarks/output.json of its own
+    Group,
+}

@@ -1,0 +1,119 @@
+//! Writes the documents of plan into Secrets.
+//!
+//! The documents of a group are a pair, `ig-resolved.<ig>-v<n>` and `bpm.<ig>-v<n>`; the deployment's is `deployment-v<n>`. A
+//! version is never changed, and a new one exists only when a document differs. One record, written last, names the
+//! versions that are valid together.
+
+mod collect;
+mod documents;
+mod record;
+mod size;
+mod supersede;
+mod versioned;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use cluster::{Apply, Cluster, Connection, Kind, Object};
+use kubernetes_objects as objects;
+use problem::{Problem, Result};
+use serde_json::json;
+use startup::Common;
+
+use crate::documents::Documents;
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Writes the documents of plan into Secrets";
+
+/// The arguments of `write-secrets`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Writes what `plan --output-dir` has written into Secrets of the cluster: for each instance group \
+        ig-resolved.GROUP-vN and bpm.GROUP-vN, and deployment-vN. A new version is made only if a document has changed; a \
+        version is immutable. A record, written last, names the versions that are valid together; `deploy` reads only \
+        those. Versions that nothing uses are deleted, except those of the last runs.",
+    after_long_help = "Example:\n\x20\x20write-secrets --from /mnt/quarks\n\n\
+        Exit codes: 0 done; 2 usage; 65 a document is missing or too large; 70 the cluster or the environment failed."
+)]
+pub struct Options {
+    /// The output directory of plan [default: /mnt/quarks]
+    #[arg(long, env = "PLAN_OUTPUT", value_name = "DIR")]
+    pub from: Option<PathBuf>,
+    /// The gather Job that this is a part of: older ones of the deployment are deleted
+    #[arg(long, env = "GATHER_JOB", value_name = "NAME")]
+    pub gather_job: Option<String>,
+    /// The cluster
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// Runs the verb; gives the exit code.
+///
+/// # Errors
+/// Documents that are missing, malformed or too large, before anything is written; failures of the cluster.
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    let from = options.from.filter(|path| !path.as_os_str().is_empty());
+    let documents = Documents::read(&common.path(from.as_deref(), "/mnt/quarks"))?;
+    let cluster = Cluster::connect(&options.connection)?;
+    if let Some(job) = options.gather_job.filter(|name| !name.is_empty()) {
+        supersede::supersede(&cluster, &documents.deployment.name, &job)?;
+    }
+    write(&cluster, &documents)?;
+    Ok(0)
+}
+
+/// The field manager of everything that is applied.
+pub(crate) const APPLY: Apply<'static> = Apply { manager: objects::MANAGER, force: false, dry_run: false };
+
+fn write(cluster: &Cluster, documents: &Documents) -> Result<()> {
+    let name = documents.deployment.name.as_str();
+    let owner = owner(&anchor(cluster, name)?);
+    let secrets = cluster.list(Kind::SECRET, &objects::selector(name))?;
+    let mut known = versioned::Known::new(cluster, name, &owner, secrets);
+    let deployment = known.write(None, &documents.of_deployment)?;
+    let mut groups = BTreeMap::new();
+    for (group, documents) in &documents.groups {
+        groups.insert(group.clone(), known.write(Some(group), documents)?);
+    }
+    let versions = record::write(cluster, name, &owner, deployment, &groups)?;
+    collect::collect(cluster, name, &versions)
+}
+
+/// The object that owns everything of the deployment; it is made where `boson gather` has not made it.
+fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
+    let name = objects::anchor(deployment);
+    if let Some(anchor) = cluster.get(Kind::CONFIG_MAP, &name)? {
+        if cluster::label(&anchor, objects::KIND) == Some("anchor") {
+            return Ok(anchor);
+        }
+        let message = format!("ConfigMap {name} exists, and does not belong to deployment {deployment}");
+        let problem = Problem::input(message).code(problem::code::CLUSTER_CONFLICT);
+        return Err(problem.hint("delete or rename it, or rename the deployment").into());
+    }
+    let anchor = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": labels(deployment, "anchor")},
+        "data": {"deployment": deployment},
+    });
+    cluster.apply(&anchor, APPLY)
+}
+
+/// A reference to an owner.
+fn owner(anchor: &Object) -> Object {
+    let metadata = &anchor["metadata"];
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]})
+}
+
+/// The labels of an object that is more than a part of a workload.
+pub(crate) fn labels(deployment: &str, kind: &str) -> Object {
+    let mut labels = json!({"app.kubernetes.io/managed-by": objects::MANAGER});
+    labels[objects::DEPLOYMENT] = objects::deployment_label(deployment).into();
+    labels[objects::KIND] = kind.into();
+    labels
+}
+
+/// A problem of the cluster's content.
+pub(crate) fn unexpected(what: impl Into<String>) -> Problem {
+    Problem::internal(what).code(problem::code::CLUSTER_REFUSED)
+}

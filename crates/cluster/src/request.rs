@@ -1,0 +1,269 @@
+//! Requests for objects.
+
+use std::time::Duration;
+
+use http::{Method, Request, header};
+use kube::Error;
+use problem::{Problem, Result, code};
+
+use crate::{Cluster, Kind, Object, name};
+
+/// Pauses before further tries.
+const PAUSES: [Duration; 4] =
+    [Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
+/// Objects of one answer to a request for a list.
+const PAGE: usize = 500;
+
+/// How an object is applied.
+#[derive(Debug, Clone, Copy)]
+pub struct Apply<'a> {
+    /// The field manager.
+    pub manager: &'a str,
+    /// Whether fields of other managers are taken over.
+    pub force: bool,
+    /// Whether it is only tried.
+    pub dry_run: bool,
+}
+
+/// What came of creating an object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Created {
+    /// It is new.
+    New(Object),
+    /// Another one has its name.
+    Exists,
+}
+
+impl Cluster {
+    /// An object; nothing if it does not exist.
+    ///
+    /// # Errors
+    /// As of all requests: the API server cannot be reached, or refuses.
+    pub fn get(&self, kind: Kind, name: &str) -> Result<Option<Object>> {
+        let path = format!("{}/{name}", kind.path(&self.namespace));
+        match self.send(Method::GET, &path, None) {
+            Err(error) if status(&error) == Some(404) => Ok(None),
+            result => Ok(Some(result.map_err(|error| problem("get", kind, name, &error))?)),
+        }
+    }
+
+    /// The objects with these labels (`a=b,c=d`), or all.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn list(&self, kind: Kind, selector: &str) -> Result<Vec<Object>> {
+        let mut objects = Vec::new();
+        let mut rest = String::new();
+        loop {
+            let query = format!("limit={PAGE}&labelSelector={}{rest}", encoded(selector));
+            let path = format!("{}?{query}", kind.path(&self.namespace));
+            let mut page = self.send(Method::GET, &path, None).map_err(|error| problem("list", kind, "", &error))?;
+            if let Some(items) = page["items"].as_array_mut() {
+                // The items of a list have neither.
+                for mut item in items.drain(..) {
+                    item["kind"] = kind.kind.into();
+                    item["apiVersion"] = kind.api.into();
+                    objects.push(item);
+                }
+            }
+            match page["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
+                Some(token) => rest = format!("&continue={}", encoded(token)),
+                None => return Ok(objects),
+            }
+        }
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`], and if the object is not valid.
+    pub fn create(&self, object: &Object, dry_run: bool) -> Result<Created> {
+        let kind = kind_of(object)?;
+        let dry_run = if dry_run { "?dryRun=All" } else { "" };
+        let path = format!("{}{dry_run}", kind.path(&self.namespace));
+        match self.send(Method::POST, &path, Some(("application/json", object))) {
+            Err(error) if is_conflict(&error, "AlreadyExists") => Ok(Created::Exists),
+            result => Ok(Created::New(result.map_err(|error| problem("create", kind, name(object), &error))?)),
+        }
+    }
+
+    /// Server-side apply. An object with `metadata.resourceVersion` is applied only if it has not changed since.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`]; if the object is not valid, or another manager owns a field and `force` is not set.
+    pub fn apply(&self, object: &Object, how: Apply) -> Result<Object> {
+        self.try_apply(object, how)?.ok_or_else(|| {
+            let message = format!("{} has changed at the same time", named(kind_of(object).ok(), name(object)));
+            Problem::internal(message).code(code::CLUSTER_CONFLICT).into()
+        })
+    }
+
+    /// As [`Cluster::apply`]; nothing if the object has changed since `metadata.resourceVersion`.
+    ///
+    /// # Errors
+    /// As [`Cluster::apply`].
+    pub fn try_apply(&self, object: &Object, how: Apply) -> Result<Option<Object>> {
+        let kind = kind_of(object)?;
+        let mut path = format!("{}/{}?fieldManager={}", kind.path(&self.namespace), name(object), how.manager);
+        path.push_str(if how.force { "&force=true" } else { "" });
+        path.push_str(if how.dry_run { "&dryRun=All" } else { "" });
+        match self.send(Method::PATCH, &path, Some(("application/apply-patch+yaml", object))) {
+            Err(error) if has_changed(object, &error) => Ok(None),
+            result => Ok(Some(result.map_err(|error| problem("apply", kind, name(object), &error))?)),
+        }
+    }
+
+    /// Merges fields into an object.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn merge(&self, kind: Kind, name: &str, patch: &Object) -> Result<Object> {
+        let path = format!("{}/{name}", kind.path(&self.namespace));
+        let sent = self.send(Method::PATCH, &path, Some(("application/merge-patch+json", patch)));
+        Ok(sent.map_err(|error| problem("patch", kind, name, &error))?)
+    }
+
+    /// Deletes an object, and in the background what it owns. Tells whether it existed.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn delete(&self, kind: Kind, name: &str) -> Result<bool> {
+        let path = format!("{}/{name}?propagationPolicy=Background", kind.path(&self.namespace));
+        match self.send(Method::DELETE, &path, None) {
+            Ok(_) => Ok(true),
+            Err(error) if status(&error) == Some(404) => Ok(false),
+            Err(error) => Err(problem("delete", kind, name, &error).into()),
+        }
+    }
+
+    /// The log of a container so far; `lines` are its last ones.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn log(&self, pod: &str, container: &str, lines: Option<u32>) -> Result<String> {
+        let lines = lines.map_or(String::new(), |lines| format!("&tailLines={lines}"));
+        let path = format!("{}/{pod}/log?container={container}{lines}", Kind::POD.path(&self.namespace));
+        let text = self.retried(|| {
+            let request = request(Method::GET, &path, None)?;
+            self.runtime.block_on(self.client.request_text(request))
+        });
+        Ok(text.map_err(|error| problem("read the log of", Kind::POD, pod, &error))?)
+    }
+
+    fn send(&self, method: Method, path: &str, body: Option<(&str, &Object)>) -> std::result::Result<Object, Error> {
+        self.retried(|| {
+            let request = request(method.clone(), path, body)?;
+            self.runtime.block_on(self.client.request(request))
+        })
+    }
+
+    fn retried<T>(&self, send: impl Fn() -> std::result::Result<T, Error>) -> std::result::Result<T, Error> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            match send() {
+                Err(error) if may_pass(&error) => match pauses.next() {
+                    Some(pause) => std::thread::sleep(*pause),
+                    None => return Err(error),
+                },
+                result => return result,
+            }
+        }
+    }
+}
+
+fn request(method: Method, path: &str, body: Option<(&str, &Object)>) -> std::result::Result<Request<Vec<u8>>, Error> {
+    let mut builder = Request::builder().method(method).uri(path);
+    if let Some((content_type, _)) = body {
+        builder = builder.header(header::CONTENT_TYPE, content_type);
+    }
+    let body = body.map_or_else(Vec::new, |(_, object)| object.to_string().into_bytes());
+    builder.body(body).map_err(Error::HttpError)
+}
+
+/// Whether another try may succeed.
+fn may_pass(error: &Error) -> bool {
+    match error {
+        Error::Api(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),
+        Error::HyperError(_) | Error::Service(_) => true,
+        _ => false,
+    }
+}
+
+fn status(error: &Error) -> Option<u16> {
+    match error {
+        Error::Api(status) => Some(status.code),
+        _ => None,
+    }
+}
+
+fn is_conflict(error: &Error, reason: &str) -> bool {
+    matches!(error, Error::Api(status) if status.code == 409 && status.reason == reason)
+}
+
+/// Whether an object that must not have changed has. A conflict of field managers lists the fields.
+fn has_changed(object: &Object, error: &Error) -> bool {
+    let is_of_fields = matches!(error, Error::Api(status)
+        if status.details.as_ref().is_some_and(|details| !details.causes.is_empty()));
+    object["metadata"]["resourceVersion"].is_string() && is_conflict(error, "Conflict") && !is_of_fields
+}
+
+fn kind_of(object: &Object) -> Result<Kind> {
+    Kind::of(object).ok_or_else(|| Problem::internal(format!("unknown kind {}", object["kind"])).into())
+}
+
+fn named(kind: Option<Kind>, name: &str) -> String {
+    let kind = kind.map_or("object", |kind| kind.kind);
+    if name.is_empty() { format!("{kind}s") } else { format!("{kind} {name}") }
+}
+
+/// What went wrong, with the API server's own words: they name verb, resource and field, and no content.
+fn problem(doing: &str, kind: Kind, name: &str, error: &Error) -> Problem {
+    let message = format!("cannot {doing} {}", named(Some(kind), name));
+    let problem = Problem::internal(message);
+    match error {
+        Error::Api(status) => {
+            let (code, hint) = match (status.code, status.reason.as_str()) {
+                (401, _) => (code::CLUSTER_FORBIDDEN, Some("the credentials are not valid, or have expired")),
+                (403, _) => (code::CLUSTER_FORBIDDEN, None),
+                (409, _) => (
+                    code::CLUSTER_CONFLICT,
+                    Some("another program manages these fields; --force-conflicts takes them over"),
+                ),
+                _ => (code::CLUSTER_REFUSED, None),
+            };
+            let problem = problem.code(code).because(&status.message);
+            hint.into_iter().fold(problem, Problem::hint)
+        }
+        Error::HyperError(_) | Error::Service(_) => {
+            let problem = problem.code(code::CLUSTER_UNREACHABLE);
+            let mut source: Option<&dyn std::error::Error> = Some(error);
+            let mut causes = Vec::new();
+            while let Some(cause) = source {
+                causes.push(cause.to_string());
+                source = cause.source();
+            }
+            causes.dedup();
+            causes.into_iter().fold(problem, Problem::because)
+        }
+        other => problem.code(code::CLUSTER_REFUSED).because(other),
+    }
+}
+
+/// A value of a query.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_are_encoded() {
+        assert_eq!(encoded("a.b/c=d,e"), "a.b%2Fc%3Dd%2Ce");
+    }
+}

@@ -1,0 +1,95 @@
+//! The record of the versions that are valid together: what `write-secrets` writes last and `deploy` reads first.
+
+use std::collections::BTreeMap;
+
+use problem::{Class, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::document::Format;
+
+const FORMAT: Format = Format { name: "versions.yaml", version: 1, class: Class::Internal };
+
+/// The key of the record in its ConfigMap.
+pub const VERSIONS_YAML: &str = "versions.yaml";
+/// Runs that the record keeps, for a rollback.
+const KEPT: usize = 4;
+
+/// The whole document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Versions {
+    /// The runs, the present one first: it and those that a rollback can return to.
+    pub runs: Vec<Run>,
+}
+
+/// The versions of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Its number, from 1.
+    pub run: u32,
+    /// The version of the deployment's document: `deployment-v<n>`.
+    pub deployment: u32,
+    /// The version of each group's documents: `ig-resolved.<ig>-v<n>` and `bpm.<ig>-v<n>`.
+    pub groups: BTreeMap<String, u32>,
+}
+
+impl Versions {
+    /// The document's text.
+    ///
+    /// # Errors
+    /// Only internal ones.
+    pub fn encode(&self) -> Result<String> {
+        FORMAT.encode_yaml(self)
+    }
+
+    /// Reads the document; `path` is named in problems.
+    ///
+    /// # Errors
+    /// Another version or none, unknown or missing fields, values of the wrong type.
+    pub fn decode(text: &str, path: &str) -> Result<Versions> {
+        FORMAT.decode_yaml(text, path)
+    }
+
+    /// The record after a run with these versions; nothing if they are those of the present run.
+    #[must_use]
+    pub fn with(&self, deployment: u32, groups: BTreeMap<String, u32>) -> Option<Versions> {
+        let present = self.runs.first();
+        if present.is_some_and(|run| run.deployment == deployment && run.groups == groups) {
+            return None;
+        }
+        let number = self.runs.iter().map(|run| run.run).max().unwrap_or_default() + 1;
+        let mut runs = vec![Run { run: number, deployment, groups }];
+        runs.extend(self.runs.iter().take(KEPT - 1).cloned());
+        Some(Versions { runs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(version: u32) -> BTreeMap<String, u32> {
+        [("nats".to_owned(), version)].into()
+    }
+
+    #[test]
+    fn a_run_without_a_change_is_no_run() {
+        let first = Versions::default().with(1, groups(1)).unwrap();
+        assert_eq!(first.runs[0].run, 1);
+        assert_eq!(first.with(1, groups(1)), None);
+        let mut versions = first;
+        for version in 2..9 {
+            versions = versions.with(1, groups(version)).unwrap();
+        }
+        let kept: Vec<u32> = versions.runs.iter().map(|run| run.run).collect();
+        assert_eq!(kept, [8, 7, 6, 5]);
+    }
+
+    #[test]
+    fn it_is_read_strictly() {
+        let text = Versions::default().with(2, groups(3)).unwrap().encode().unwrap();
+        assert_eq!(text, "version: 1\nruns:\n- run: 1\n  deployment: 2\n  groups:\n    nats: 3\n");
+        crate::document::tests::refuses_other_documents(&text, |text| Versions::decode(text, "x").map(drop));
+    }
+}

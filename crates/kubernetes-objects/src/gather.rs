@@ -1,0 +1,369 @@
+//! The gather Job of a deployment, and what it needs.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::batch::v1::{
+    Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule,
+};
+use k8s_openapi::api::core::v1::{
+    Capabilities, ConfigMap, ConfigMapProjection, Container, DownwardAPIProjection, DownwardAPIVolumeFile,
+    EmptyDirVolumeSource, EnvVar, EnvVarSource, KeyToPath, ObjectFieldSelector, PodSpec, PodTemplateSpec,
+    ProjectedVolumeSource, Secret, SecretVolumeSource, SecurityContext, ServiceAccount, ServiceAccountTokenProjection,
+    Volume, VolumeMount, VolumeProjection,
+};
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use sha2::{Digest, Sha256};
+
+use crate::metadata::{KIND, of_deployment};
+use crate::{Object, Settings, names, network, object, pod, resources};
+
+/// The content of a gather run.
+#[derive(Debug, Clone)]
+pub struct Gather<'a> {
+    /// The deployment's name.
+    pub deployment: &'a str,
+    /// The manifest, with all variables replaced.
+    pub manifest: &'a [u8],
+    /// Runtime configs, in order, with all variables replaced.
+    pub runtime_configs: &'a [&'a [u8]],
+    /// Cloud configs, in order, with all variables replaced.
+    pub cloud_configs: &'a [&'a [u8]],
+    /// The namespace of all objects; where `kubectl` has it if absent.
+    pub namespace: Option<&'a str>,
+    /// `KUBE_SERVICE_DOMAIN`.
+    pub service_domain: &'a str,
+    /// The releases, in the manifest's order.
+    pub releases: &'a [String],
+    /// An account that exists already; else one is made, with a role.
+    pub service_account: Option<&'a str>,
+    /// Images and the like.
+    pub settings: &'a Settings,
+    /// The groups of which each document is written by a container of its own; if there are none, one container writes all.
+    pub planned_groups: &'a [String],
+    /// Addresses of API servers (CIDR), for network policies; any if empty.
+    pub api_servers: &'a [String],
+    /// The arguments of `deploy`.
+    pub deploy: Vec<String>,
+}
+
+const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+const OUTPUT: &str = "/mnt/quarks";
+const SOURCES: &str = "/var/vcap/all-releases";
+/// Where `plan` finds the manifest by itself.
+const MANIFEST: &str = "/var/run/secrets/deployment";
+/// What `plan` may need for the largest deployments, in MiB.
+const PLANNING: u32 = 1024;
+const SMALL: u32 = 128;
+/// Another try may succeed only where the environment failed.
+const RETRIES: i32 = 3;
+/// Exit codes that another try cannot change: usage, the operator's input, templates.
+const FINAL_CODES: [i32; 3] = [2, 65, 66];
+
+/// All objects, in the order in which they are applied. The Job's name ends in a digest of its content: another content is another
+/// run, the same content none.
+pub fn gather_objects(gather: &Gather) -> Vec<Object> {
+    let name = gather.deployment;
+    let account = gather.service_account.map_or_else(|| names::gather_prefix(name), str::to_owned);
+    let manifest = gather.manifest_secret();
+    let secret = manifest.metadata.name.clone().unwrap_or_default();
+    let anchor = ConfigMap {
+        metadata: of_deployment(names::anchor(name), name, &[(KIND, "anchor")]),
+        data: Some([("deployment".to_owned(), name.to_owned())].into()),
+        ..ConfigMap::default()
+    };
+    let mut objects = vec![object(&anchor)];
+    if gather.service_account.is_none() {
+        objects.extend(account_objects(name, &account, gather.settings.network_policies));
+    }
+    if gather.settings.network_policies {
+        objects.push(object(&network::of_gather(names::gather_prefix(name), name, gather.api_servers)));
+    }
+    objects.push(object(&manifest));
+    objects.push(object(&gather.job(&account, &secret)));
+    if let Some(namespace) = gather.namespace {
+        for of in &mut objects {
+            of["metadata"]["namespace"] = namespace.into();
+        }
+    }
+    objects
+}
+
+/// The account of write-secrets and deploy: what they need, in one namespace.
+fn account_objects(deployment: &str, account: &str, network_policies: bool) -> [Object; 3] {
+    let metadata = || of_deployment(account.to_owned(), deployment, &[(KIND, "gather")]);
+    let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let rule = |group: &str, kinds: &[&str], verbs: &[&str]| PolicyRule {
+        api_groups: Some(strings(&[group])),
+        resources: Some(strings(kinds)),
+        verbs: strings(verbs),
+        ..PolicyRule::default()
+    };
+    let all = ["get", "list", "create", "patch", "delete"];
+    let mut rules = vec![
+        rule("", &["configmaps", "secrets", "services"], &all),
+        rule("apps", &["statefulsets"], &all),
+        rule("batch", &["jobs"], &all),
+        rule("policy", &["poddisruptionbudgets"], &all),
+        // Persistent disks of errands; they outlive the deployment.
+        rule("", &["persistentvolumeclaims"], &["get", "list", "create", "patch"]),
+        // Old revisions of pods name versions of documents that are still needed.
+        rule("apps", &["controllerrevisions"], &["list"]),
+        // `create` only as a trial (dry run): whether the namespace admits the pods.
+        rule("", &["pods"], &["get", "list", "create"]),
+        rule("", &["events"], &["list"]),
+    ];
+    if network_policies {
+        rules.push(rule("networking.k8s.io", &["networkpolicies"], &all));
+    }
+    let token = ServiceAccount {
+        metadata: metadata(),
+        automount_service_account_token: Some(false),
+        ..ServiceAccount::default()
+    };
+    let role = Role { metadata: metadata(), rules: Some(rules) };
+    let subject = Subject { kind: "ServiceAccount".to_owned(), name: account.to_owned(), ..Subject::default() };
+    let role_ref = RoleRef {
+        api_group: "rbac.authorization.k8s.io".to_owned(),
+        kind: "Role".to_owned(),
+        name: account.to_owned(),
+    };
+    let binding = RoleBinding { metadata: metadata(), role_ref, subjects: Some(vec![subject]) };
+    [object(&token), object(&role), object(&binding)]
+}
+
+impl Gather<'_> {
+    /// The flag of `plan`, the file and the content of each config.
+    fn configs(&self) -> Vec<(&'static str, String, &[u8])> {
+        let mut configs = Vec::new();
+        for (flag, texts) in [("--runtime-config", self.runtime_configs), ("--cloud-config", self.cloud_configs)] {
+            let kind = flag.trim_start_matches('-');
+            let files = texts.iter().enumerate();
+            configs.extend(files.map(|(number, text)| (flag, format!("{kind}-{}.yaml", number + 1), *text)));
+        }
+        configs
+    }
+
+    /// The manifest and the configs; its name changes with its content.
+    fn manifest_secret(&self) -> Secret {
+        let mut data = BTreeMap::from([("manifest.yaml".to_owned(), ByteString(self.manifest.to_vec()))]);
+        data.extend(self.configs().into_iter().map(|(_, file, text)| (file, ByteString(text.to_vec()))));
+        let digest = digest(object(&data).to_string().as_bytes());
+        Secret {
+            metadata: of_deployment(
+                format!("{}-manifest-{digest}", names::gather_prefix(self.deployment)),
+                self.deployment,
+                &[(KIND, "manifest")],
+            ),
+            data: Some(data),
+            immutable: Some(true),
+            ..Secret::default()
+        }
+    }
+
+    fn job(&self, account: &str, manifest: &str) -> Job {
+        let labels = of_deployment(String::new(), self.deployment, &[(KIND, "gather")]).labels;
+        let template = PodTemplateSpec {
+            metadata: Some(ObjectMeta { labels, ..ObjectMeta::default() }),
+            spec: Some(self.pod(account, manifest)),
+        };
+        let digest = digest(object(&template).to_string().as_bytes());
+        let name = format!("{}-{digest}", names::gather_prefix(self.deployment));
+        let failure = PodFailurePolicyRule {
+            action: "FailJob".to_owned(),
+            on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
+                operator: "In".to_owned(),
+                values: FINAL_CODES.to_vec(),
+                container_name: None,
+            }),
+            ..PodFailurePolicyRule::default()
+        };
+        let spec = JobSpec {
+            backoff_limit: Some(RETRIES),
+            pod_failure_policy: Some(PodFailurePolicy { rules: vec![failure] }),
+            template,
+            ..JobSpec::default()
+        };
+        Job { metadata: of_deployment(name, self.deployment, &[(KIND, "gather")]), spec: Some(spec), status: None }
+    }
+
+    fn pod(&self, account: &str, manifest: &str) -> PodSpec {
+        let mut init = vec![self.boson("install", &["install"], SMALL, vec![writable("all-releases", SOURCES)])];
+        let copy = self.releases.iter().map(|release| format!("copy-jobs/{release}")).collect::<Vec<_>>();
+        let copy = names::containers(copy.iter().map(String::as_str));
+        for (name, release) in copy.into_iter().zip(self.releases) {
+            init.push(self.copy_jobs(name, release));
+        }
+        init.push(self.plan());
+        init.extend(self.plans_of_groups());
+        let more = self.deploy.iter().map(String::as_str);
+        let deploy: Vec<&str> = ["deploy", "--deployment-name", self.deployment].into_iter().chain(more).collect();
+        let write = ["write-secrets", "--from", OUTPUT];
+        let mounts = vec![read_only("output", OUTPUT), read_only("token", TOKEN)];
+        let job = field("GATHER_JOB", "metadata.labels['batch.kubernetes.io/job-name']");
+        init.push(Container { env: Some(vec![job]), ..self.boson("write-secrets", &write, SMALL, mounts) });
+        let deploy = self.boson("deploy", &deploy, SMALL, vec![read_only("token", TOKEN)]);
+        PodSpec {
+            automount_service_account_token: Some(false),
+            enable_service_links: Some(false),
+            containers: vec![deploy],
+            image_pull_secrets: pod::pull_secrets(self.settings),
+            init_containers: Some(init),
+            priority_class_name: self.settings.priority_class.clone(),
+            restart_policy: Some("Never".to_owned()),
+            security_context: Some(pod::security(true, false)),
+            service_account_name: Some(account.to_owned()),
+            volumes: Some(volumes(manifest)),
+            ..PodSpec::default()
+        }
+    }
+
+    /// The containers of the specification: two for each group, one document each.
+    fn plans_of_groups(&self) -> Vec<Container> {
+        let kinds = ["ig-resolved", "bpm"];
+        let of = self.planned_groups.iter().flat_map(|group| kinds.map(|kind| (group, kind)));
+        let of: Vec<_> = of.map(|(group, kind)| (group, kind, format!("{kind}/{group}"))).collect();
+        let names = names::containers(of.iter().map(|(.., name)| name.as_str()));
+        let container = |(name, (group, kind, _)): (String, &(&String, &str, String))| {
+            let plan = self.plan();
+            let mut command = plan.command.unwrap_or_default();
+            // plan KIND instead of plan --output-dir DIR.
+            command.splice(1..3, [(*kind).to_owned()]);
+            let mut env = plan.env.unwrap_or_default();
+            env.push(text("INSTANCE_GROUP_NAME", group));
+            let mut mounts = plan.volume_mounts.unwrap_or_default();
+            for mount in mounts.iter_mut().filter(|mount| mount.mount_path == OUTPUT) {
+                mount.sub_path = Some(format!("{group}/{kind}"));
+            }
+            Container { name, command: Some(command), env: Some(env), volume_mounts: Some(mounts), ..self.plan() }
+        };
+        names.into_iter().zip(&of).map(container).collect()
+    }
+
+    fn plan(&self) -> Container {
+        let namespace = field("KUBE_NAMESPACE", NAMESPACE);
+        let mounts = vec![
+            read_only("all-releases", SOURCES),
+            read_only("manifest", MANIFEST),
+            writable("output", OUTPUT),
+            writable("tmp", "/tmp"),
+        ];
+        let env =
+            vec![text("DEPLOYMENT_NAME", self.deployment), namespace, text("KUBE_SERVICE_DOMAIN", self.service_domain)];
+        let configs =
+            self.configs().into_iter().flat_map(|(flag, file, _)| [flag.to_owned(), format!("{MANIFEST}/{file}")]);
+        let command: Vec<String> =
+            ["plan", "--output-dir", OUTPUT].into_iter().map(str::to_owned).chain(configs).collect();
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        Container { env: Some(env), ..self.boson("plan", &command, PLANNING, mounts) }
+    }
+
+    fn copy_jobs(&self, name: String, release: &str) -> Container {
+        let program = format!("{SOURCES}/.boson/bin/copy-jobs");
+        let mounts = vec![writable("all-releases", SOURCES)];
+        let image = self.settings.release_images.get(release).cloned();
+        Container { image, ..self.boson(&name, &[&program, "--release", release], SMALL, mounts) }
+    }
+
+    fn boson(&self, name: &str, command: &[&str], memory: u32, mounts: Vec<VolumeMount>) -> Container {
+        Container {
+            name: name.to_owned(),
+            image: Some(self.settings.boson_image.clone()),
+            image_pull_policy: Some("IfNotPresent".to_owned()),
+            command: Some(command.iter().map(|&word| word.to_owned()).collect()),
+            resources: Some(resources::of_boson(memory)),
+            security_context: Some(SecurityContext {
+                allow_privilege_escalation: Some(false),
+                read_only_root_filesystem: Some(true),
+                capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), add: None }),
+                ..SecurityContext::default()
+            }),
+            volume_mounts: Some(mounts),
+            ..Container::default()
+        }
+    }
+}
+
+fn writable(volume: &str, path: &str) -> VolumeMount {
+    VolumeMount { name: volume.to_owned(), mount_path: path.to_owned(), ..VolumeMount::default() }
+}
+
+fn read_only(volume: &str, path: &str) -> VolumeMount {
+    VolumeMount { read_only: Some(true), ..writable(volume, path) }
+}
+
+/// The field of a pod with its namespace.
+const NAMESPACE: &str = "metadata.namespace";
+
+/// A variable with a text.
+fn text(name: &str, value: &str) -> EnvVar {
+    EnvVar { name: name.to_owned(), value: Some(value.to_owned()), value_from: None }
+}
+
+/// A variable with a field of the pod.
+fn field(name: &str, path: &str) -> EnvVar {
+    let field_ref = Some(ObjectFieldSelector { api_version: None, field_path: path.to_owned() });
+    EnvVar {
+        name: name.to_owned(),
+        value: None,
+        value_from: Some(EnvVarSource { field_ref, ..EnvVarSource::default() }),
+    }
+}
+
+fn volumes(manifest: &str) -> Vec<Volume> {
+    let named = |name: &str| Volume { name: name.to_owned(), ..Volume::default() };
+    let empty = |name: &str, medium: Option<&str>| Volume {
+        empty_dir: Some(EmptyDirVolumeSource { medium: medium.map(str::to_owned), size_limit: None }),
+        ..named(name)
+    };
+    let secret = SecretVolumeSource {
+        secret_name: Some(manifest.to_owned()),
+        default_mode: Some(0o440),
+        ..SecretVolumeSource::default()
+    };
+    vec![
+        empty("all-releases", None),
+        Volume { secret: Some(secret), ..named("manifest") },
+        // Secrets are in the documents: they never reach a disk.
+        empty("output", Some("Memory")),
+        empty("tmp", Some("Memory")),
+        Volume { projected: Some(token()), ..named("token") },
+    ]
+}
+
+/// What a client in a pod needs, with a token that soon expires.
+fn token() -> ProjectedVolumeSource {
+    let projection = VolumeProjection::default;
+    let item = KeyToPath { key: "ca.crt".to_owned(), path: "ca.crt".to_owned(), mode: None };
+    let namespace = DownwardAPIVolumeFile {
+        field_ref: Some(ObjectFieldSelector { api_version: None, field_path: NAMESPACE.to_owned() }),
+        path: "namespace".to_owned(),
+        ..DownwardAPIVolumeFile::default()
+    };
+    let sources = vec![
+        VolumeProjection {
+            service_account_token: Some(ServiceAccountTokenProjection {
+                path: "token".to_owned(),
+                expiration_seconds: Some(3600),
+                audience: None,
+            }),
+            ..projection()
+        },
+        VolumeProjection {
+            config_map: Some(ConfigMapProjection {
+                name: "kube-root-ca.crt".to_owned(),
+                items: Some(vec![item]),
+                optional: None,
+            }),
+            ..projection()
+        },
+        VolumeProjection { downward_api: Some(DownwardAPIProjection { items: Some(vec![namespace]) }), ..projection() },
+    ];
+    ProjectedVolumeSource { sources: Some(sources), default_mode: Some(0o440) }
+}
+
+/// Ten digits of a digest.
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(5).map(|byte| format!("{byte:02x}")).collect()
+}

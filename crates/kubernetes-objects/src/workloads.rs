@@ -1,0 +1,252 @@
+//! What runs a deployment: StatefulSets, Jobs, Services, disruption budgets.
+
+use std::collections::BTreeSet;
+
+use handoff::deployment::{Deployment, InstanceGroup};
+use k8s_openapi::api::apps::v1::{
+    RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
+};
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, PodTemplateSpec};
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use problem::{Problem, Problems, Result, code};
+use sha2::{Digest, Sha256};
+use workload::Pod;
+
+use crate::metadata::{DIGESTS, KIND, TEMPLATE_DIGEST, of_deployment, of_group, of_workload};
+use crate::pod::Template;
+use crate::rollout::{Previous, Rollout};
+use crate::{Object, Settings, names, network, object, probes, services, volumes};
+
+/// Enough to tell two digests apart, and short enough for an annotation of a thousand instances.
+const DIGEST_LENGTH: usize = 16;
+
+/// A group with the version of its documents.
+#[derive(Debug, Clone)]
+pub struct GroupWorkload<'a> {
+    /// The group.
+    pub group: &'a InstanceGroup,
+    /// What its instances run.
+    pub pod: Pod,
+    /// The version of its documents.
+    pub version: u32,
+    /// The number of Secrets that have the resolved group.
+    pub parts: usize,
+}
+
+/// A whole deployment.
+#[derive(Debug, Clone)]
+pub struct Workloads<'a> {
+    /// Its document.
+    pub deployment: &'a Deployment,
+    /// Its groups, in the manifest's order.
+    pub groups: Vec<GroupWorkload<'a>>,
+    /// What the documents do not say.
+    pub settings: &'a Settings,
+}
+
+/// The objects of a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupObjects {
+    /// The group.
+    pub group: String,
+    /// The objects, in the order in which they are applied.
+    pub objects: Vec<Object>,
+    /// The names of its StatefulSets.
+    pub stateful_sets: Vec<String>,
+}
+
+impl Workloads<'_> {
+    /// What all groups share, which exists before any pod: `REPLICAS` of the groups, and the Services of all groups and
+    /// instances.
+    pub fn shared(&self) -> Vec<Object> {
+        let name = &self.deployment.name;
+        let replicas = self.groups.iter().map(|of| (names::key(&of.group.name), of.group.replicas.to_string()));
+        let replicas = ConfigMap {
+            metadata: of_deployment(names::replicas(name), name, &[]),
+            data: Some(replicas.collect()),
+            ..ConfigMap::default()
+        };
+        std::iter::once(object(&replicas)).chain(self.groups.iter().flat_map(GroupWorkload::services)).collect()
+    }
+
+    /// The objects of each group, in the manifest's order. `previous` gives a StatefulSet as it is in the cluster.
+    pub fn groups(&self, previous: impl Fn(&str) -> Option<Previous>) -> Vec<GroupObjects> {
+        self.groups
+            .iter()
+            .map(|of| {
+                let sets: Vec<_> = of.stateful_sets(self.settings, &previous);
+                let stateful_sets = sets.iter().filter_map(|set| set.metadata.name.clone()).collect();
+                let mut objects: Vec<Object> = of.claims().iter().map(object).collect();
+                objects.extend(sets.iter().map(object));
+                objects.extend(of.errands(self.settings).iter().map(object));
+                objects.extend(of.budget().iter().map(object));
+                let policy = network::of_instances(&of.pod, of.group).filter(|_| self.settings.network_policies);
+                objects.extend(policy.iter().map(object));
+                GroupObjects { group: of.group.name.clone(), objects, stateful_sets }
+            })
+            .collect()
+    }
+
+    /// Checks that no two objects have the same kind and name, and that the manifest's probes are valid.
+    ///
+    /// # Errors
+    /// All names that two objects would have, all probes that are not valid.
+    pub fn check(&self) -> Result<()> {
+        let groups = self.groups(|_| None);
+        let all = self.shared().into_iter().chain(groups.into_iter().flat_map(|group| group.objects));
+        let mut seen = BTreeSet::new();
+        let mut problems: Vec<Problem> =
+            self.groups.iter().flat_map(|of| probes::problems(&of.pod, of.group)).collect();
+        for of in all {
+            let text = |value: &Object| value.as_str().unwrap_or_default().to_owned();
+            let id = (text(&of["kind"]), text(&of["metadata"]["name"]));
+            if seen.contains(&id) {
+                let message = format!("two {}s would have the name '{}'", id.0, id.1);
+                let hint = "rename an instance group";
+                problems.push(Problem::input(message).code(code::NAME_CONFLICT).hint(hint));
+            }
+            seen.insert(id);
+        }
+        Problems::check(problems)
+    }
+}
+
+impl GroupWorkload<'_> {
+    fn services(&self) -> Vec<Object> {
+        let has_azs = !self.group.azs.is_empty();
+        let pod_name = |az_index: u32, ordinal: u32| {
+            let az_index = has_azs.then_some(az_index);
+            format!("{}-{ordinal}", names::stateful_set(&self.pod.deployment, &self.pod.group, az_index))
+        };
+        let all = services::of_all(&self.pod, self.group);
+        let instances = services::of_instances(&self.pod, self.group, pod_name);
+        all.iter().chain(&instances).map(object).collect()
+    }
+
+    /// The Secrets with the resolved group.
+    fn resolved(&self) -> Vec<String> {
+        let version = names::versioned("ig-resolved", Some(&self.group.name), self.version);
+        (1..=self.parts.max(1)).map(|number| names::part(&version, number)).collect()
+    }
+
+    /// One StatefulSet for each AZ that has instances, or one if the group has no AZs.
+    fn stateful_sets(&self, settings: &Settings, previous: impl Fn(&str) -> Option<Previous>) -> Vec<StatefulSet> {
+        if self.pod.is_errand() {
+            return Vec::new();
+        }
+        let azs: Vec<(Option<u32>, Option<&str>)> = match self.group.azs.as_slice() {
+            [] => vec![(None, None)],
+            azs => (1..).zip(azs).map(|(number, az)| (Some(number), Some(az.name.as_str()))).collect(),
+        };
+        azs.into_iter().map(|(number, name)| self.stateful_set(settings, number, name, &previous)).collect()
+    }
+
+    fn stateful_set(
+        &self,
+        settings: &Settings,
+        az_index: Option<u32>,
+        az: Option<&str>,
+        previous: impl Fn(&str) -> Option<Previous>,
+    ) -> StatefulSet {
+        let instances = self.group.instances.iter().filter(|of| az_index.is_none_or(|index| of.az_index == index));
+        let digests: Vec<String> = instances.map(|of| of.digest.chars().take(DIGEST_LENGTH).collect()).collect();
+        let name = names::stateful_set(&self.pod.deployment, &self.pod.group, az_index);
+        let template = |resolved: &[String]| {
+            let az = (az_index.unwrap_or(1), az);
+            Template { pod: &self.pod, settings, az, resolved, group: self.group }.of_service()
+        };
+        let template_digest = digest(&template(&[String::new()]));
+        let rollout = Rollout::new(previous(&name).as_ref(), &template_digest, &self.resolved(), &digests);
+        let mut metadata = of_workload(name, &self.pod.deployment, &self.pod.group);
+        let annotations = [(TEMPLATE_DIGEST, template_digest), (DIGESTS, digests.join(" "))];
+        metadata.annotations = Some(annotations.map(|(name, value)| (name.to_owned(), value)).into());
+        let spec = StatefulSetSpec {
+            // All start at once: nodes of a cluster wait for each other. Updates take one after the other.
+            pod_management_policy: Some("Parallel".to_owned()),
+            replicas: i32::try_from(digests.len()).ok(),
+            selector: selector(&self.pod, az_index),
+            service_name: self.pod.address().map(|address| services::host(&address)),
+            template: labelled(template(&rollout.resolved), az_index),
+            update_strategy: Some(StatefulSetUpdateStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: Some(RollingUpdateStatefulSetStrategy {
+                    partition: i32::try_from(rollout.partition).ok(),
+                    ..RollingUpdateStatefulSetStrategy::default()
+                }),
+            }),
+            volume_claim_templates: Some(volumes::claims(&self.pod)).filter(|claims| !claims.is_empty()),
+            ..StatefulSetSpec::default()
+        };
+        StatefulSet { metadata, spec: Some(spec), status: None }
+    }
+
+    /// A suspended Job for each errand of a group that is one.
+    fn errands(&self, settings: &Settings) -> Vec<Job> {
+        let Some(instance) = self.group.instances.first().filter(|_| self.pod.is_errand()) else { return Vec::new() };
+        let resolved = self.resolved();
+        let az = (instance.az_index, instance.az.as_deref());
+        let of = Template { pod: &self.pod, settings, az, resolved: &resolved, group: self.group };
+        let job = |(number, errand): (usize, &workload::Errand)| {
+            // BOSH: the group's name runs the first job's errand.
+            let name = if number == 0 { self.pod.group.clone() } else { format!("{}-{}", self.pod.group, errand.job) };
+            let name = names::errand(&self.pod.deployment, &name);
+            let template = of.of_errand(&errand.container, instance.ordinal);
+            let mut metadata = of_workload(name, &self.pod.deployment, &self.pod.group);
+            let labels = metadata.labels.get_or_insert_default();
+            labels.insert(KIND.to_owned(), "errand".to_owned());
+            metadata.annotations = Some([(TEMPLATE_DIGEST.to_owned(), digest(&template))].into());
+            let spec = JobSpec { backoff_limit: Some(0), suspend: Some(true), template, ..JobSpec::default() };
+            Job { metadata, spec: Some(spec), status: None }
+        };
+        self.pod.errands.iter().enumerate().map(job).collect()
+    }
+
+    /// The claims for the disks of a group whose pods are no StatefulSet's.
+    fn claims(&self) -> Vec<PersistentVolumeClaim> {
+        let named = |claim: PersistentVolumeClaim| {
+            let name = names::claim(&self.pod.deployment, &self.pod.group);
+            PersistentVolumeClaim { metadata: of_workload(name, &self.pod.deployment, &self.pod.group), ..claim }
+        };
+        if self.pod.is_errand() { volumes::claims(&self.pod).into_iter().map(named).collect() } else { Vec::new() }
+    }
+
+    fn budget(&self) -> Option<PodDisruptionBudget> {
+        let size = u32::try_from(self.group.instances.len()).ok().filter(|size| *size > 0 && !self.pod.is_errand())?;
+        let most = self.group.update.max_in_flight_of(size);
+        let spec = PodDisruptionBudgetSpec {
+            max_unavailable: Some(IntOrString::Int(i32::try_from(most).ok()?)),
+            selector: Some(selector(&self.pod, None)),
+            ..PodDisruptionBudgetSpec::default()
+        };
+        let name = services::host(&self.pod.address()?);
+        Some(PodDisruptionBudget {
+            metadata: of_workload(name, &self.pod.deployment, &self.pod.group),
+            spec: Some(spec),
+            status: None,
+        })
+    }
+}
+
+/// Label of the pods of an AZ.
+const AZ_INDEX: &str = "quarks.cloudfoundry.org/az-index";
+
+fn selector(pod: &Pod, az_index: Option<u32>) -> LabelSelector {
+    let mut labels = of_group(&pod.deployment, &pod.group);
+    labels.extend(az_index.map(|index| (AZ_INDEX.to_owned(), index.to_string())));
+    LabelSelector { match_labels: Some(labels), match_expressions: None }
+}
+
+fn labelled(mut template: PodTemplateSpec, az_index: Option<u32>) -> PodTemplateSpec {
+    let metadata = template.metadata.get_or_insert_with(ObjectMeta::default);
+    let labels = metadata.labels.get_or_insert_default();
+    labels.extend(az_index.map(|index| (AZ_INDEX.to_owned(), index.to_string())));
+    template
+}
+
+fn digest(template: &PodTemplateSpec) -> String {
+    let digest = Sha256::digest(object(template).to_string().as_bytes());
+    digest.iter().take(DIGEST_LENGTH / 2).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,236 @@
+//! The objects of real deployments, as YAML that reads as if written by hand.
+#![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use handoff::bpm_info::BpmInfo;
+use handoff::deployment::Deployment;
+use kubernetes_objects::{
+    Gather, GroupWorkload, Object, Previous, ScriptsAs, Settings, Workloads, gather_objects, needs, to_yaml,
+};
+use workload::Pod;
+
+fn settings(scripts_as: ScriptsAs) -> Settings {
+    Settings {
+        boson_image: "boson/boson:latest".to_owned(),
+        release_images: BTreeMap::from([("nats".to_owned(), "registry.example/nats:2.10".to_owned())]),
+        pull_secrets: Vec::new(),
+        priority_class: None,
+        zones: BTreeMap::from([("z2".to_owned(), "europe-west1-c".to_owned())]),
+        scripts_as,
+        network_policies: scripts_as == ScriptsAs::Vcap,
+        grace: Duration::from_secs(60),
+    }
+}
+
+/// The documents of the scenario `nats`.
+fn documents() -> (Deployment, Vec<BpmInfo>) {
+    let directory = e2e::here().join("scenarios/nats/3-output");
+    let read = |file: &str| std::fs::read_to_string(directory.join(file)).unwrap();
+    let deployment = Deployment::decode(&read("deployment.yaml"), "deployment.yaml").unwrap();
+    let of_group = |name: &str| BpmInfo::decode(&read(&format!("{name}/bpm.yaml")), name).unwrap();
+    let infos = deployment.instance_groups.iter().map(|group| of_group(&group.name)).collect();
+    (deployment, infos)
+}
+
+fn workloads<'a>(deployment: &'a Deployment, infos: &[BpmInfo], version: u32, settings: &'a Settings) -> Workloads<'a> {
+    let of_pods = workload::Settings { grace: settings.grace, template_settings: Vec::new() };
+    let groups = deployment.instance_groups.iter().zip(infos);
+    let groups =
+        groups.map(|(group, info)| GroupWorkload { group, pod: Pod::new(info, group, &of_pods), version, parts: 1 });
+    Workloads { deployment, groups: groups.collect(), settings }
+}
+
+fn all(workloads: &Workloads, previous: impl Fn(&str) -> Option<Previous>) -> Vec<Object> {
+    let groups = workloads.groups(previous);
+    workloads.shared().into_iter().chain(groups.into_iter().flat_map(|group| group.objects)).collect()
+}
+
+#[test]
+fn objects_are_as_committed() {
+    let (deployment, infos) = documents();
+    let mut wrong = Vec::new();
+    for (name, scripts_as) in [("nats", ScriptsAs::Root), ("nats-restricted", ScriptsAs::Vcap)] {
+        let settings = settings(scripts_as);
+        let yaml = to_yaml(&all(&workloads(&deployment, &infos, 3, &settings), |_| None));
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        wrong.extend(e2e::check(&golden.join(format!("{name}.yaml")), &yaml).err());
+        let gather = gather_objects(&Gather {
+            deployment: "nats",
+            manifest: b"name: nats\n",
+            runtime_configs: &[],
+            cloud_configs: if scripts_as == ScriptsAs::Vcap { &[b"azs: []\n"] } else { &[] },
+            namespace: (scripts_as == ScriptsAs::Vcap).then_some("messaging"),
+            service_domain: "svc.cluster.local",
+            releases: &["nats".to_owned()],
+            service_account: None,
+            settings: &settings,
+            planned_groups: &[],
+            api_servers: &["10.0.0.1/32".to_owned()],
+            deploy: vec!["--image".to_owned(), "nats=registry.example/nats:2.10".to_owned()],
+        });
+        wrong.extend(e2e::check(&golden.join(format!("{name}-gather.yaml")), &to_yaml(&gather)).err());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_instances_service_selects_the_pod_of_the_formula() {
+    let (deployment, infos) = documents();
+    let settings = settings(ScriptsAs::Root);
+    let shared = workloads(&deployment, &infos, 1, &settings).shared();
+    let selected = |name: &str| {
+        let service = shared.iter().find(|of| of["kind"] == "Service" && of["metadata"]["name"] == name).unwrap();
+        assert_eq!(service["spec"]["clusterIP"], "None");
+        assert_eq!(service["spec"]["publishNotReadyAddresses"], true);
+        service["spec"]["selector"]["statefulset.kubernetes.io/pod-name"].as_str().unwrap().to_owned()
+    };
+    let pods = ["nats-nats-0", "nats-nats-1", "nats-nats-2", "nats-nats-3"].map(selected);
+    assert_eq!(pods, ["nats-nats-z1-0", "nats-nats-z1-1", "nats-nats-z2-0", "nats-nats-z2-1"]);
+}
+
+/// A new version of the documents in which nothing differs that a pod renders leaves every pod alone; a changed digest restarts
+/// the instances from the first one on that has it.
+#[test]
+fn a_pod_restarts_exactly_when_what_it_renders_changes() {
+    let (mut deployment, infos) = documents();
+    let settings = settings(ScriptsAs::Root);
+    let live: Vec<Object> = all(&workloads(&deployment, &infos, 1, &settings), |_| None)
+        .into_iter()
+        .map(|mut object| {
+            object["metadata"]["generation"] = 1.into();
+            object["status"] =
+                serde_json::json!({"observedGeneration": 1, "currentRevision": "a", "updateRevision": "a"});
+            object
+        })
+        .collect();
+    let previous = |name: &str| {
+        let set = live.iter().find(|of| of["kind"] == "StatefulSet" && of["metadata"]["name"] == name);
+        set.and_then(Previous::of)
+    };
+    let sets = |deployment: &Deployment| -> Vec<(String, u64)> {
+        let objects = all(&workloads(deployment, &infos, 2, &settings), previous);
+        let sets = objects.iter().filter(|of| of["kind"] == "StatefulSet");
+        sets.map(|set| {
+            let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
+            let secret = volumes.iter().find_map(|of| of["secret"]["secretName"].as_str()).unwrap();
+            let partition = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_u64().unwrap();
+            (secret.to_owned(), partition)
+        })
+        .collect()
+    };
+    let v1 = || "ig-resolved.nats-v1".to_owned();
+    assert_eq!(sets(&deployment), [(v1(), 0), (v1(), 0)]);
+    let nats = deployment.instance_groups.iter_mut().find(|group| group.name == "nats").unwrap();
+    nats.instances.iter_mut().find(|instance| instance.index == 3).unwrap().digest = "f".repeat(64);
+    assert_eq!(sets(&deployment), [(v1(), 0), ("ig-resolved.nats-v2".to_owned(), 1)]);
+}
+
+#[test]
+fn names_that_would_collide_are_refused() {
+    let (mut deployment, mut infos) = documents();
+    let mut other = deployment.instance_groups[0].clone();
+    other.name = "nats-z1".to_owned();
+    other.azs.clear();
+    for instance in &mut other.instances {
+        instance.address = instance.address.replace("nats-nats-", "nats-nats-z1-");
+    }
+    deployment.instance_groups.push(other);
+    let mut info = infos[0].clone();
+    info.instance_groups[0].name = "nats-z1".to_owned();
+    infos.push(info);
+    let settings = settings(ScriptsAs::Root);
+    let problem = workloads(&deployment, &infos, 1, &settings).check().unwrap_err().to_string();
+    assert!(problem.contains("two StatefulSets would have the name 'nats-nats-z1'"), "{problem}");
+}
+
+/// The container of the process `nats`, with this `properties.quarks.run`.
+fn nats_container(run: serde_json::Value) -> Object {
+    let (mut deployment, infos) = documents();
+    deployment.instance_groups[0].jobs[0].quarks.run = run;
+    let settings = settings(ScriptsAs::Vcap);
+    let workloads = workloads(&deployment, &infos, 1, &settings);
+    workloads.check().unwrap();
+    let objects = all(&workloads, |_| None);
+    let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
+    set["spec"]["template"]["spec"]["containers"][0].clone()
+}
+
+#[test]
+fn probes_of_the_manifest_add_to_that_of_run_process() {
+    let ready = "/var/vcap/all-releases/.boson/bin/ready";
+    let own = serde_json::json!([ready, "--job", "nats", "--process", "nats"]);
+    let without = nats_container(serde_json::Value::Null);
+    assert_eq!(without["readinessProbe"]["exec"]["command"], own);
+    assert!(without["startupProbe"].is_null() && without["livenessProbe"].is_null());
+
+    let check = |kind: &str| serde_json::json!({"exec": {"command": ["/check", kind]}, "periodSeconds": 7});
+    let commands = serde_json::json!({"readiness": check("r"), "liveness": check("l")});
+    let container = nats_container(serde_json::json!({"healthcheck": {"nats": commands}}));
+    let command = |probe: &str| container[probe]["exec"]["command"].clone();
+    let expected = |more: &[&str]| {
+        let own = own.as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+        serde_json::json!(own.chain(more.iter().copied()).collect::<Vec<_>>())
+    };
+    assert_eq!(command("readinessProbe"), expected(&["--", "/check", "r"]));
+    assert_eq!(command("livenessProbe"), expected(&["--live", "--", "/check", "l"]));
+    assert_eq!(container["readinessProbe"]["periodSeconds"], 7);
+
+    let http = serde_json::json!({"httpGet": {"path": "/healthz", "port": 8222}});
+    let container = nats_container(serde_json::json!({"healthcheck": {"nats": {"readiness": http}}}));
+    assert_eq!(container["readinessProbe"], http);
+    assert_eq!(container["startupProbe"]["exec"]["command"], own, "post-start comes first");
+}
+
+/// `run-process` as root takes the directory of a job's states: no container of the job can then be vcap.
+#[test]
+fn a_process_with_capabilities_makes_its_job_root_and_no_other() {
+    let (deployment, infos) = documents();
+    let settings = settings(ScriptsAs::Vcap);
+    let mut workloads = workloads(&deployment, &infos, 1, &settings);
+    let pod = &mut workloads.groups[0].pod;
+    let mut process = |job: &str, name: &str, capabilities: &[&str]| {
+        let mut process = pod.processes[0].clone();
+        (process.job, process.process) = (job.to_owned(), name.to_owned());
+        process.container.name = format!("{job}/{name}");
+        process.container.privileges.capabilities = capabilities.iter().map(|&name| name.to_owned()).collect();
+        pod.processes.push(process);
+    };
+    process("nats", "monitor", &["SYS_NICE"]);
+    process("other", "low-port", &["NET_BIND_SERVICE"]);
+    let needs: Vec<String> = needs(&workloads.groups[0].pod, ScriptsAs::Vcap)
+        .into_iter()
+        .map(|need| format!("{} {} {}", need.standard.name(), need.container, need.what))
+        .collect();
+    let expected = [
+        "baseline nats/nats root: another container of the job is root",
+        "baseline nats/monitor root: capabilities of bpm.yml: SYS_NICE",
+        "privileged nats/monitor capabilities of bpm.yml: SYS_NICE",
+    ];
+    assert_eq!(needs, expected);
+    let objects = all(&workloads, |_| None);
+    let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
+    let containers = set["spec"]["template"]["spec"]["containers"].as_array().unwrap();
+    let users: Vec<Option<u64>> = containers.iter().map(|of| of["securityContext"]["runAsUser"].as_u64()).collect();
+    assert_eq!(users, [Some(0), Some(0), None]);
+    assert_eq!(
+        set["spec"]["template"]["spec"]["securityContext"]["sysctls"][0]["name"],
+        "net.ipv4.ip_unprivileged_port_start"
+    );
+}
+
+/// P15: labels have the values of the deployment, not the names of variables.
+#[test]
+fn p15_pods_have_the_labels_that_select_them() {
+    let (deployment, infos) = documents();
+    let settings = settings(ScriptsAs::Root);
+    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
+    for set in objects.iter().filter(|of| of["kind"] == "StatefulSet") {
+        let labels = &set["spec"]["template"]["metadata"]["labels"];
+        assert_eq!(labels["quarks.cloudfoundry.org/deployment-name"], "nats");
+        let selected = set["spec"]["selector"]["matchLabels"].as_object().unwrap();
+        assert!(selected.iter().all(|(label, value)| labels[label] == *value), "{labels}");
+    }
+}

@@ -1,0 +1,210 @@
+//! The flags for images, placement and users of a deployment's pods: of `boson gather`, and of `deploy`, which it starts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use kubernetes_objects::{ReleaseRef, ScriptsAs, Settings, release_images};
+use problem::{Place, Problem, Problems, Result, code};
+use startup::parse_duration;
+
+/// The image that has this program.
+const BOSON_IMAGE: &str = concat!("boson/boson:", env!("CARGO_PKG_VERSION"));
+
+/// What the manifest does not say about pods.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Pods")]
+pub struct ObjectFlags {
+    /// boson's image
+    #[arg(long, env = "BOSON_IMAGE", value_name = "IMAGE", default_value = BOSON_IMAGE)]
+    pub boson_image: String,
+    /// The image of a release; repeatable
+    #[arg(long = "image", value_name = "RELEASE=IMAGE")]
+    pub images: Vec<String>,
+    /// A YAML file with the images of releases, `RELEASE: IMAGE`; --image takes precedence
+    #[arg(long, env = "IMAGES_FILE", value_name = "FILE")]
+    pub images_file: Option<PathBuf>,
+    /// Where the images of all other releases are: REGISTRY/RELEASE:VERSION
+    #[arg(long, env = "REGISTRY", value_name = "REGISTRY")]
+    pub registry: Option<String>,
+    /// A Secret with the credentials of a registry; repeatable
+    #[arg(long = "pull-secret", value_name = "NAME")]
+    pub pull_secrets: Vec<String>,
+    /// The priority class of the pods
+    #[arg(long, env = "PRIORITY_CLASS", value_name = "NAME")]
+    pub priority_class: Option<String>,
+    /// The zone of the nodes (topology.kubernetes.io/zone) for an AZ of the manifest, if its name differs; repeatable
+    #[arg(long = "zone", value_name = "AZ=ZONE")]
+    pub zones: Vec<String>,
+    /// Whom lifecycle scripts, hooks and errands run as; vcap needs no privileges
+    #[arg(long, env = "RUN_HOOKS_AS", value_name = "USER", default_value = "root")]
+    pub run_hooks_as: User,
+    /// Make network policies: pods are reached by those of the deployment, and by everybody at the ports that the manifest names; the
+    /// gather Job reaches API servers only
+    #[arg(long, env = "NETWORK_POLICIES")]
+    pub network_policies: bool,
+    /// How long an instance has to stop, scripts and processes together
+    #[arg(long, env = "BOSON_GRACE", value_name = "DURATION", default_value = "60s")]
+    pub grace: String,
+}
+
+/// Whom scripts run as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum User {
+    /// As in BOSH.
+    Root,
+    /// Without privileges.
+    Vcap,
+}
+
+impl ObjectFlags {
+    /// The settings for a deployment with these releases.
+    ///
+    /// # Errors
+    /// Malformed flags, an images file that cannot be read, releases without an image; all of them together.
+    pub fn settings(&self, releases: &[ReleaseRef]) -> Result<Settings> {
+        let mut problems = Vec::new();
+        let mut given = self.images_of_file().unwrap_or_else(|found| {
+            problems.extend(found.into_vec());
+            BTreeMap::new()
+        });
+        let of_flags = pairs("--image", "RELEASE=IMAGE", &self.images, &mut problems);
+        let zones = pairs("--zone", "AZ=ZONE", &self.zones, &mut problems);
+        let grace = parse_duration(&self.grace).unwrap_or_else(|why| {
+            problems.push(Problem::usage(format!("--grace {why}, not '{}'", self.grace)));
+            Duration::ZERO
+        });
+        // An images file may be that of several deployments.
+        let unknown = of_flags.keys().filter(|name| releases.iter().all(|release| release.name != **name));
+        for name in unknown {
+            let known = releases.iter().map(|release| release.name.as_str());
+            let problem = Problem::input(format!("--image: the manifest has no release '{name}'"));
+            let hint = problem::did_you_mean(name, known).map(|near| format!("did you mean '{near}'?"));
+            problems.push(hint.into_iter().fold(problem.code(code::RELEASE_UNKNOWN), Problem::hint));
+        }
+        given.extend(of_flags.clone());
+        let images = release_images(releases, &given, self.registry.as_deref()).unwrap_or_else(|missing| {
+            problems.extend(missing.iter().map(|name| {
+                Problem::input(format!("release '{name}' has no image"))
+                    .code(code::IMAGE_MISSING)
+                    .hint(format!("give --image {name}=IMAGE, --images-file or --registry"))
+            }));
+            BTreeMap::new()
+        });
+        Problems::check(problems)?;
+        Ok(Settings {
+            boson_image: self.boson_image.clone(),
+            release_images: images,
+            pull_secrets: self.pull_secrets.clone(),
+            priority_class: self.priority_class.clone().filter(|name| !name.is_empty()),
+            zones,
+            scripts_as: self.scripts_as(),
+            network_policies: self.network_policies,
+            grace,
+        })
+    }
+
+    /// Whom scripts run as.
+    pub fn scripts_as(&self) -> ScriptsAs {
+        match self.run_hooks_as {
+            User::Root => ScriptsAs::Root,
+            User::Vcap => ScriptsAs::Vcap,
+        }
+    }
+
+    fn images_of_file(&self) -> Result<BTreeMap<String, String>> {
+        let path = self.images_file.as_deref().filter(|path| *path != Path::new(""));
+        let Some(path) = path else { return Ok(BTreeMap::new()) };
+        let place = Place::file(path.display().to_string());
+        let problem = |message: &str| Problem::input(message).code(code::INPUT_FILE).at(place.clone());
+        let bytes = vcap::input::read(path).map_err(|error| problem("cannot read the images file").because(error))?;
+        serde_yaml::from_slice(&bytes)
+            .map_err(|_| problem("the images file is not a mapping of releases to images").into())
+    }
+}
+
+/// The flags that give the same settings to another program; images are given one by one.
+pub fn arguments(settings: &Settings) -> Vec<String> {
+    let mut arguments = vec!["--boson-image".to_owned(), settings.boson_image.clone()];
+    let mut add = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
+    settings.release_images.iter().for_each(|(release, image)| add("--image", format!("{release}={image}")));
+    settings.pull_secrets.iter().for_each(|name| add("--pull-secret", name.clone()));
+    settings.priority_class.iter().for_each(|name| add("--priority-class", name.clone()));
+    settings.zones.iter().for_each(|(az, zone)| add("--zone", format!("{az}={zone}")));
+    if settings.scripts_as == ScriptsAs::Vcap {
+        add("--run-hooks-as", "vcap".to_owned());
+    }
+    add("--grace", format!("{}s", settings.grace.as_secs()));
+    if settings.network_policies {
+        arguments.push("--network-policies".to_owned());
+    }
+    arguments
+}
+
+fn pairs(flag: &str, form: &str, texts: &[String], problems: &mut Vec<Problem>) -> BTreeMap<String, String> {
+    let mut pairs = BTreeMap::new();
+    for text in texts {
+        match text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
+            Some((name, value)) => drop(pairs.insert(name.to_owned(), value.to_owned())),
+            None => problems.push(Problem::usage(format!("{flag} must be {form}, not '{text}'"))),
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        flags: ObjectFlags,
+    }
+
+    fn settings(args: &[&str], releases: &[&str]) -> Result<Settings> {
+        let releases: Vec<ReleaseRef> = releases
+            .iter()
+            .map(|name| ReleaseRef { name: (*name).to_owned(), is_needed: true, ..ReleaseRef::default() })
+            .collect();
+        Command::parse_from([&["x"], args].concat()).flags.settings(&releases)
+    }
+
+    #[test]
+    fn flags_survive_a_round() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("images.yml");
+        std::fs::write(&file, "b: r/b@sha256:1\nc: r/c:1\nother: r/d:1\n").unwrap();
+        let args = ["--image", "c=r/c:2", "--images-file", file.to_str().unwrap(), "--registry", "r"];
+        let more = [
+            "--zone",
+            "z1=eu-1",
+            "--run-hooks-as",
+            "vcap",
+            "--grace",
+            "2m",
+            "--pull-secret",
+            "s",
+            "--network-policies",
+        ];
+        let first = settings(&[&args[..], &more].concat(), &["a", "b", "c"]).unwrap();
+        assert_eq!(first.release_images["a"], "r/a:latest");
+        assert_eq!(first.release_images["b"], "r/b@sha256:1");
+        assert_eq!(first.release_images["c"], "r/c:2");
+        let again = arguments(&first);
+        let again: Vec<&str> = again.iter().map(String::as_str).collect();
+        assert_eq!(settings(&again, &["a", "b", "c"]).unwrap(), first);
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_reported_together() {
+        let problems = settings(&["--image", "natz=x", "--zone", "z1", "--grace", "soon"], &["nats", "uaa"]);
+        let text = problems.unwrap_err().to_string();
+        for part in ["--zone must be AZ=ZONE", "--grace must be", "no release 'natz'", "'nats' has no image", "'uaa'"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
