@@ -13,22 +13,30 @@ const LARGEST: u64 = 16 << 20;
 /// The text of a file; `-` is stdin.
 ///
 /// # Errors
-/// A missing file is the operator's mistake; a file larger than 16 MiB too.
+/// A missing file is the operator's mistake. A file larger than 16 MiB is not read.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     let failed = |error: io::Error| match error.kind() {
         ErrorKind::NotFound => Problem::input(format!("cannot read {name}: the file does not exist")),
         _ => Problem::internal(format!("cannot read {name}")).because(error).code(code::IO),
     };
+    Ok(bounded(path).map_err(failed)?)
+}
+
+/// The text of a file or of stdin.
+///
+/// # Errors
+/// Those of reading; a text larger than 16 MiB.
+pub(crate) fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let limit = LARGEST + 1;
     if path == Path::new("-") {
-        io::stdin().lock().take(limit).read_to_end(&mut text).map_err(failed)?;
+        io::stdin().lock().take(limit).read_to_end(&mut text)?;
     } else {
-        fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut text)).map_err(failed)?;
+        fs::File::open(path)?.take(limit).read_to_end(&mut text)?;
     }
     if text.len() as u64 > LARGEST {
-        return Err(Problem::input(format!("{name} is larger than {LARGEST} bytes")).into());
+        return Err(io::Error::other(format!("it is larger than {LARGEST} bytes")));
     }
     Ok(text)
 }

@@ -13,6 +13,8 @@ const PREFIX: &str = "GSB_";
 #[derive(Debug, Clone, Default)]
 pub struct Configuration {
     document: Json,
+    /// The document with its keys as they are written.
+    written: Json,
     environment: BTreeMap<String, String>,
     /// Variables of the environment by the key that they set, in lower case.
     mapped: BTreeMap<String, Vec<String>>,
@@ -29,7 +31,7 @@ impl Configuration {
         for (variable, key) in mapping {
             mapped.entry(key.to_lowercase()).or_default().push(variable.clone());
         }
-        Configuration { document: lower_case(document), environment, mapped }
+        Configuration { document: lower_case(document.clone()), written: document, environment, mapped }
     }
 
     /// A variable of the environment, even an empty one.
@@ -47,6 +49,14 @@ impl Configuration {
             return Some(Json::String(text.to_owned()));
         }
         find(&self.document, &key).filter(|value| !value.is_null()).cloned()
+    }
+
+    /// The value of a key as [`Configuration::get`], the keys within it as they are written.
+    pub fn get_exact(&self, key: &str) -> Option<Json> {
+        match self.get(key)? {
+            Json::Object(_) | Json::Array(_) => find_exact(&self.written, &key.to_lowercase()).cloned(),
+            scalar => Some(scalar),
+        }
     }
 
     /// The value of a key as the function `config` gives it: texts trimmed, other scalars as text, maps and lists as JSON.
@@ -67,6 +77,14 @@ fn find<'j>(document: &'j Json, path: &str) -> Option<&'j Json> {
         return Some(value);
     }
     path.match_indices('.').rev().find_map(|(dot, _)| find(map.get(&path[..dot])?, &path[dot + 1..]))
+}
+
+/// The same in a document whose keys are not in lower case.
+fn find_exact<'j>(document: &'j Json, path: &str) -> Option<&'j Json> {
+    let map = document.as_object()?;
+    let get = |key: &str| map.iter().find(|(name, _)| name.to_lowercase() == key).map(|entry| entry.1);
+    get(path)
+        .or_else(|| path.match_indices('.').rev().find_map(|(dot, _)| find_exact(get(&path[..dot])?, &path[dot + 1..])))
 }
 
 fn lower_case(json: Json) -> Json {

@@ -8,6 +8,7 @@ use std::fmt;
 
 pub use decode::Expansion;
 pub use encoding::text;
+pub use tree::{Kind as RawKind, Raw};
 
 use crate::node::{Key, Map, Node, Origin, Source, Value};
 
@@ -38,6 +39,14 @@ pub fn read(text: &[u8], source: Source) -> Result<Node, Error> {
         Some(root) => decode::Decoder::new(source).node(&root),
         None => Ok(Node { origin: Origin { source, line: 1, column: 1 }, ..Node::new(Value::Null) }),
     }
+}
+
+/// The first document of a text as it is written, for readers with other rules; `None` if there is none.
+///
+/// # Errors
+/// Invalid YAML or UTF-8, an alias without or within its anchor, more than 500 levels.
+pub fn read_raw(text: &[u8], source: Source) -> Result<Option<std::rc::Rc<Raw>>, Error> {
+    tree::read(&self::text(text, source)?, source)
 }
 
 /// The first document of a text as a map whose keys are names: a key is the text that stands there (`y`, `1.0`), not what it

@@ -11,16 +11,30 @@ use crate::node::{Origin, Source};
 /// Deeper documents are refused, before they exhaust the stack.
 const MAX_DEPTH: usize = 500;
 
-/// One node.
-pub(super) struct Raw {
-    pub(super) origin: Origin,
-    pub(super) kind: Kind,
+/// One node, as it is written.
+pub struct Raw {
+    /// Where it starts.
+    pub origin: Origin,
+    /// What it is.
+    pub kind: Kind,
 }
 
-pub(super) enum Kind {
-    Scalar { text: String, tag: Option<String>, is_plain: bool },
+/// The kinds of nodes.
+pub enum Kind {
+    /// A text; plain if it has neither quotes nor a tag.
+    Scalar {
+        /// The text without quotes.
+        text: String,
+        /// Its tag.
+        tag: Option<String>,
+        /// Whether it has neither quotes nor a tag.
+        is_plain: bool,
+    },
+    /// A list.
     Sequence(Vec<Rc<Raw>>),
+    /// Keys and values, merges (`<<`) among them.
     Mapping(Vec<(Rc<Raw>, Rc<Raw>)>),
+    /// The node of an anchor.
     Alias(Rc<Raw>),
 }
 

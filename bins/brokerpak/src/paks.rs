@@ -1,0 +1,150 @@
+//! Paks that the command line names: directories, manifests, definitions.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use dialect_brokerpak::configuration::Configuration;
+use dialect_brokerpak::pak::{Files, MANIFEST, Pak};
+use dialect_brokerpak::report::Report;
+use problem::{IoContext, Problem, Problems, Result};
+use serde_json::{Value as Json, json};
+
+use crate::documents;
+use crate::machine::environment;
+
+/// The pak's own files: those of a directory.
+struct Directory {
+    root: PathBuf,
+}
+
+impl Files for Directory {
+    fn read(&self, path: &str) -> std::result::Result<Vec<u8>, String> {
+        let file = self.root.join(path);
+        documents::bounded(&file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => format!("open {}: no such file or directory", file.display()),
+            _ => format!("open {}: {error}", file.display()),
+        })
+    }
+
+    fn shown(&self, path: &str) -> String {
+        self.root.join(path).display().to_string()
+    }
+}
+
+/// Which pak.
+#[derive(Debug, Args)]
+pub(crate) struct Source {
+    /// The pak: a directory with manifest.yml
+    #[arg(value_name = "PAK", required_unless_present = "manifest", conflicts_with = "manifest")]
+    pak: Option<PathBuf>,
+    /// A manifest instead of PAK; its references are relative to it
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+}
+
+/// The directory of a file, and its name.
+pub(crate) fn split(file: &Path) -> (PathBuf, String) {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    (file.parent().map(Path::to_path_buf).unwrap_or_default(), name)
+}
+
+impl Source {
+    /// A pak of a directory.
+    pub(crate) fn directory(pak: PathBuf) -> Source {
+        Source { pak: Some(pak), manifest: None }
+    }
+
+    /// A pak of a manifest.
+    pub(crate) fn of_manifest(manifest: Option<PathBuf>) -> Source {
+        Source { pak: None, manifest }
+    }
+
+    /// Reads the pak; gives the path of its manifest, too.
+    ///
+    /// # Errors
+    /// A pak that is neither a directory nor a file.
+    pub(crate) fn read(&self, report: &mut Report) -> Result<(Pak, String)> {
+        let (root, manifest) = match (&self.pak, &self.manifest) {
+            (_, Some(manifest)) => split(manifest),
+            (Some(pak), None) => {
+                let found = fs::metadata(pak).map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => Problem::input(format!("the pak {} does not exist", pak.display())),
+                    _ => Problem::internal(format!("cannot read {}", pak.display())).because(error),
+                })?;
+                if !found.is_dir() {
+                    let problem = Problem::input(format!("the pak {} is not a directory", pak.display()));
+                    return Err(problem.hint("files .brokerpak cannot be read yet: unpack it").into());
+                }
+                (pak.clone(), MANIFEST.to_owned())
+            }
+            (None, None) => return Err(Problem::usage("the pak is missing").into()),
+        };
+        let files = Directory { root };
+        let pak = Pak::read(&files, &manifest, report);
+        Ok((pak, files.shown(&manifest)))
+    }
+
+    /// The files of the pak with their sizes, sorted by name.
+    ///
+    /// # Errors
+    /// A directory that cannot be read.
+    pub(crate) fn contents(&self) -> Result<Json> {
+        let root = self.pak.clone().unwrap_or_else(|| split(self.manifest.as_deref().unwrap_or(Path::new(""))).0);
+        let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
+        let mut contents = Vec::new();
+        let mut directories = vec![root.clone()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(&directory).io("read", &directory)? {
+                let entry = entry.io("read", &directory)?;
+                let path = entry.path();
+                let found = entry.metadata().io("read", &path)?;
+                let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+                if found.is_dir() {
+                    directories.push(path);
+                } else {
+                    contents.push((name, found.len()));
+                }
+            }
+        }
+        contents.sort();
+        Ok(contents.into_iter().map(|(name, size)| json!({ "name": name, "size": size })).collect())
+    }
+
+    /// Files of the pak's directory.
+    pub(crate) fn files(root: PathBuf) -> impl Files {
+        Directory { root }
+    }
+}
+
+/// The operator's configuration.
+///
+/// # Errors
+/// A document that is neither YAML nor JSON, or not a map.
+pub(crate) fn configuration(file: Option<&Path>, pak: &Pak) -> Result<Configuration> {
+    let document = match file {
+        None => Json::Null,
+        Some(file) => {
+            let text = documents::read(file)?;
+            let wrong = |message: String, place: Option<(u32, u32)>| {
+                let mut problem = Problem::input(message).at(problem::Place::file(file.display().to_string()));
+                if let (Some(at), Some((line, column))) = (problem.place.as_mut(), place) {
+                    (at.line, at.column) = (Some(line), Some(column));
+                }
+                Problems::from(problem)
+            };
+            let node = dialect_brokerpak::yaml::read(&text).map_err(|(message, place)| wrong(message, place))?;
+            if node.entries().is_none() && !node.is_null() {
+                return Err(wrong("the configuration is not a map".to_owned(), Some((node.line, node.column))));
+            }
+            node.to_json()
+        }
+    };
+    Ok(Configuration::new(document, environment(), &pak.manifest.env_config_mapping))
+}
+
+/// The errors of a report.
+pub(crate) fn checked(report: &Report) -> Result<()> {
+    Problems::check(report.problems())
+}
