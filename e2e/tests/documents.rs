@@ -7,11 +7,12 @@ use e2e::{check, here, run};
 
 /// Executables and their verbs, as `--help` lists them.
 fn commands() -> Vec<(&'static str, Vec<String>)> {
-    ["boson", "boson-pod", "boson-cloud", "boson-brokerpak"].map(|name| (name, verbs(&help(name, None)))).into()
+    ["boson", "boson-pod", "boson-cloud", "boson-brokerpak"].map(|name| (name, verbs(&help(&[name])))).into()
 }
 
-fn help(name: &str, verb: Option<&str>) -> String {
-    let arguments: Vec<&str> = std::iter::once(name).chain(verb).chain(["--help"]).collect();
+/// The help of a command: an executable, then verbs.
+fn help(command: &[&str]) -> String {
+    let arguments = [command, &["--help"]].concat();
     // The width of help texts follows the terminal's, or this variable.
     let outcome = run(&arguments, &[("COLUMNS", "80")], &here());
     assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
@@ -35,11 +36,15 @@ fn cli_md_matches_help() {
     };
     let mut shown = BTreeSet::new();
     for (name, verbs) in commands() {
-        page(name, &help(name, None));
+        page(name, &help(&[name]));
         for verb in verbs {
             // Verbs that both executables have are the same in both.
             if shown.insert(verb.clone()) {
-                page(&format!("{name} {verb}"), &help(name, Some(&verb)));
+                let text = help(&[name, &verb]);
+                page(&format!("{name} {verb}"), &text);
+                for inner in self::verbs(&text) {
+                    page(&format!("{name} {verb} {inner}"), &help(&[name, &verb, &inner]));
+                }
             }
         }
     }
@@ -51,7 +56,7 @@ fn cli_md_matches_help() {
 fn env_md_lists_every_variable() {
     let mut known = BTreeSet::new();
     for (name, verbs) in commands() {
-        let texts = verbs.iter().map(|verb| help(name, Some(verb))).chain([help(name, None)]);
+        let texts = verbs.iter().map(|verb| help(&[name, verb])).chain([help(&[name])]);
         known.extend(texts.flat_map(|text| variables(&text)));
     }
     let page = std::fs::read_to_string(here().join("../docs/env.md")).unwrap();
@@ -63,7 +68,7 @@ fn env_md_lists_every_variable() {
 #[test]
 fn an_empty_variable_counts_as_unset() {
     for verb in ["copy-jobs", "plan", "render-jobs", "run-process"] {
-        let known = variables(&help(verb, None));
+        let known = variables(&help(&[verb]));
         let empty: Vec<(&str, &str)> = known.iter().map(|name| (name.as_str(), "")).collect();
         assert_eq!(run(&[verb], &empty, &here()), run(&[verb], &[], &here()), "{verb}");
     }

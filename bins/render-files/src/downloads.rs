@@ -25,7 +25,7 @@ pub(crate) struct Flags {
     userdata_allow: Origins,
     /// A PEM file with the certificates to trust instead of Mozilla's
     #[arg(long, env = "SSL_CERT_FILE", value_name = "FILE")]
-    ssl_cert_file: Option<PathBuf>,
+    pub(crate) ssl_cert_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone)]

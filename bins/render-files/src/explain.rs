@@ -7,6 +7,7 @@ use problem::{Problem, Result, did_you_mean};
 use startup::Common;
 
 use crate::inputs::{Inputs, Loaded};
+use crate::stdout;
 
 /// The arguments of `explain`.
 #[derive(Debug, Args)]
@@ -79,7 +80,7 @@ pub(crate) fn run(options: &Options, common: &Common) -> Result<u8> {
         Root::Images => image(&loaded, path)?,
         root => level(&loaded, path, root)?,
     };
-    crate::print(text.as_bytes())?;
+    stdout::print(text.as_bytes())?;
     Ok(0)
 }
 

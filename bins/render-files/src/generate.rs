@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use dialect_nstance::{Configuration, Group, Image, Images, Inputs as RenderInputs, Instance, render};
+use dialect_nstance::{Group, Inputs as RenderInputs, render};
 use nix::unistd::{Gid, Uid};
 use problem::{Problem, Problems, Result, did_you_mean};
 use startup::Common;
@@ -13,6 +13,8 @@ use vcap::tree::{RenderedEntry, commit_files};
 
 use crate::downloads::Downloads;
 use crate::inputs::{Inputs, Loaded};
+use crate::lookups::Lookups;
+use crate::stdout;
 use crate::watch::watch;
 
 const OUTPUT: &str = "/run/nstance";
@@ -33,25 +35,27 @@ pub(crate) struct Output {
     /// Print one result, such as args.json or files/NAME, and write nothing
     #[arg(long, value_name = "PATH")]
     print: Option<String>,
-    /// Keep running, and render again when an input file changes; a failure keeps the result and is retried. TERM exits with 0
+    /// Keep running, and render again when an input file or an image changes; a failure keeps the result and is retried. TERM
+    /// exits with 0
     #[arg(long, conflicts_with_all = ["check", "print"])]
     watch: bool,
 }
 
 /// Runs the verb; gives the exit code.
 pub(crate) fn run(inputs: &Inputs, output: &Output, common: &Common) -> Result<u8> {
+    let lookups = Lookups::default();
     if output.watch {
         let directories = inputs.directories(common);
-        return watch(&directories, || run_once(inputs, output, common));
+        return watch(&directories, || run_once(inputs, output, &lookups, common), || lookups.next());
     }
-    run_once(inputs, output, common)
+    run_once(inputs, output, &lookups, common)
 }
 
-fn run_once(inputs: &Inputs, output: &Output, common: &Common) -> Result<u8> {
+fn run_once(inputs: &Inputs, output: &Output, lookups: &Lookups, common: &Common) -> Result<u8> {
     let loaded = inputs.load(common)?;
-    let files = files(&loaded, inputs, output.all_groups, common)?;
+    let files = files(&loaded, inputs, output.all_groups, lookups, common)?;
     if let Some(path) = &output.print {
-        crate::print(&find(&files, path)?.content)?;
+        stdout::print(&find(&files, path)?.content)?;
     } else if !output.check {
         let entry = |file: RenderedFile| RenderedEntry { path: file.path, content: file.content, mode: MODE };
         let entries: Vec<RenderedEntry> = files.into_iter().map(entry).collect();
@@ -62,7 +66,13 @@ fn run_once(inputs: &Inputs, output: &Output, common: &Common) -> Result<u8> {
 }
 
 /// All files of the instance's group, or of all groups.
-fn files(loaded: &Loaded, inputs: &Inputs, all_groups: bool, common: &Common) -> Result<Vec<RenderedFile>> {
+fn files(
+    loaded: &Loaded,
+    inputs: &Inputs,
+    all_groups: bool,
+    lookups: &Lookups,
+    common: &Common,
+) -> Result<Vec<RenderedFile>> {
     let Loaded { configuration, instance } = loaded;
     let groups: Vec<&Group> =
         if all_groups { configuration.groups.iter().collect() } else { vec![configuration.group(instance)?] };
@@ -72,7 +82,7 @@ fn files(loaded: &Loaded, inputs: &Inputs, all_groups: bool, common: &Common) ->
         problems.extend(groups.iter().filter_map(|group| directory_fault(group)));
     }
     let download = |url: &str| downloads.get(url);
-    let images = images(configuration, instance);
+    let images = lookups.ids(loaded, inputs, common)?;
     let mut all = Vec::new();
     let mut warned = BTreeSet::new();
     for group in groups {
@@ -101,16 +111,6 @@ fn files(loaded: &Loaded, inputs: &Inputs, all_groups: bool, common: &Common) ->
     problems.retain(|problem| shown.insert(problem.to_string()));
     Problems::check(problems)?;
     Ok(all)
-}
-
-/// The ids of the images that the instance document does not give.
-fn images(configuration: &Configuration, instance: &Instance) -> Images {
-    let open = configuration.images.iter().filter(|(name, _)| !instance.images.contains_key(*name));
-    let id = |image: &Image| match &image.fallback {
-        Some(id) => Ok(id.clone()),
-        None => Err(format!("it is not looked up, and it has no fallback ({})", image.position)),
-    };
-    open.map(|(name, image)| (name.clone(), id(image))).collect()
 }
 
 fn directory(group: &Group) -> String {

@@ -1,7 +1,6 @@
 //! What is rendered: the configuration, the instance, and the bounds.
 
 use std::collections::BTreeSet;
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,11 +12,11 @@ use startup::{Common, parse_duration, parse_size};
 
 use crate::downloads;
 use crate::facts::Facts;
+use crate::files::{kept, read, unreadable};
+use crate::image_flags::ImageFlags;
 
 const CONFIG: &str = "/etc/nstance/config.json";
 const INSTANCE: &str = "/etc/nstance/instance.json";
-/// The largest configuration or instance document, and the largest secret, in bytes.
-const LARGEST: u64 = 16 << 20;
 /// Inflated, userdata may be so many times larger than its download.
 const INFLATION: u64 = 8;
 
@@ -55,6 +54,8 @@ pub(crate) struct Inputs {
     output_limit: u64,
     #[command(flatten)]
     pub(crate) downloads: downloads::Flags,
+    #[command(flatten)]
+    pub(crate) images: ImageFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,6 +83,9 @@ impl Inputs {
         let configuration = read("the configuration", &config_path)
             .and_then(|text| Configuration::read(&config_path.display().to_string(), &text));
         let instance = self.instance_document(common);
+        if let Ok((configuration, _)) = &configuration {
+            kept(self.images.interval(configuration), &mut problems);
+        }
         let nonce = self.nonce_path.as_deref().map(nonce).transpose();
         let vars = self.vars_dir.as_deref().map(vars).transpose();
         let configuration = kept(configuration, &mut problems);
@@ -147,27 +151,6 @@ impl Inputs {
             inflated_limit: bytes(self.downloads.userdata_limit.saturating_mul(INFLATION)),
         }
     }
-}
-
-/// A result; problems are collected.
-fn kept<T>(result: Result<T>, problems: &mut Vec<Problem>) -> Option<T> {
-    result.map_err(|failed| problems.extend(failed.into_vec())).ok()
-}
-
-/// Reads a file of the operator's.
-fn read(what: &str, path: &Path) -> Result<Vec<u8>> {
-    vcap::input::read_up_to(path, LARGEST).map_err(|error| unreadable(what, path, &error).into())
-}
-
-fn unreadable(what: &str, path: &Path, error: &io::Error) -> Problem {
-    let message = format!("cannot read {what}");
-    let problem = match error.kind() {
-        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::FileTooLarge | ErrorKind::NotADirectory => {
-            Problem::input(message).code(code::INPUT_FILE)
-        }
-        _ => Problem::internal(message).code(code::IO),
-    };
-    problem.at(Place::file(path.display().to_string())).because(error)
 }
 
 /// The text of a secret's file.

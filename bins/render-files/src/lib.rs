@@ -3,8 +3,12 @@
 mod downloads;
 mod explain;
 mod facts;
+mod files;
 mod generate;
+mod image_flags;
 mod inputs;
+mod lookups;
+mod stdout;
 pub mod text_template;
 mod watch;
 
@@ -29,6 +33,7 @@ pub const ABOUT: &str = "Render Nstance's args, vars, userdata and files";
         \x20\x20render-files --config-path config.json --group red --print args.json\n\
         \x20\x20render-files --config-path config.json --all-groups --check\n\
         \x20\x20render-files explain vars.EXAMPLE --config-path config.json --group red\n\
+        \x20\x20render-files images --config-path config.json\n\
         \x20\x20render-files text-template --expression '{{ .name }}' --data data.json\n\n\
         Exit codes: 0 done; 2 usage; 65 the configuration or the instance is wrong; 66 a template is wrong or failed; \
         70 a download, a lookup or a file failed."
@@ -46,6 +51,8 @@ pub struct Options {
 enum Command {
     /// Print which level sets a var, an arg or an image, and what it shadows
     Explain(explain::Options),
+    /// Look up all configured images once and print their ids as JSON
+    Images(lookups::Options),
     #[command(about = text_template::ABOUT)]
     TextTemplate(text_template::Options),
 }
@@ -57,15 +64,8 @@ enum Command {
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     match options.command {
         Some(Command::Explain(explain)) => explain::run(&explain, common),
+        Some(Command::Images(images)) => lookups::run(&images, common),
         Some(Command::TextTemplate(template)) => text_template::run(template, common),
         None => generate::run(&options.inputs, &options.output, common),
     }
-}
-
-/// Writes a result to stdout.
-fn print(text: &[u8]) -> Result<()> {
-    use std::io::Write;
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text).and_then(|()| stdout.flush());
-    Ok(written.map_err(|error| problem::Problem::internal("cannot write to stdout").because(error))?)
 }

@@ -21,12 +21,17 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// How often files are read again where the kernel reports no changes.
 const POLL: Duration = Duration::from_secs(5);
 
-/// Calls `render` now and after each change in the directories; a failure is printed and retried. TERM and INT end the
-/// process with the exit code 0, also while it renders: a commit is complete or has not begun.
+/// Calls `render` now, after each change in the directories, and when the time of `next` has passed, if it gives one; a
+/// failure is printed and retried. TERM and INT end the process with the exit code 0, also while it renders: a commit is
+/// complete or has not begun.
 ///
 /// # Errors
 /// Signals cannot be handled.
-pub(crate) fn watch(directories: &[PathBuf], render: impl Fn() -> Result<u8>) -> Result<u8> {
+pub(crate) fn watch(
+    directories: &[PathBuf],
+    render: impl Fn() -> Result<u8>,
+    next: impl Fn() -> Option<Duration>,
+) -> Result<u8> {
     let failed = |error| Problem::internal("cannot take over the handling of signals").because(error);
     let signals = Signals::block().map_err(failed)?;
     thread::spawn(move || exit_on(&signals));
@@ -49,8 +54,8 @@ pub(crate) fn watch(directories: &[PathBuf], render: impl Fn() -> Result<u8>) ->
                 Some(this)
             }
         };
-        let limit = if complete { retry } else { Some(retry.map_or(POLL, |retry| retry.min(POLL))) };
-        wait(inotify.as_ref(), limit);
+        let poll = (!complete).then_some(POLL);
+        wait(inotify.as_ref(), retry.into_iter().chain(poll).chain(next()).min());
     }
 }
 

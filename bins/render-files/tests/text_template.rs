@@ -79,9 +79,9 @@ fn lines_that_are_no_request_get_an_answer() {
     for (line, text) in [
         ("canary", "the line is not a request: column 1: it is not JSON"),
         ("{\"template\":\"canary\"", "the line is not a request: column 20: the JSON is not complete"),
-        ("[]", "a field is unknown, stands there twice or has a wrong type"),
+        ("[]", "a field is unknown, occurs twice or has a wrong type"),
         ("{\"template\":\"x\",\"canary\":1}", "a field is unknown"),
-        ("{\"template\":\"x\",\"template\":\"canary\"}", "stands there twice"),
+        ("{\"template\":\"x\",\"template\":\"canary\"}", "occurs twice"),
         ("{\"template\":17}", "has a wrong type"),
         ("{}", "either template or template_base64 is needed"),
         ("{\"template\":\"x\",\"template_base64\":\"eA==\"}", "either template or template_base64 is needed"),
@@ -107,6 +107,28 @@ fn lines_that_are_no_request_get_an_answer() {
         assert!(answer.contains(r#""stage":"request""#) && answer.contains(text), "{line}: {answer}");
         assert!(!answer.contains("4711") && !answer.contains("canary"), "{line}: {answer}");
     }
+}
+
+#[test]
+fn a_line_that_is_no_request_keeps_its_id() {
+    assert!(
+        answer(r#"{"id":{"a":1},"template":"x","unknown":1}"#)
+            .starts_with(r#"{"id":{"a":1},"error":{"stage":"request""#)
+    );
+    assert!(answer(r#"{"id":1,"id":2,"template":"x"}"#).starts_with(r#"{"error""#));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_skipped() {
+    use std::io::{BufReader, Read};
+    let long = std::io::repeat(b'x').take((64 << 20) + 1);
+    let input = BufReader::new(long.chain(&b"x\n{\"template\":\"after\"}\n"[..]));
+    let mut output = Vec::new();
+    answer_all(&renderer(), input, &mut output).unwrap();
+    let text = String::from_utf8(output).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains("the line has more than 67108864 bytes"), "{text}");
+    assert_eq!(lines[1..], [r#"{"output":"after"}"#]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use problem::did_you_mean;
 
-use crate::document::Object;
+use crate::document::{Data, Object};
 use crate::report::{Kind, Report, member};
 
 /// What Nstance itself sets in a call of AWS' RunInstances.
@@ -81,7 +81,8 @@ pub(crate) fn check(provider: &str, args: &Object, report: &mut Report) {
                 report.warn(&node.position, format!("{path}: RunInstances has no such field{}", or(similar)));
             }
             "gcp" => match GCP.iter().find(|(name, _)| name == key) {
-                Some((_, kind)) if kind.fits(node) => {}
+                // A higher level removes an arg with `null`.
+                Some((_, kind)) if kind.fits(node) || matches!(node.data, Data::Null) => {}
                 Some((_, kind)) => {
                     report.error(&node.position, format!("{path} is {}, not {}", node.kind(), kind.name()));
                 }

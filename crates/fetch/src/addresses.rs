@@ -20,11 +20,12 @@ const MOST: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Checked {
     resolver: Resolver,
-    allow: Vec<Origin>,
+    /// The origins that may have any address; `None` is all.
+    allow: Option<Vec<Origin>>,
 }
 
 impl Checked {
-    pub(crate) fn new(resolver: Resolver, allow: Vec<Origin>) -> Self {
+    pub(crate) fn new(resolver: Resolver, allow: Option<Vec<Origin>>) -> Self {
         Checked { resolver, allow }
     }
 }
@@ -35,7 +36,7 @@ impl Resolve for Checked {
         let time: Duration = if timeout.after.is_not_happening() { Duration::from_secs(30) } else { *timeout.after };
         let found = self.resolver.lookup(origin.host(), Instant::now() + time);
         let found = found.map_err(|failure| Error::Io(io::Error::other(failure.to_string())))?;
-        if !self.allow.contains(&origin)
+        if self.allow.as_ref().is_some_and(|allow| !allow.contains(&origin))
             && let Some(address) = found.iter().find(|address| is_refused(**address))
         {
             let message = format!("the host has the address {address}, which is refused");

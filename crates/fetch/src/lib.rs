@@ -3,9 +3,11 @@
 //! A download ends after a time and a number of bytes, follows a few redirects, and connects to no loopback or link-local
 //! address: the author of a URL must not reach the metadata service of a cloud or what listens on this machine. Addresses are
 //! checked after names have been resolved, and those that were checked are connected to. Origins that are allowed
-//! explicitly are exempt, and may have plain http.
+//! explicitly are exempt, and may have plain http. Services that the operator configured are called by a [`Client`], which has
+//! the same TLS and no such restrictions.
 
 mod addresses;
+mod client;
 mod url;
 
 use std::path::Path;
@@ -20,7 +22,9 @@ use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Error};
 
 use crate::addresses::Checked;
+pub use crate::client::{Client, Failure, Limits};
 pub use crate::url::{Origin, shown};
+pub use ureq::http;
 
 /// A download follows so many redirects.
 const REDIRECTS: usize = 5;
@@ -50,21 +54,7 @@ impl Fetcher {
     /// # Errors
     /// The certificates cannot be read.
     pub fn new(root: &Path, certificates: Option<&Path>, bounds: Bounds) -> Result<Fetcher> {
-        let roots = match certificates {
-            None => RootCerts::WebPki,
-            Some(path) => certificates_of(path)?,
-        };
-        let config = Config::builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            // A proxy would resolve the names, and the addresses could not be checked.
-            .proxy(None)
-            .user_agent("boson")
-            .max_idle_connections(0)
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
-            .build();
-        let resolver = Checked::new(Resolver::under(root), bounds.allow.clone());
-        Ok(Fetcher { agent: Agent::with_parts(config, DefaultConnector::default(), resolver), bounds })
+        Ok(Fetcher { agent: agent(root, certificates, Some(bounds.allow.clone()))?, bounds })
     }
 
     /// Downloads a URL.
@@ -120,20 +110,45 @@ impl Fetcher {
         format!("it has more than {} bytes", self.bounds.size)
     }
 
-    /// An error without the URL, which ureq's own texts may contain.
     fn describe(&self, error: &Error) -> String {
         match error {
             Error::Timeout(_) => self.slow(),
             Error::BodyExceedsLimit(_) => self.large(),
-            Error::BadUri(_) | Error::Http(_) => "it is not a valid URL".into(),
-            Error::Io(error) => error.to_string(),
-            Error::Rustls(error) => format!("TLS: {error}"),
-            Error::Tls(what) => format!("TLS: {what}"),
-            Error::Protocol(_) => "the server's answer is not valid HTTP".into(),
-            Error::HostNotFound => "the host does not exist".into(),
-            Error::ConnectionFailed => "the connection failed".into(),
-            _ => "the request failed".into(),
+            other => description(other),
         }
+    }
+}
+
+/// An agent that follows no redirects. `allow` are the origins that may have any address; `None` is all.
+fn agent(root: &Path, certificates: Option<&Path>, allow: Option<Vec<Origin>>) -> Result<Agent> {
+    let roots = match certificates {
+        None => RootCerts::WebPki,
+        Some(path) => certificates_of(path)?,
+    };
+    let config = Config::builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        // A proxy would resolve the names, and the addresses could not be checked.
+        .proxy(None)
+        .user_agent("boson")
+        .max_idle_connections(0)
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
+        .build();
+    let resolver = Checked::new(Resolver::under(root), allow);
+    Ok(Agent::with_parts(config, DefaultConnector::default(), resolver))
+}
+
+/// An error without the URL, which ureq's own texts may contain.
+fn description(error: &Error) -> String {
+    match error {
+        Error::BadUri(_) | Error::Http(_) => "it is not a valid URL".into(),
+        Error::Io(error) => error.to_string(),
+        Error::Rustls(error) => format!("TLS: {error}"),
+        Error::Tls(what) => format!("TLS: {what}"),
+        Error::Protocol(_) => "the server's answer is not valid HTTP".into(),
+        Error::HostNotFound => "the host does not exist".into(),
+        Error::ConnectionFailed => "the connection failed".into(),
+        _ => "the request failed".into(),
     }
 }
 

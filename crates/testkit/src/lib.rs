@@ -2,6 +2,7 @@
 
 pub mod api_server;
 pub mod corpus;
+pub mod ec2;
 mod executables;
 pub mod files;
 pub mod go;

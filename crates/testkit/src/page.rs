@@ -1,5 +1,6 @@
 //! The examples of a page of the documentation: a block `LANGUAGE FILE` is written to the file, the commands of a block `console`
-//! are run in the same directory, and their output is compared, or written into the page if `BOSON_UPDATE` is set.
+//! are run in the same directory, and their output is compared, or written into the page if `BOSON_UPDATE` is set. A command may
+//! continue on lines that begin with `> `. A block `yaml` is an excerpt, which is not run.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -30,17 +31,24 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
 }
 
 /// The block with the output that its commands have now.
-fn run(block: &str, directory: &Path, path: &str) -> String {
-    let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+fn run(block: &str, directory: &Path, path: &str, variables: &[(&str, &str)]) -> String {
+    let mut commands: Vec<String> = Vec::new();
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            commands.push(command.to_owned());
+        } else if let (Some(more), Some(command)) = (line.strip_prefix("> "), commands.last_mut()) {
+            command.push_str(&format!("\n{more}"));
+        }
+    }
     let mut script = String::from("exec 2>&1\n");
     for command in &commands {
         // The status of a command is that of the line before, for `echo $?`.
-        script.push_str(&format!(
-            "status=$?; printf '%s\\n' '$ {}'; (exit $status)\n{command}\n",
-            command.replace('\'', "'\\''")
-        ));
+        let shown = command.replace('\n', "\n> ").replace('\'', "'\\''");
+        script.push_str(&format!("status=$?; printf '%s\\n' '$ {shown}'; (exit $status)\n{command}\n"));
     }
-    let output = Command::new("sh").args(["-c", &script]).current_dir(directory).env_clear().env("PATH", path).output();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(directory).env_clear().env("PATH", path).envs(variables.iter().copied());
+    let output = shell.output();
     String::from_utf8(output.expect("sh starts").stdout).expect("its output is UTF-8")
 }
 
@@ -50,6 +58,14 @@ fn run(block: &str, directory: &Path, path: &str) -> String {
 /// # Panics
 /// If the output of a block differs from the page.
 pub fn check(page: &Path, executables: &[(&str, &Path)], work: &Path) -> usize {
+    check_with(page, executables, &[], work)
+}
+
+/// As [`check`], with these variables in the environment of the commands.
+///
+/// # Panics
+/// If the output of a block differs from the page.
+pub fn check_with(page: &Path, executables: &[(&str, &Path)], variables: &[(&str, &str)], work: &Path) -> usize {
     let text = fs::read_to_string(page).expect("the page is readable");
     let mut updated = text.clone();
     let bin = work.join(".bin");
@@ -66,14 +82,14 @@ pub fn check(page: &Path, executables: &[(&str, &Path)], work: &Path) -> usize {
             fs::write(file, block.text).expect("a file");
         } else if block.info == "console" {
             let _ = fs::remove_dir_all(work.join("out"));
-            let output = run(&block.text, work, &path);
+            let output = run(&block.text, work, &path, variables);
             if std::env::var_os("BOSON_UPDATE").is_some() {
                 updated = updated.replace(&block.text, &output);
             } else {
                 assert_eq!(output, block.text, "line {}: the output differs", block.line);
             }
             ran += 1;
-        } else {
+        } else if block.info != "yaml" {
             panic!("line {}: an unknown kind of block", block.line);
         }
     }

@@ -9,4 +9,5 @@ mod first_pod;
 mod idioms;
 mod images;
 mod kills;
+mod nstance;
 mod workloads;

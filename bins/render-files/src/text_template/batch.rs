@@ -1,7 +1,7 @@
 //! The batch protocol: a JSON object per line in, one out, in their order.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +13,9 @@ use serde_json::value::RawValue;
 
 use super::data::{DataType, NumberTypes};
 use super::{Missing, Renderer};
+
+/// The longest line, in bytes.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// A line of input.
 #[derive(Deserialize)]
@@ -68,23 +71,41 @@ impl Failure {
     }
 }
 
+/// The id of a line that is a JSON object, but not a request.
+#[derive(Deserialize)]
+struct Id<'l> {
+    #[serde(borrow)]
+    id: Option<&'l RawValue>,
+}
+
 /// Answers each line of `input`. What templates do is part of the answers.
 ///
 /// # Errors
 /// Only those of reading and writing.
 pub fn answer_all(renderer: &Renderer, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = Vec::new();
-    while input.read_until(b'\n', &mut line)? > 0 {
-        if !line.trim_ascii().is_empty() {
-            answer(renderer, &line, &mut output)?;
+    while input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line)? > 0 {
+        if line.len() as u64 > LONGEST_LINE {
+            input.skip_until(b'\n')?;
+            let failure = Failure::request(format!("the line has more than {LONGEST_LINE} bytes"));
+            write(&Response { error: Some(failure), ..Response::default() }, &mut output)?;
+        } else if !line.trim_ascii().is_empty() {
+            write(&answer(renderer, &line), &mut output)?;
         }
         line.clear();
     }
     Ok(())
 }
 
-fn answer(renderer: &Renderer, line: &[u8], output: &mut impl Write) -> io::Result<()> {
-    let response = match serde_json::from_slice::<Request<'_>>(line) {
+fn write(response: &Response<'_>, output: &mut impl Write) -> io::Result<()> {
+    let mut text = serde_json::to_vec(response)?;
+    text.push(b'\n');
+    output.write_all(&text)?;
+    output.flush()
+}
+
+fn answer<'l>(renderer: &Renderer, line: &'l [u8]) -> Response<'l> {
+    match serde_json::from_slice::<Request<'_>>(line) {
         Ok(request) => match render(renderer, &request) {
             Ok(text) => with_output(request.id, text),
             Err(failure) => Response { id: request.id, error: Some(failure), ..Response::default() },
@@ -93,18 +114,15 @@ fn answer(renderer: &Renderer, line: &[u8], output: &mut impl Write) -> io::Resu
         Err(error) => {
             let place = error.column();
             let text = format!("the line is not a request: column {place}: {}", why(error.classify()));
-            Response { error: Some(Failure::request(text)), ..Response::default() }
+            let id = serde_json::from_slice::<Id<'_>>(line).ok().and_then(|line| line.id);
+            Response { id, error: Some(Failure::request(text)), ..Response::default() }
         }
-    };
-    let mut text = serde_json::to_vec(&response)?;
-    text.push(b'\n');
-    output.write_all(&text)?;
-    output.flush()
+    }
 }
 
 fn why(category: serde_json::error::Category) -> &'static str {
     match category {
-        serde_json::error::Category::Data => "a field is unknown, stands there twice or has a wrong type",
+        serde_json::error::Category::Data => "a field is unknown, occurs twice or has a wrong type",
         serde_json::error::Category::Eof => "the JSON is not complete",
         _ => "it is not JSON",
     }

@@ -3,33 +3,41 @@
 mod batch;
 mod data;
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use go_template::{Bounds, Delimiters, Error, MissingKey, Options as ExecuteOptions, Stage, Template, Value};
-use problem::{Place, Problem, Result};
+use problem::{Place, Problem, Problems, Result};
 use serde::Deserialize;
 use startup::{Common, parse_duration, parse_size};
 
+use crate::files::{self, kept};
 pub use batch::answer_all;
 pub use data::{DataType, NumberTypes};
 use dialect_nstance::{REDACTED, json::lossy};
 
-/// One line for `--help`.
-pub const ABOUT: &str = "Renders Go templates with JSON data";
+const STDIN: &str = "-";
+/// The largest template or data that is read from stdin, in bytes.
+const LARGEST_STDIN: u64 = 16 << 20;
 
-/// What `text-template` is told.
+/// One line for `--help`.
+pub const ABOUT: &str = "Render Go templates with JSON data";
+
+/// The arguments of `text-template`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Renders a Go template (text/template of Go 1.26) with JSON data and writes the result to stdout; nothing \
-        is written if it fails.\n\n\
+    long_about = "Render a Go template (text/template of Go 1.26) with JSON data and write the result to stdout; nothing is \
+        written if it fails.\n\n\
         With --batch it reads a JSON object from each line of stdin and answers each with one on stdout:\n\
         \x20\x20{\"id\", \"name\", \"template\" or \"template_base64\", \"data\", \"data_type\", \"missingkey\", \"numbers\"}\n\
         \x20\x20{\"id\", \"output\" or \"output_base64\" or \"error\": {\"stage\", \"line\", \"column\", \"text\"}}",
-    after_long_help = "Exit codes: 0 done, in a batch whatever the templates do; 2 usage; 65 the data is wrong; 66 the \
+    after_long_help = "Examples:\n\
+        \x20\x20render-files text-template --expression '{{ .name }}' --data data.json\n\
+        \x20\x20render-files text-template --template userdata.tmpl --data data.json --data-type nstance --missingkey error\n\
+        \x20\x20echo '{\"template\": \"{{ . }}\", \"data\": 1}' | render-files text-template --batch\n\n\
+        Exit codes: 0 done, in a batch whatever the templates do; 2 usage; 65 a file is missing or the data is wrong; 66 the \
         template is wrong or failed; 70 a file could not be read."
 )]
 pub struct Options {
@@ -48,7 +56,7 @@ pub struct Options {
     /// The template's name in messages (default: the file's name, else main)
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// What a map does for a key that it does not have
+    /// What a map gives for a key that it does not have
     #[arg(long, value_name = "WHAT", default_value = "default")]
     pub missingkey: Missing,
     /// The Go type of the data
@@ -57,13 +65,13 @@ pub struct Options {
     /// The Go types of numbers
     #[arg(long, value_name = "TYPES", default_value = "exact")]
     pub numbers: NumberTypes,
-    /// The marks around actions; an empty one is Go's own
+    /// The delimiters of actions; an empty one is Go's own
     #[arg(long, num_args = 2, value_names = ["LEFT", "RIGHT"])]
     pub delims: Vec<String>,
-    /// Show data that a message of Go quotes; without it, it is <redacted>
+    /// Show data that a message of Go quotes, instead of <redacted>
     #[arg(long)]
     pub show_values: bool,
-    /// How long a template may take: 500ms, 45s, 5m; 0 is no limit
+    /// Time limit of each template: 500ms, 45s, 5m; 0 means no limit
     #[arg(long, env = "TEMPLATE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub template_timeout: Duration,
     /// The largest output of a template, in bytes; K, M or G multiply by 1,024
@@ -160,27 +168,50 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     Ok(0)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
+/// Reads a file; `-` is stdin.
+fn read(what: &str, path: &Path) -> Result<Vec<u8>> {
+    if path != Path::new(STDIN) {
+        return files::read(what, path);
+    }
     let mut text = Vec::new();
-    let read =
-        if path == Path::new("-") { io::stdin().lock().read_to_end(&mut text).map(|_| text) } else { fs::read(path) };
-    Ok(read.map_err(|error| Problem::internal(format!("cannot read {}", path.display())).because(error))?)
+    let mut stdin = io::stdin().lock().take(LARGEST_STDIN + 1);
+    let unreadable = |error| Problem::internal(format!("cannot read {what} from stdin")).because(error);
+    stdin.read_to_end(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > LARGEST_STDIN {
+        return Err(Problem::input(format!("{what} from stdin has more than 16 MiB")).into());
+    }
+    Ok(text)
+}
+
+/// The template and its data; the problems of both are reported together.
+fn inputs(renderer: &Renderer, options: &Options) -> Result<(Vec<u8>, Value)> {
+    let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new(STDIN));
+    if is_stdin(&options.template) && is_stdin(&options.data) {
+        return Err(Problem::usage("--template and --data cannot both be stdin").into());
+    }
+    let text = match (&options.template, &options.expression) {
+        (Some(path), _) => read("the template", path),
+        (None, text) => Ok(text.clone().unwrap_or_default().into_bytes()),
+    };
+    let data = options.data.as_deref().map(|path| read("the data", path)).transpose().and_then(|data| {
+        let invalid = |message| {
+            let problem = Problem::input(format!("the data is invalid: {message}"));
+            match &options.data {
+                Some(path) => problem.at(Place::file(path.display().to_string())),
+                None => problem,
+            }
+        };
+        Ok(renderer.data(data.as_deref()).map_err(invalid)?)
+    });
+    let mut problems = Vec::new();
+    let (text, data) = (kept(text, &mut problems), kept(data, &mut problems));
+    Problems::check(problems)?;
+    Ok((text.unwrap_or_default(), data.unwrap_or(Value::Nil)))
 }
 
 fn write_one(renderer: &Renderer, options: &Options, mut output: impl Write) -> Result<()> {
-    let file = options.template.as_deref().filter(|path| *path != Path::new("-"));
-    let text = match (&options.template, &options.expression) {
-        (Some(path), _) => read(path)?,
-        (None, text) => text.clone().unwrap_or_default().into_bytes(),
-    };
-    let data = options.data.as_deref().map(read).transpose()?;
-    let data = renderer.data(data.as_deref()).map_err(|message| {
-        let problem = Problem::input(format!("the data is invalid: {message}"));
-        match &options.data {
-            Some(path) => problem.at(Place::file(path.display().to_string())),
-            None => problem,
-        }
-    })?;
+    let file = options.template.as_deref().filter(|path| *path != Path::new(STDIN));
+    let (text, data) = inputs(renderer, options)?;
     let name = match (&options.name, file.and_then(Path::file_name)) {
         (Some(name), _) => name.clone().into_bytes(),
         (None, Some(name)) => name.as_encoded_bytes().to_vec(),

@@ -126,6 +126,11 @@ impl Configuration {
         self.templates.get(group.template.as_ref()?)
     }
 
+    /// A field of the template data that does not depend on the group: the instance's, else the configuration's, else empty.
+    pub fn provided<'f>(&'f self, instance: &'f Instance, part: &str, field: &str) -> &'f str {
+        instance.field(part, field).or_else(|| self.fact(part, field)).unwrap_or_default()
+    }
+
     /// A fact that an instance document may leave out.
     pub(crate) fn fact(&self, part: &str, field: &str) -> Option<&str> {
         self.facts.iter().find(|fact| (fact.0, fact.1) == (part, field)).map(|fact| &*fact.2)

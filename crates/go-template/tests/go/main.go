@@ -2,7 +2,8 @@
 // --batch` does it. The tests compare this program with the crate.
 //
 // With `bench FILE SECONDS` it measures the requests in the file instead, and prints the nanoseconds that parsing and
-// executing take for each.
+// executing take for each. With `render TEMPLATE DATA` it renders a file with JSON data and exits, as a program does that is
+// compiled for this purpose.
 package main
 
 import (
@@ -261,6 +262,29 @@ func bench(path string, seconds float64) error {
 	return nil
 }
 
+// render writes a file to stdout, rendered with the JSON data of another one.
+func render(path, data string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var value any
+	if content, err := os.ReadFile(data); err != nil {
+		return err
+	} else if err := json.Unmarshal(content, &value); err != nil {
+		return err
+	}
+	parsed, err := template.New("main").Parse(string(text))
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(os.Stdout)
+	if err := parsed.Execute(out, value); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
 func main() {
 	var err error
 	if len(os.Args) == 4 && os.Args[1] == "bench" {
@@ -268,6 +292,8 @@ func main() {
 		if seconds, err = strconv.ParseFloat(os.Args[3], 64); err == nil {
 			err = bench(os.Args[2], seconds)
 		}
+	} else if len(os.Args) == 4 && os.Args[1] == "render" {
+		err = render(os.Args[2], os.Args[3])
 	} else {
 		err = batch()
 	}
