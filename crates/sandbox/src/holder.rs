@@ -61,13 +61,21 @@ fn create(port: u32, interface: Option<Interface>, fds: Vec<OwnedFd>) -> io::Res
     channel.send(&Setup::Instance { interface }, &borrowed)?;
     drop(fds);
     step(&channel)?;
-    if interface.is_some() {
+    if let Some(interface) = interface {
         Netlink::connect()?
-            .add_veth(&format!("port{port}"), BRIDGE, "eth0", shim.id())
+            .add_veth(&format!("port{port}"), BRIDGE, "eth0", hardware_address(interface.address), shim.id())
             .map_err(|e| context("connect the instance to the bridge", e))?;
     }
     channel.send(&Step::Done, &[])?;
     step(&channel)
+}
+
+/// The same for each instance that has this address: others remember it for seconds, and would not reach the next instance
+/// with this address until then.
+fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
+    let [a, b, c, d] = address.octets();
+    // Locally administered, for one station.
+    [0x02, 0x00, a, b, c, d]
 }
 
 /// The sockets of a name server in this network.

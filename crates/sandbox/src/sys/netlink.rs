@@ -19,6 +19,7 @@ const HEADER: usize = 16;
 /// `NLMSG_ERROR`.
 const ERROR: u16 = 2;
 /// From `linux/if_link.h`, `linux/veth.h` and `linux/if_addr.h`.
+const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
@@ -48,8 +49,9 @@ impl Netlink {
         self.create(libc::RTM_NEWLINK, &body)
     }
 
-    /// Makes a pair of connected interfaces: `name` here as a port of the bridge `master`, `peer` in the namespace of `pid`.
-    pub(crate) fn add_veth(&mut self, name: &str, master: &str, peer: &str, pid: u32) -> io::Result<()> {
+    /// Makes a pair of connected interfaces: `name` here as a port of the bridge `master`, `peer` with the hardware address
+    /// `mac` in the namespace of `pid`.
+    pub(crate) fn add_veth(&mut self, name: &str, master: &str, peer: &str, mac: [u8; 6], pid: u32) -> io::Result<()> {
         let mut body = link(0, true);
         attribute(&mut body, IFLA_IFNAME, &c_string(name));
         attribute(&mut body, IFLA_MASTER, &index_of(master)?.to_ne_bytes());
@@ -59,6 +61,7 @@ impl Netlink {
                 nested(data, VETH_INFO_PEER, |other| {
                     other.extend(link(0, false));
                     attribute(other, IFLA_IFNAME, &c_string(peer));
+                    attribute(other, IFLA_ADDRESS, &mac);
                     attribute(other, IFLA_NET_NS_PID, &pid.to_ne_bytes());
                 });
             });
