@@ -2,6 +2,7 @@
 
 mod deployment;
 mod idioms;
+mod postgres;
 mod soak;
 
 use deployment::{Deployment, rows};
