@@ -6,6 +6,7 @@
 //! domains and `ndots`. Both files are read at each lookup, because they change while a pod waits. `/etc/nsswitch.conf` is
 //! not: no other source is available.
 
+pub mod connection;
 mod failure;
 mod hosts;
 mod query;

@@ -186,7 +186,7 @@ fn what_does_not_fit_or_comes_late_or_wrong_is_sorted_out() {
 }
 
 #[test]
-fn what_keeps_a_name_from_being_found_is_told() {
+fn why_a_name_is_not_found_is_reported() {
     let server = Server::start(&[
         ("empty.example", Says::Addresses(&[])),
         ("broken.svc.cluster.local", Says::Code(RCODE::ServerFailure)),
