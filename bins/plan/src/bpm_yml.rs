@@ -62,7 +62,6 @@ impl BpmYml<'_> {
 
     fn differs(&self, field: &str) -> Problem {
         let (job, group) = (&self.job.name, &self.group.name);
-        let field = self.mask().apply(field);
         Problem::input(format!(
             "job '{job}' of instance group '{group}' renders a bpm.yml whose {field} differs between instances"
         ))

@@ -76,11 +76,13 @@ fn of_bpm_yml(job: &ResolvedJob) -> Vec<Service> {
 /// Applies the rules that hold over all jobs of one instance.
 fn check_instance(parsed: &[Parsed], instance: usize, problems: &mut Problemset) {
     let files: Vec<(&str, &Config)> = parsed.iter().map(|file| (file.path.as_str(), file.config(instance))).collect();
+    let names: Vec<&str> =
+        files.iter().flat_map(|(_, config)| &config.services).map(|service| service.name.as_str()).collect();
     for problem in monit::check(&files) {
         let path = problem.place.as_ref().map(|place| place.file.clone()).unwrap_or_default();
         if let Some(file) = parsed.iter().find(|file| file.path == path) {
             let text = file.file.rendered.text(instance);
-            problems.add(file.file.explain(problem, &String::from_utf8_lossy(text)));
+            problems.add(file.file.explain(problem, &String::from_utf8_lossy(text), &names));
         }
     }
 }
@@ -127,9 +129,9 @@ impl<'a> File<'a> {
         Mask::new(&spec, &self.source().text)
     }
 
-    /// A problem of the rendered file as one of the template, without rendered values.
-    fn explain(&self, mut problem: Problem, text: &str) -> Problem {
-        problem.message = self.mask().apply(&problem.message);
+    /// A problem of the rendered file as one of the template, without rendered values. The `names` of services are shown.
+    fn explain(&self, mut problem: Problem, text: &str, names: &[&str]) -> Problem {
+        problem.message = self.mask().showing(names.iter().copied()).apply(&problem.message);
         let job = self.job();
         problem.code = code::MONIT_INVALID;
         problem.causes.push(format!("job '{}' of instance group '{}'", job.name, self.group.name));
@@ -178,7 +180,7 @@ impl<'a> Parsed<'a> {
         let read = |text: &[u8]| {
             let text = String::from_utf8_lossy(text);
             monit::parse(&text, &path).unwrap_or_else(|found| {
-                found.into_vec().into_iter().for_each(|problem| problems.add(file.explain(problem, &text)));
+                found.into_vec().into_iter().for_each(|problem| problems.add(file.explain(problem, &text, &[])));
                 Config::default()
             })
         };
@@ -232,7 +234,8 @@ impl<'a> Parsed<'a> {
                         Some(Place { column: Some(program.at.column), ..Place::line(&self.path, program.at.line) });
                     let instance = self.of_instance.iter().position(|v| *v == variant)?;
                     let text = self.file.rendered.text(instance);
-                    problems.add(self.file.explain(problem, &String::from_utf8_lossy(text)));
+                    let names = [service.name.as_str(), &start.job, &start.process];
+                    problems.add(self.file.explain(problem, &String::from_utf8_lossy(text), &names));
                     return None;
                 }
                 (start.process, Run::Bpm)

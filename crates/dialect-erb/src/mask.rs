@@ -3,7 +3,7 @@
 //! # What is promised
 //!
 //! A message does not show
-//! * a value of the job's properties or links of four or more characters, where it stands by itself, nor
+//! * a value of the job's properties, or of the properties of its links, of four or more characters, where it stands by itself, nor
 //! * a piece of one of [`PIECE`] or more characters, wherever it stands,
 //!
 //! whatever its letter case, and also where punctuation or white space was put in or left out, where it was escaped
@@ -14,7 +14,7 @@
 //!
 //! Other derivations cannot be recognised: a value that is reversed, encrypted, a digest of it, in hexadecimal, with
 //! letters replaced, or shown in pieces of fewer than six characters with other letters between them. Keys are names
-//! and are shown, and so is whatever the template's author wrote himself, and Ruby's and BOSH's own texts ([`PUBLIC_TEXTS`]),
+//! and are shown; so are the deployment's own names (its jobs, groups, releases, networks, and those of its links) and whatever the template's author wrote himself, and Ruby's and BOSH's own texts ([`PUBLIC_TEXTS`]),
 //! even where a value holds the same.
 
 mod forms;
@@ -31,13 +31,16 @@ use value::Value;
 const SHORTEST: usize = 4;
 /// The shortest piece of a value that is taken for one.
 const PIECE: usize = 6;
+/// The part of a spec, and of a link, that may hold secrets.
+const PROPERTIES: &str = "properties";
 /// What stands in place of a value.
 const MASKED: &str = "<redacted>";
 
 type Piece = [char; PIECE];
 
-/// The values of a job's properties and links.
+/// The values of a job's properties, and of those of its links.
 pub(crate) struct Secrets {
+    /// Keys, and names of the deployment's structure.
     names: BTreeSet<String>,
     /// Values too short for pieces.
     short: BTreeSet<String>,
@@ -53,18 +56,38 @@ impl Secrets {
     /// Those of a spec, as templates see it.
     pub(crate) fn of(spec: &Value) -> Secrets {
         let mut secrets = Secrets { names: BTreeSet::new(), short: BTreeSet::new(), pieces: Default::default() };
-        for key in ["properties", "links"] {
-            if let Some(value) = spec.get(key) {
-                secrets.collect(value);
+        if let Some(properties) = spec.get(PROPERTIES) {
+            secrets.collect(properties);
+        }
+        for (_, link) in spec.get("links").and_then(Value::as_map).into_iter().flat_map(|links| links.iter()) {
+            for (key, value) in link.as_map().into_iter().flat_map(|link| link.iter()) {
+                if key.as_str() == Some(PROPERTIES) { secrets.collect(value) } else { secrets.name_all(value) }
             }
         }
+        for key in ["deployment", "name", "job", "release"] {
+            spec.get(key).into_iter().for_each(|value| secrets.name_all(value));
+        }
+        for (network, _) in
+            spec.get("networks").and_then(Value::as_map).into_iter().flat_map(|networks| networks.iter())
+        {
+            secrets.name_all(network);
+        }
         secrets
+    }
+
+    /// Takes all texts of a part of the deployment's structure as names.
+    fn name_all(&mut self, value: &Value) {
+        match value {
+            Value::Map(map) => map.iter().for_each(|(_, inner)| self.name_all(inner)),
+            Value::Array(items) => items.iter().for_each(|item| self.name_all(item)),
+            other => self.names.extend(other.as_str().map(str::to_owned)),
+        }
     }
 
     /// Specs that share these have the same secrets.
     pub(crate) fn identity(spec: &Value) -> Vec<usize> {
         let links = spec.get("links").and_then(Value::as_map);
-        let values = spec.get("properties").into_iter().chain(links.into_iter().flat_map(|l| l.iter().map(|(_, v)| v)));
+        let values = spec.get(PROPERTIES).into_iter().chain(links.into_iter().flat_map(|l| l.iter().map(|(_, v)| v)));
         let address = |value: &Value| match value {
             Value::Map(map) => Rc::as_ptr(map) as usize,
             _ => 0,
@@ -128,6 +151,19 @@ impl Mask {
         }
         let known = VIEWS.map(|view| plain.chars().filter(|c| view(*c) || *c == '\n').collect());
         Mask { secrets, known }
+    }
+
+    /// Shows these names as well: those that the deployment's structure has in other documents.
+    #[must_use]
+    pub fn showing<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Mask {
+        for name in names {
+            let name = fold(name);
+            for (known, view) in self.known.iter_mut().zip(VIEWS) {
+                known.push('\n');
+                known.extend(name.chars().filter(|c| view(*c)));
+            }
+        }
+        self
     }
 
     /// The message with every value, and every piece of one, replaced.
@@ -278,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn rubys_own_words_stay() {
+    fn rubys_own_messages_stay() {
         let m = mask("no implicit conversion: an undefined method, an invalid value for everyone", "");
         for said in [
             "no implicit conversion of String into Integer",
@@ -288,6 +324,33 @@ mod tests {
             assert_eq!(m.apply(said), said);
         }
         assert_eq!(mask("true", "").apply("undefined method 'x' for true"), "undefined method 'x' for true");
+    }
+
+    #[test]
+    fn names_of_the_deployment_stay_even_if_a_property_has_the_same_value() {
+        let text = |s: &str| Value::str(s);
+        let values =
+            ["payments", "database", "gateway-service", "internal-net", "db.payments.svc", "from-link", "own-secret"];
+        let link = Value::map([
+            ("instance_group", text("database")),
+            ("instances", Value::array([Value::map([("address", text("db.payments.svc"))])])),
+            (PROPERTIES, Value::map([("password", text("from-link"))])),
+        ]);
+        let spec = Value::map([
+            ("deployment", text("payments")),
+            ("job", Value::map([("templates", Value::array([Value::map([("name", text("gateway-service"))])]))])),
+            ("networks", Value::map([("internal-net", Value::map([]))])),
+            (PROPERTIES, Value::map([("all", Value::array(values.map(text)))])),
+            ("links", Value::map([("db", link)])),
+        ]);
+        let mask = Mask::new(&spec, b"");
+        for name in &values[..5] {
+            assert_eq!(mask.apply(&format!("no '{name}'")), format!("no '{name}'"));
+        }
+        for secret in ["from-link", "own-secret"] {
+            assert_eq!(mask.apply(&format!("no '{secret}'")), "no '<redacted>'");
+            assert_eq!(Mask::new(&spec, b"").showing([secret]).apply(secret), secret);
+        }
     }
 
     #[test]
