@@ -112,30 +112,45 @@ impl Parser<'_> {
             return self.connection(Endpoint::Unix(path));
         }
         if matches!(kind, Kind::Host(_)) && self.take(&["icmp"]) {
-            self.expect(&["type"])?;
-            self.expect(&["echo"])?;
-            if self.take(&["count"]) {
-                self.number()?;
-            }
-            self.timeout()?;
+            self.icmp()?;
             self.unsupported("if failed icmp", at);
-            return Ok(Condition::Other);
+        } else if connects && self.take(&["url"]) {
+            self.url()?;
+            self.unsupported("if failed url", at);
+        } else {
+            self.attributes(kind)?;
+            self.unsupported("if failed on attributes of a file", at);
         }
-        if connects && self.take(&["url"]) {
-            // A URL has signs that end words.
-            while !self.is(&["then", "timeout", "content"]) && !self.is_number() {
-                if !self.take_sign(":") && !self.take_sign("@") && !self.take_sign("%") {
-                    self.text()?;
-                }
-            }
-            if self.take(&["content"]) {
-                self.operator();
+        Ok(Condition::Other)
+    }
+
+    /// `type echo count N with timeout`
+    fn icmp(&mut self) -> Read<()> {
+        self.expect(&["type"])?;
+        self.expect(&["echo"])?;
+        if self.take(&["count"]) {
+            self.number()?;
+        }
+        self.timeout().map(drop)
+    }
+
+    /// `URL content == "TEXT" with timeout`
+    fn url(&mut self) -> Read<()> {
+        // A URL has signs that end words.
+        while !self.is(&["then", "timeout", "content"]) && !self.is_number() {
+            if !self.take_sign(":") && !self.take_sign("@") && !self.take_sign("%") {
                 self.text()?;
             }
-            self.timeout()?;
-            self.unsupported("if failed url", at);
-            return Ok(Condition::Other);
         }
+        if self.take(&["content"]) {
+            self.operator();
+            self.text()?;
+        }
+        self.timeout().map(drop)
+    }
+
+    /// Mode, owner or checksum of a file.
+    fn attributes(&mut self, kind: &Kind) -> Read<()> {
         let is_path = is_path(kind);
         if is_path && self.take(&["permission", "perm"]) {
             self.number()?;
@@ -154,8 +169,7 @@ impl Parser<'_> {
         } else {
             return Err(self.syntax_error());
         }
-        self.unsupported("if failed on attributes of a file", at);
-        Ok(Condition::Other)
+        Ok(())
     }
 
     /// `type`, `protocol` and `timeout` behind an endpoint

@@ -94,18 +94,21 @@ impl Package {
             }
         }
         problems.extend(blobs.into_iter().filter_map(|path| release.blobs.missing(path)));
-        for special in [PACKAGING, PRE_PACKAGING] {
-            if found.contains_key(Path::new(special)) {
-                let special = format!(
-                    "Expected special '{special}' file to not be included via 'files' key for package '{}'",
-                    self.name
-                );
-                problems.push(Problem::input(special).at(at()));
-            }
-        }
+        problems.extend(self.reserved_files(&found).map(|problem| problem.at(at())));
         Problems::check(problems)?;
         drop_links_above_files(&mut found);
         Ok(found)
+    }
+
+    /// Files of the package whose names are those of its scripts.
+    fn reserved_files(&self, found: &BTreeMap<PathBuf, PackageFile>) -> impl Iterator<Item = Problem> {
+        let reserved = [PACKAGING, PRE_PACKAGING].into_iter().filter(|script| found.contains_key(Path::new(script)));
+        reserved.map(|script| {
+            Problem::input(format!(
+                "Expected special '{script}' file to not be included via 'files' key for package '{}'",
+                self.name
+            ))
+        })
     }
 }
 
