@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volumes_are_added_or_refused_in_bpms_words() {
+    fn volumes_are_added_or_refused_with_bpms_messages() {
         let mut process = ProcessConfig::default();
         process.add_volume("/var/vcap/store/backup:writable,mount_only", "web").unwrap();
         process.add_volume("/var/vcap/data/shared", "web").unwrap();

@@ -172,7 +172,7 @@ fn only_a_mapping_of_hooks_counts_as_hooks() {
 }
 
 #[test]
-fn what_bpm_refuses_is_refused_in_its_words() {
+fn what_bpm_refuses_is_refused_with_its_messages() {
     let process = |fields: &str| format!("processes:\n- name: web\n  executable: x\n  {fields}\n");
     let cases = [
         (

@@ -150,7 +150,7 @@ const CODE: &[&[u8]] = &[
 ];
 
 #[test]
-fn any_bytes_are_looked_at_without_harm() {
+fn any_bytes_are_analysed_without_a_crash() {
     let mut random = Random::new(3);
     for _ in 0..STRINGS {
         let mut template = Vec::new();

@@ -146,7 +146,7 @@ fn time_is_limited() {
 }
 
 #[test]
-fn output_before_a_failure_is_kept_behind_what_was_there() {
+fn output_before_a_failure_is_appended_to_existing_output() {
     let template = parse("ab{{len 1}}").unwrap();
     let mut out = b"before ".to_vec();
     template.execute_into(&Value::Nil, &Options::default(), &mut out).unwrap_err();

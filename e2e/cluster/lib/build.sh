@@ -1,13 +1,13 @@
-# To be sourced: the executables that no distribution has in a version that will do, built from their Go modules.
+# To be sourced: builds from Go modules the executables that distributions do not have in a suitable version.
 
-# Where the executables are: a directory whose name is a digest of all that they are built from.
+# The directory of the executables; its name is a digest of everything that they are built from.
 bin=$cache/$(cd "$here" && cat go.mod go.sum kube/*.go kubectl/*.go volumes/*.go dns/go.mod dns/go.sum dns/*.go pause.c | sha256sum | cut -c1-16)
 kubernetes=$(sed -n 's/^.*k8s.io\/kubernetes v\([0-9.]*\)$/\1/p' "$here/go.mod")
 
 # The oldest Go that go.mod accepts.
 go_version=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$here/go.mod")
 
-# Says what is wrong with this machine, all at once.
+# Reports everything that this machine lacks.
 requirements() {
   local packages=() tool
   for tool in etcd:etcd-server containerd:containerd runc:runc iptables:iptables conntrack:conntrack ip:iproute2 \
@@ -18,7 +18,7 @@ requirements() {
   [[ ${#packages[@]} == 0 ]] || say "missing (Debian): apt-get install --no-install-recommends ${packages[*]}"
   local missing=${#packages[@]}
   if [[ ! -x $bin/kube ]] && ! go_will_do; then
-    say "Go $go_version or newer is needed, once, to build Kubernetes; $(go version 2>/dev/null || echo 'there is none')." \
+    say "Go $go_version or newer is needed, once, to build Kubernetes; $(go version 2>/dev/null || echo 'Go is not installed')." \
       "Debian 12's is older: take it from https://go.dev/dl"
     missing=1
   fi
@@ -35,7 +35,7 @@ go_will_do() {
   printf '%s\n' "$go_version" "${have#go}" | sort --version-sort --check=quiet
 }
 
-# Builds what is not in the cache. Two that do so at once do not disturb each other.
+# Builds what is not in the cache. Two builds at the same time do not disturb each other.
 build() {
   if [[ -x $bin/kube ]]; then
     # It is in use: see below.
@@ -56,7 +56,7 @@ build() {
     compile "$here/dns" -o "$part/" -ldflags '-s -w' .
     gcc -Os -static -s -o "$part/pause" "$here/pause.c"
     mv "$part" "$bin"
-    # What no cluster was started with for a month belongs to a version that nobody has any more.
+    # Removes executables with which no cluster was started for a month.
     find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
   ) 9>"$cache/lock"
 }

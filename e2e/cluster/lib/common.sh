@@ -1,10 +1,10 @@
-# To be sourced: where things are, and what all parts use.
+# To be sourced: paths, and functions of all parts.
 
 # Everything of one cluster; `down` removes it.
 state=${CLUSTER_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/boson-cluster}
-# By which it is known to be one's.
+# The file that marks the directory of a cluster.
 mark=.boson-cluster
-# What is built once and serves every cluster, by the content of what it is built from.
+# The cache of built executables, by the content of their inputs.
 cache=${CLUSTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/boson-build/cluster}
 # A node for each word; nodes may share a zone.
 read -ra zones <<<"${CLUSTER_ZONES:-z1 z2}"
@@ -25,7 +25,7 @@ die() {
   exit 1
 }
 
-# until_true SECONDS WHAT COMMAND...: waits for the command to succeed, and says what did not come true.
+# until_true SECONDS WHAT COMMAND...: waits for the command to succeed, and reports WHAT if it does not.
 until_true() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
@@ -38,7 +38,7 @@ until_true() {
   done
 }
 
-# The ends of all logs, for whoever cannot look at them later.
+# The ends of all logs: the files are removed with the cluster.
 last_words() {
   tail -n 8 "$state"/logs/*.log >&2 || true
 }

@@ -1,4 +1,4 @@
-# To be sourced: images come onto nodes as archives; there is no registry.
+# To be sourced: images are loaded onto nodes from archives, without a registry.
 
 # The image of a pod's first process.
 pause=boson.local/pause:1

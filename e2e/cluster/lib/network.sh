@@ -1,9 +1,9 @@
 # To be sourced: the networks between this machine, the nodes and their pods.
 #
-# Node 0 is the others' way to everything, and the only one that this machine reaches. Nothing leads further: a pod
-# reaches pods, services and nodes.
+# Node 0 routes for the others, and is the only one that this machine reaches. The network is closed: a pod reaches pods,
+# services and nodes.
 
-# The name that a cluster has on this machine: that of its link, which no two can have.
+# The name of a cluster on this machine: that of its network link, which is unique.
 name() { cat "$state/name"; }
 
 node_ip() {
@@ -23,7 +23,7 @@ gateway() {
 
 pods() { echo "$pod_network.$1.0/24"; }
 
-# Links node 0 to this machine by the first name and network that are free.
+# Links node 0 to this machine with the first free name and network.
 claim_link() {
   local number=0
   until ip link add "boson$number" type veth peer name eth0 netns "$(pid_of 0)" 2>/dev/null; do

@@ -75,8 +75,7 @@ configure_pods() {
 T
 }
 
-# Whoever can reach a kubelet here is in the cluster: it lets everybody in. What is full on this machine's disk is not
-# the cluster's business.
+# The kubelet accepts everybody, because only the cluster can reach it. A full disk of this machine does not evict pods.
 configure_kubelet() {
   local i=$1 dir=$2
   echo 'nameserver 127.0.0.1' >"$dir/resolv.conf"

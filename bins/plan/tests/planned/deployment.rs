@@ -66,7 +66,7 @@ instance_groups:
 }
 
 #[test]
-fn everything_about_vms_and_disks_is_there() {
+fn vms_and_disks_are_described() {
     let manifest = "name: d
 releases:
 - {name: r, version: 1.10, url: 'https://user:hunter2@host/r?token=hunter2', sha1: 0a0b}
@@ -107,7 +107,7 @@ instance_groups:
 }
 
 #[test]
-fn settings_of_pods_are_there_and_what_may_be_secret_is_not() {
+fn settings_of_pods_are_copied_without_possible_secrets() {
     let planned = plan(
         &[("j", "provides: [{name: l, type: t}]\nconsumes: [{name: l, type: t}]")],
         "instance_groups:
@@ -218,7 +218,7 @@ error: Required property 'domain' was not specified
 }
 
 #[test]
-fn jobs_say_what_they_have() {
+fn jobs_list_their_scripts_links_and_ports() {
     let all =
         "templates: {a: bin/run, b: config/bpm.yml, c: bin/pre-start, d: bin/drain, e: bin/post-stop, f: bin/other}";
     let templates = ["a", "c", "d", "e", "f"].map(|name| ("all", name, ""));

@@ -87,7 +87,7 @@ fn what_is_unresolved_is_listed_with_its_places() {
 }
 
 #[test]
-fn the_output_is_none_of_the_files_that_are_read() {
+fn the_output_must_not_be_an_input_file() {
     let planned = deployment(VARS);
     for output in ["vars.yml", "scale.yml", "manifest.yml"] {
         let inputs = ["ig-resolved", "-g", "g", "--output", output, "--ops-file", "scale.yml", "-l", "vars.yml"];

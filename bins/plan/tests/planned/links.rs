@@ -34,7 +34,7 @@ fn consumed(entry: &str) -> Planned {
 }
 
 #[test]
-fn what_a_consumer_says_of_network_and_deployment_counts_only_where_it_says_something() {
+fn empty_network_and_deployment_of_a_consumer_are_ignored() {
     for entry in ["{network: ~}", "{network: false}", "{deployment: ~}", "{deployment: false}", "{deployment: d}"] {
         let link = consumed(entry).job("g", "c")["quarks"]["consumes"]["l"].clone();
         assert_eq!(link["instance_group"], yaml("g"), "{entry}");
@@ -97,7 +97,7 @@ fn an_addons_mistake_is_reported_once_however_many_groups_have_it() {
 }
 
 #[test]
-fn custom_providers_are_told_of_in_bosh_s_order() {
+fn custom_providers_are_reported_in_boshs_order() {
     let planned = plan(
         &[("p", "provides: [{name: a, type: t}]")],
         "instance_groups:

@@ -24,7 +24,7 @@ fn properties_of_an_addon_are_a_hash() {
 }
 
 #[test]
-fn filters_that_say_nothing_filter_nothing() {
+fn empty_filters_match_everything() {
     for (section, filter) in
         [("include", "deployments: []"), ("include", "lifecycle: ''"), ("exclude", "lifecycle: ''")]
     {
@@ -171,7 +171,7 @@ fn a_jobs_name_cannot_begin_with_a_dot() {
 }
 
 #[test]
-fn templates_that_cannot_both_be_written_are_told() {
+fn templates_with_the_same_destination_are_reported() {
     let printed = |templates: &str| {
         let group = "instance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}]";
         plan(&[("j", &format!("templates: {templates}"))], group).printed
@@ -193,7 +193,7 @@ fn templates_that_cannot_both_be_written_are_told() {
 }
 
 #[test]
-fn missing_jobs_and_wrong_specs_are_told_together() {
+fn missing_jobs_and_wrong_specs_are_reported_together() {
     let specs = [("j", "properties: []"), ("k", "provides: ["), ("l", "")];
     let jobs = ["j", "gone", "k", "l"].map(|name| format!("{{name: {name}, release: r}}")).join(", ");
     let planned = plan(&specs, &format!("instance_groups: [{{name: g, instances: 1, jobs: [{jobs}]}}]"));
@@ -207,7 +207,7 @@ fn missing_jobs_and_wrong_specs_are_told_together() {
 }
 
 #[test]
-fn networks_are_the_default_for_what_there_is_and_one_for_each() {
+fn networks_have_one_default_for_each_purpose() {
     let printed = |networks: &str| printed_for_group(&format!("jobs: [], networks: {networks}"));
     for (given, shown) in [("[dns, dsn]", "dsn"), ("['']", ""), ("[5]", "5")] {
         let expected = format!(

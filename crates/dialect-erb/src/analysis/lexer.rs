@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_hide_words_but_not_code() {
+    fn identifiers_in_strings_do_not_count_but_code_does() {
         assert_eq!(words(r#"p('exit').x "a #{b.c("d")} e" # f"#), ["p", "x", "b", "c"]);
         assert_eq!(words("a / b; x =~ /exit/ && y"), ["a", "b", "x", "y"]);
         assert_eq!(words("c ? a : b"), ["c", "a", "b"]);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_follow_one_another_where_there_is_much_to_do() {
+    fn several_workers_share_many_templates() {
         let tasks: Vec<Task> = (0..100).map(|i| task(if i == 50 { 900_000 } else { 3_000 }, &[])).collect();
         let all: Vec<usize> = (0..100).collect();
         let portions = portions(&tasks, &all);

@@ -48,7 +48,7 @@ fn random_values_survive() {
 }
 
 #[test]
-fn spoiled_dumps_are_refused_or_read_but_never_crash() {
+fn invalid_dumps_are_refused_or_read_but_never_crash() {
     let mut random = Random::new(22);
     for _ in 0..50_000 {
         let mut bytes = dump(&value(&mut random, &["a", "b"], 4));
