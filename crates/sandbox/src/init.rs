@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::hosts::merge;
 use crate::ids::Ids;
 use crate::message::{FromInit, ToInit};
+use crate::rlimits;
 use crate::root;
 use crate::spec::InstanceSpec;
 use crate::sys::channel::Channel;
@@ -40,12 +41,13 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
         return Err(io::Error::other("a sandbox's first message is its specification"));
     };
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
-    if let Err(e) = set_up(&spec, ids) {
-        return program.send(&FromInit::Failed { message: e.to_string() }, &[]);
-    }
+    // Before any other thread exists, which would take the signal.
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGCHLD);
     mask.thread_block()?;
+    if let Err(e) = set_up(&spec, ids, program) {
+        return program.send(&FromInit::Failed { message: e.to_string() }, &[]);
+    }
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     program.send(&FromInit::Ready, &[])?;
 
@@ -72,9 +74,13 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     }
 }
 
-fn set_up(spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
+fn set_up(spec: &InstanceSpec, ids: Ids, program: &Channel) -> io::Result<()> {
     nix::unistd::sethostname(&spec.hostname).map_err(|e| context("set the host name", e))?;
     root::enter(spec, ids)?;
+    let program = program.try_clone()?;
+    // A program that has exited needs no warning.
+    let warn = move |message| drop(program.send(&FromInit::Warned { message }, &[]));
+    rlimits::clamp(warn).map_err(|e| context("watch the resource limits", e))?;
     // This process drops them too: root inside may trace any process that has no more capabilities than itself.
     crate::sys::privileges::give_up(&TOO_POWERFUL).map_err(|e| context("give up capabilities", e))
 }

@@ -67,6 +67,7 @@ struct Waiting {
     last: u64,
     ended: bool,
     answers: HashMap<u64, Sender<FromInit>>,
+    warnings: Vec<String>,
 }
 
 impl Instance {
@@ -135,6 +136,11 @@ impl Instance {
             Ok(FromInit::NotDone { message, .. }) => Err(io::Error::other(message)),
             _ => Err(self.lost()),
         }
+    }
+
+    /// What the user should know about what has run in it since this was called last: limits that a process did not get.
+    pub fn take_warnings(&self) -> Vec<String> {
+        self.waiting.lock().map(|mut waiting| std::mem::take(&mut waiting.warnings)).unwrap_or_default()
     }
 
     /// Ends everything in it at once.
@@ -214,6 +220,11 @@ fn distribute(init: &Channel, waiting: &Mutex<Waiting>) {
         let (id, last) = match &message {
             FromInit::Started { id, .. } => (*id, false),
             FromInit::NotDone { id, .. } | FromInit::Exited { id, .. } | FromInit::Written { id } => (*id, true),
+            FromInit::Warned { message } => {
+                let Ok(mut waiting) = waiting.lock() else { break };
+                waiting.warnings.push(message.clone());
+                continue;
+            }
             FromInit::Ready | FromInit::Failed { .. } => continue,
         };
         let Ok(mut waiting) = waiting.lock() else { break };

@@ -31,6 +31,7 @@ mod once;
 mod proc;
 mod process;
 mod remove;
+mod rlimits;
 mod root;
 mod spawn;
 mod spec;

@@ -92,6 +92,8 @@ pub(crate) enum FromInit {
     Ready,
     /// It cannot be made.
     Failed { message: String },
+    /// Something that the user should know.
+    Warned { message: String },
     /// The command runs, with this process id inside.
     Started { id: u64, pid: i32 },
     /// The command could not be started, or the file not be written.

@@ -4,6 +4,7 @@
 pub(crate) mod channel;
 pub(crate) mod netlink;
 pub(crate) mod privileges;
+pub(crate) mod seccomp;
 mod start;
 
 use std::ffi::CString;

@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_name_server_of_the_program_answers_in_the_network", name_server),
     ("dev_log_leads_to_the_reader_of_the_sandbox", syslog),
     ("su_runs_commands_as_vcap", su),
+    ("a_limit_above_the_hard_limit_is_raised_or_clamped", limits),
     ("another_root_file_system_is_the_base", base),
 ];
 
@@ -164,6 +165,28 @@ fn su() -> Outcome {
     let mut printed = String::new();
     std::io::Read::read_to_string(&mut text, &mut printed)?;
     assert_eq!((process.wait(), printed.as_str()), (Exit::Code(0), "vcap /home/vcap yes\n"));
+    Ok(())
+}
+
+fn limits() -> Outcome {
+    let pods = Pods::start()?;
+    let a = pods.instance(0)?;
+    let (mut shell, mut output) = command(&[])?;
+    let script = "ulimit -n 500; ulimit -n 600 && ulimit -n; ulimit -Hn; ulimit -n 400 && ulimit -n";
+    shell.argv = ["/bin/sh", "-c", script].map(str::to_owned).into();
+    let process = a.run(shell)?;
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut output, &mut text)?;
+    assert_eq!(process.wait(), Exit::Code(0), "{text}");
+    let warnings = a.take_warnings();
+    if text == "600\n600\n400\n" {
+        // Root may raise the limit.
+        assert_eq!(warnings, [""; 0]);
+    } else {
+        assert_eq!(text, "500\n500\n400\n");
+        assert_eq!(warnings, ["Max open files 600 is above the hard limit; sh gets 500"]);
+        assert_eq!(a.take_warnings(), [""; 0]);
+    }
     Ok(())
 }
 
