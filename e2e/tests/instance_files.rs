@@ -42,6 +42,9 @@ fn the_instance_is_described_as_on_a_vm() {
             assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);
         }
         assert_eq!(vcap.join("instance").metadata().unwrap().permissions().mode() & 0o777, 0o755);
+        // Where `install` puts the program.
+        let monit = fs::read_link(vcap.join("bosh/bin/monit")).unwrap();
+        assert!(monit.ends_with("var/vcap/all-releases/.boson/bin/monit"), "{monit:?}");
         let spec = fs::read(vcap.join("bosh/spec.json")).unwrap();
         let spec: serde_json::Value = serde_json::from_slice(&spec).unwrap();
         assert_eq!(

@@ -24,6 +24,7 @@ const EXECUTABLE: Executable = Executable {
         "ready" => ready,
         "post-deploy" => lifecycle::post_deploy,
         "bpm" => bpm_command,
+        "monit" => bpm_command::monit,
     ),
 };
 

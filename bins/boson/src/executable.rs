@@ -4,8 +4,8 @@
 pub(crate) const SANDBOX_PATH: &str = "/run/boson/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The verbs that run in an instance; a sandbox has the executable under each of these names.
-pub(crate) const INSTANCE_VERBS: [&str; 8] =
-    ["render-jobs", "create-dirs", "pre-start", "run-process", "post-start", "ready", "post-deploy", "bpm"];
+pub(crate) const INSTANCE_VERBS: [&str; 9] =
+    ["render-jobs", "create-dirs", "pre-start", "run-process", "post-start", "ready", "post-deploy", "bpm", "monit"];
 
 /// Set for a stage that is killed when the process that started it exits.
 pub(crate) const DIES_WITH_PARENT: &str = "BOSON_DIES_WITH_PARENT";

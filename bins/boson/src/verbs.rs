@@ -48,6 +48,7 @@ fn executable() -> Executable {
             "ready" => ready,
             "post-deploy" => lifecycle::post_deploy,
             "bpm" => bpm_command,
+            "monit" => bpm_command::monit,
         ),
     }
 }

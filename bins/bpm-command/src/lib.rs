@@ -1,7 +1,8 @@
-//! The command `bpm` of release scripts: asks the supervisor of a process, in whatever container that is.
+//! The commands `bpm` and `monit` of release scripts: they ask the supervisor of a process, in whatever container that is.
 
 mod list;
 mod logs;
+pub mod monit;
 mod process;
 mod run;
 
@@ -96,7 +97,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         Action::List => list::run(&vcap),
         Action::Start(named) => process(named).request(Request::Start),
         Action::Stop(named) => process(named).stop(true),
-        Action::Restart(named) => process(named).request(Request::Restart),
+        Action::Restart(named) => process(named).request(Request::Restart { wait: true }),
         Action::Term(named) => process(named).stop(false),
         Action::Quit(named) => process(named).request(Request::Signal { signal: Signal::SIGQUIT as i32 }),
         Action::Signal { named, signal } => process(named).request(Request::Signal { signal }),

@@ -26,11 +26,19 @@ const IN_THE_END: Duration = Duration::from_secs(300);
 pub(crate) struct Process<'a> {
     vcap: &'a Vcap,
     named: Named,
+    /// The command that asks.
+    command: &'static str,
 }
 
 impl<'a> Process<'a> {
     pub(crate) fn new(vcap: &'a Vcap, named: Named) -> Self {
-        Process { vcap, named }
+        Process { vcap, named, command: Vcap::BPM }
+    }
+
+    /// The process of a service of monit.
+    pub(crate) fn of_monit(vcap: &'a Vcap, job: &str, process: &str) -> Self {
+        let named = Named { job: job.to_owned(), process: Some(process.to_owned()) };
+        Process { vcap, named, command: Vcap::MONIT }
     }
 
     /// BPM: the id, or an error if it does not run.
@@ -77,7 +85,7 @@ impl<'a> Process<'a> {
 
     pub(crate) fn request(&self, request: Request) -> Result<u8> {
         let mut reply = self.ask(request, IN_THE_END)?;
-        if matches!(request, Request::Start | Request::Restart) && self.has_ended() {
+        if matches!(request, Request::Start | Request::Restart { .. }) && self.has_ended() {
             let deadline = Instant::now() + RETURN;
             // Started by its new supervisor, it does not have to be restarted.
             while reply.is_none() && Instant::now() < deadline {
@@ -132,6 +140,11 @@ impl<'a> Process<'a> {
         }
     }
 
+    /// Sends a request that is answered at once; the reply, if anybody supervises the process.
+    pub(crate) fn send(&self, request: Request) -> Result<Option<Reply>> {
+        self.ask(request, AT_ONCE)
+    }
+
     fn ask(&self, request: Request, limit: Duration) -> Result<Option<Reply>> {
         let socket = self.vcap.control_socket(&self.named.job, self.named.process());
         match ask(&socket, request, limit) {
@@ -140,7 +153,7 @@ impl<'a> Process<'a> {
             // A supervisor ends when its process has, so the requested stop has happened.
             Err(RequestError::Closed) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
             Err(RequestError::Forbidden) if !Uid::effective().is_root() => {
-                Err(Problem::internal("bpm must be run as root")
+                Err(Problem::internal(format!("{} must be run as root", self.command))
                     .code(code::CONTROL_REFUSED)
                     .because(format!("{}", RequestError::Forbidden))
                     .into())
@@ -188,7 +201,7 @@ pub(crate) fn state_name(status: Option<&Status>) -> &'static str {
 }
 
 /// Prints why not.
-fn refused(problem: Problem) -> u8 {
+pub(crate) fn refused(problem: Problem) -> u8 {
     startup::finish(Err(problem.into()));
     NO
 }

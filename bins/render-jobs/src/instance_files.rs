@@ -1,8 +1,9 @@
-//! `/var/vcap/instance` and `/var/vcap/bosh/spec.json`, where scripts find out which instance they run in, as on a VM.
+//! `/var/vcap/instance` and `/var/vcap/bosh/spec.json`, where scripts find out which instance they run in, as on a VM; and
+//! `/var/vcap/bosh/bin/monit`, which they call.
 
 use instance_group::{Instance, Resolved};
 use nix::unistd::{Gid, Uid};
-use problem::{Problem, Result, code};
+use problem::{IoContext, Problem, Result, code};
 use serde_json::json;
 use vcap::Vcap;
 use vcap::atomic::replace_file;
@@ -55,5 +56,12 @@ fn write_all(vcap: &Vcap, request: &Request, group: &Resolved, instance: &Instan
     });
     let text = serde_json::to_string(&spec)
         .map_err(|e| Problem::internal("cannot write spec.json").code(code::IO).because(e))?;
-    replace_file(&bosh.join("spec.json"), text.as_bytes(), MODE)
+    replace_file(&bosh.join("spec.json"), text.as_bytes(), MODE)?;
+    ensure_dir(&bosh.join("bin"), DIR_MODE, root)?;
+    let link = bosh.join("bin").join(Vcap::MONIT);
+    // What an earlier run of this program has put there is the same.
+    match std::os::unix::fs::symlink(vcap.installed().join(Vcap::MONIT), &link) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e).io("create", &link),
+        _ => Ok(()),
+    }
 }

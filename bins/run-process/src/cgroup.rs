@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_a_containers_first_process_limits_nobody() {
+    fn only_the_first_process_of_a_container_sets_a_limit() {
         assert!(limit_processes(10).unwrap_err().contains("first process"));
     }
 }

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use supervisor::{Event, Exit, Progress, Source, State, Status};
 
 use crate::Context;
-use crate::monit::Failing;
+use crate::monit::Monitoring;
 use crate::records::now;
 
 /// Answers what is asked about the process.
@@ -22,8 +22,8 @@ pub(crate) struct Control {
     waiting: Vec<Waiting>,
     state: control::State,
     since: u64,
-    /// Why the process counts as failing.
-    failing: Failing,
+    /// Whether monit monitors the process; absent if the job has no `monit`.
+    monitoring: Option<Monitoring>,
 }
 
 /// Somebody who gets the reply later.
@@ -44,7 +44,7 @@ impl Control {
     /// Opens the socket of the process, whose lock is held: what lies there was left by a predecessor.
     ///
     /// A process runs without it as well, so that a file system that has no sockets only costs the requests.
-    pub(crate) fn open(context: &Context, has_process: bool, failing: Failing) -> Control {
+    pub(crate) fn open(context: &Context, has_process: bool, monitoring: Option<Monitoring>) -> Control {
         let path = context.vcap.control_socket(&context.job, &context.process);
         let listen = || {
             let failed =
@@ -59,7 +59,7 @@ impl Control {
             waiting: Vec::new(),
             state: control::State::Starting,
             since: now().as_secs(),
-            failing,
+            monitoring,
         }
     }
 
@@ -77,7 +77,11 @@ impl Control {
             pid_namespace: self.pid_namespace.filter(|_| status.pid.is_some()),
             exit_code: status.exit.map(Exit::status),
             since: self.since,
-            failing: self.failing.borrow().clone().filter(|_| self.state == control::State::Running),
+            failing: self
+                .monitoring
+                .as_ref()
+                .and_then(Monitoring::failing)
+                .filter(|_| self.state == control::State::Running),
         }
     }
 
@@ -126,10 +130,28 @@ impl Control {
             Request::Signal { signal } => (Some(supervisor::Request::Signal(signal)), Ok(done())),
             Request::Stop { wait: false } => (Some(supervisor::Request::Stop), Ok(done())),
             Request::Stop { wait: true } => (Some(supervisor::Request::Stop), Err(Until::Stopped)),
-            Request::Start | Request::Restart if ending => (None, Ok(Reply::refused("its container ends"))),
-            Request::Start if status.state == State::Running => (None, Ok(done())),
-            Request::Start => (Some(supervisor::Request::Start), Err(Until::Started)),
-            Request::Restart => (Some(supervisor::Request::Restart), Err(Until::Started)),
+            Request::Start | Request::Restart { .. } | Request::Monitor if ending => {
+                (None, Ok(Reply::refused("its container ends")))
+            }
+            Request::Start => {
+                self.monitor(true);
+                let runs = status.state == State::Running;
+                (
+                    Some(supervisor::Request::Start).filter(|_| !runs),
+                    if runs { Ok(done()) } else { Err(Until::Started) },
+                )
+            }
+            Request::Restart { wait: true } => (Some(supervisor::Request::Restart), Err(Until::Started)),
+            Request::Restart { wait: false } => (Some(supervisor::Request::Restart), Ok(done())),
+            Request::Monitor => {
+                self.monitor(true);
+                (Some(supervisor::Request::Start), Ok(done()))
+            }
+            Request::Unmonitor if self.monitoring.is_none() => (None, Ok(Reply::refused("monit does not monitor it"))),
+            Request::Unmonitor => {
+                self.monitor(false);
+                (None, Ok(done()))
+            }
         };
         match answer {
             Ok(reply) => {
@@ -140,6 +162,12 @@ impl Control {
             Err(until) => self.waiting.push(Waiting { caller, until, starts: status.starts }),
         }
         event.map(Event::Request)
+    }
+
+    fn monitor(&self, monitored: bool) {
+        if let Some(monitoring) = &self.monitoring {
+            monitoring.request(monitored);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod expression;
 mod finder;
 mod follow;
 mod measure;
+mod monitoring;
 mod pid_file;
 mod program;
 mod restarts;
@@ -18,10 +19,11 @@ use ::monit::{Config, Service};
 use hooks::services;
 use problem::{Problem, Problems, Result};
 
-pub(crate) use self::checks::{Checks, Failing};
+pub(crate) use self::checks::Checks;
 pub(crate) use self::depends::Depends;
 pub(crate) use self::finder::Finder;
 pub(crate) use self::follow::Follow;
+pub(crate) use self::monitoring::Monitoring;
 pub(crate) use self::program::Managed;
 use crate::Context;
 

@@ -106,6 +106,7 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
         follows: program.managed.is_some(),
         start_waits: depends.waits() || program.checks.as_ref().is_some_and(Checks::is_held),
         stop_program: program.stop_program(),
+        stop_tasks: program.checks.as_ref().map(Checks::stop_programs).unwrap_or_default(),
         post_start_waits: true,
         scripts,
         window: context.stop_window.min(longest_window),
@@ -115,8 +116,8 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
     let mut others = Others::new(context);
     let mut siblings = Siblings::new(context, program.has_process(), program.post_start.is_some());
     let mut checks = program.checks.take();
-    let failing = checks.as_ref().map(Checks::failing).unwrap_or_default();
-    let mut control = Control::open(context, program.has_process(), failing);
+    let monitoring = checks.as_ref().map(Checks::monitoring);
+    let mut control = Control::open(context, program.has_process(), monitoring);
     let mut follow = program.managed.as_ref().map(|managed| managed.follow(context.cycle));
     let programs = checks.as_ref().map(Checks::programs).unwrap_or_default();
     let mut running = Running {

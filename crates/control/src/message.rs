@@ -53,8 +53,16 @@ pub enum Request {
     },
     /// Start the process again after a stop. Answered when it runs; a process that runs is left alone.
     Start,
-    /// Stop, then start. Answered when it runs.
-    Restart,
+    /// Stop, then start. Answered when it runs, or at once if the caller does not wait.
+    Restart {
+        /// Whether the reply waits for the start.
+        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        wait: bool,
+    },
+    /// Let monit monitor the process, and start it if it does not run. Answered at once.
+    Monitor,
+    /// Let monit leave the process alone: its rules do not count, and it is not started again. Answered at once.
+    Unmonitor,
     /// Send the process a signal. Answered at once.
     Signal {
         /// Its number.
@@ -148,7 +156,10 @@ mod tests {
             (Request::Stop { wait: true }, r#"{"version":2,"request":"stop"}"#),
             (Request::Stop { wait: false }, r#"{"version":2,"request":"stop","wait":false}"#),
             (Request::Start, r#"{"version":2,"request":"start"}"#),
-            (Request::Restart, r#"{"version":2,"request":"restart"}"#),
+            (Request::Restart { wait: true }, r#"{"version":2,"request":"restart"}"#),
+            (Request::Restart { wait: false }, r#"{"version":2,"request":"restart","wait":false}"#),
+            (Request::Monitor, r#"{"version":2,"request":"monitor"}"#),
+            (Request::Unmonitor, r#"{"version":2,"request":"unmonitor"}"#),
             (Request::Signal { signal: 3 }, r#"{"version":2,"request":"signal","signal":3}"#),
         ];
         for (request, text) in cases {

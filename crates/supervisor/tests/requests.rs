@@ -124,6 +124,7 @@ fn supervise(args: Vec<OsString>) {
         follows: false,
         start_waits: false,
         stop_program: None,
+        stop_tasks: Vec::new(),
         post_start_waits: false,
         scripts: false,
         window: Duration::ZERO,

@@ -14,6 +14,9 @@ impl Vcap {
     /// Among the jobs, what holds BPM's command: `bpm/bin/bpm`, which is boson's own.
     pub const BPM: &str = "bpm";
 
+    /// monit's command, boson's own: `/var/vcap/bosh/bin/monit`.
+    pub const MONIT: &str = "monit";
+
     /// The `/var/vcap` below `root` (`/` in a pod).
     pub fn under(root: &Path) -> Self {
         Vcap { base: root.join("var/vcap") }

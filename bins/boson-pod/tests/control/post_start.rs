@@ -161,7 +161,7 @@ fn the_scripts_of_a_job_without_processes_make_their_container_ready_and_take_no
     fs::write(&go, "").unwrap();
     eventually("it is ready", || pod.is_ready());
     let socket = pod.vcap("sys/run/boson/web/web.sock");
-    for request in [Request::Stop { wait: true }, Request::Restart, Request::Signal { signal: 15 }] {
+    for request in [Request::Stop { wait: true }, Request::Restart { wait: true }, Request::Signal { signal: 15 }] {
         let reply = ask(&socket, request, PATIENCE).unwrap();
         assert!(matches!(&reply, Reply::Refused { message } if message.contains("no process")), "{reply:?}");
     }

@@ -4,9 +4,7 @@
 mod connections;
 mod watched;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ::monit::{Action, Change, Condition, Config, Program, Resource, ResourceLimit, Service};
@@ -17,14 +15,15 @@ use supervisor::{Command, Event, Progress, Request, Source, State, Status};
 use self::connections::{Tested, Tests};
 use self::watched::{Checked, Target};
 use super::measure::{Snapshot, Usage, all_memory};
+use super::monitoring::Monitoring;
 use super::program;
 use super::restarts::Restarts;
 use super::rule::{Verdict, exceeds};
 use crate::context::Context;
 use crate::records::Records;
 
-/// Why the service counts as failing, for the control socket; nothing while all rules hold.
-pub(crate) type Failing = Rc<RefCell<Option<String>>>;
+/// Why a process counts as failing that monit does not monitor.
+const UNMONITORED: &str = "not monitored";
 
 /// Checks the rules.
 pub(crate) struct Checks {
@@ -37,7 +36,7 @@ pub(crate) struct Checks {
     programs: Vec<Command>,
     usage: Usage,
     restarts: Restarts,
-    failing: Failing,
+    monitoring: Monitoring,
     starts: u64,
     next: Option<Instant>,
     pending: Option<Tests>,
@@ -88,7 +87,7 @@ impl Checks {
             programs: commands,
             usage: Usage::new(),
             restarts: Restarts::of(context, service),
-            failing: Failing::default(),
+            monitoring: Monitoring::new(context),
             starts: 0,
             next: None,
             pending: None,
@@ -101,9 +100,14 @@ impl Checks {
         Ok(checks)
     }
 
-    /// Why the service counts as failing.
-    pub(crate) fn failing(&self) -> Failing {
-        self.failing.clone()
+    /// What the control socket has to know, and asks for.
+    pub(crate) fn monitoring(&self) -> Monitoring {
+        self.monitoring.clone()
+    }
+
+    /// The stop programs of services that are not processes: BOSH's agent stops every service of group `vcap`.
+    pub(crate) fn stop_programs(&self) -> Vec<usize> {
+        self.services[1..].iter().filter(|service| service.counts).filter_map(|service| service.stop).collect()
     }
 
     /// What rules run, by number.
@@ -148,7 +152,7 @@ impl Checks {
     fn begin(&mut self, status: &Status) -> Vec<Event> {
         let is_first = std::mem::replace(&mut self.starts, status.starts) == 0;
         self.pending = None;
-        *self.failing.borrow_mut() = None;
+        self.monitoring.set_failing(None);
         self.next = Some(Instant::now() + self.cycle);
         if self.services[0].is_unmonitored {
             // It was started on request.
@@ -213,7 +217,22 @@ impl Checks {
             let unmonitored = if service.is_unmonitored { "not monitored any more: " } else { "" };
             Some(format!("{unmonitored}{} (monit, line {})", rule.describe(), rule.rule.at.line))
         });
-        *self.failing.borrow_mut() = failing;
+        let unmonitored = || self.services[0].is_unmonitored.then(|| UNMONITORED.to_owned());
+        self.monitoring.set_failing(failing.or_else(unmonitored));
+    }
+
+    /// A client wants the process to be monitored, or not.
+    fn set_monitored(&mut self, monitored: bool) {
+        if monitored {
+            if std::mem::take(&mut self.services[0].is_unmonitored) {
+                self.restarts.clear();
+                self.services[0].begin();
+            }
+        } else {
+            self.services[0].is_unmonitored = true;
+            self.restarts.unmonitor();
+        }
+        self.report_failing();
     }
 
     /// What a rule's check found: a text if it failed; nothing if it cannot be checked now.
@@ -338,6 +357,9 @@ impl Source for Checks {
     }
 
     fn advance(&mut self, status: &Status) -> Vec<Event> {
+        if let Some(monitored) = self.monitoring.take_request() {
+            self.set_monitored(monitored);
+        }
         if status.progress != Progress::None {
             // It is stopped on request.
             self.restarts.clear();

@@ -46,6 +46,7 @@ impl Process {
             follows: false,
             start_waits: false,
             stop_program: None,
+            stop_tasks: Vec::new(),
             post_start_waits: false,
             scripts: true,
             window: Duration::from_secs(3),

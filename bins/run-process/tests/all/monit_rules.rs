@@ -211,3 +211,86 @@ fn a_missing_directory_is_started_and_a_host_that_does_not_answer_is_failing() {
     eventually("the instance is failing", || ready(&job, &[]).1.contains("if failed (monit, line"));
     assert_eq!(starts(&job), 1, "the process goes on");
 }
+
+/// Exit code, stdout and stderr of `monit`.
+fn monit(job: &Job, args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(testkit::executable("monit"));
+    let output = command.arg("--root").arg(job.path("")).args(args).output().unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// What `monit summary` says about the service `web`.
+fn summary(job: &Job) -> String {
+    let (code, stdout, stderr) = monit(job, &["summary"]);
+    assert_eq!(code, 0, "{stderr}");
+    let line = stdout.lines().find_map(|line| line.strip_prefix("Process 'web'                       "));
+    line.unwrap_or_else(|| panic!("{stdout}")).to_owned()
+}
+
+#[test]
+fn scripts_call_monit() {
+    let (job, running) = start("group vcap");
+    let done = |args: &[&str]| assert_eq!(monit(&job, args), (0, String::new(), String::new()), "{args:?}");
+    assert_eq!(summary(&job), "running");
+    done(&["restart", "web"]);
+    eventually("it is restarted", || starts(&job) == 2 && summary(&job) == "running");
+    done(&["stop", "web"]);
+    eventually("it stops", || summary(&job) == "not monitored");
+    done(&["start", "all"]);
+    eventually("it starts", || starts(&job) == 3 && summary(&job) == "running");
+    done(&["stop", "-g", "vcap"]);
+    eventually("it stops", || summary(&job) == "not monitored");
+    done(&["monitor", "web"]);
+    eventually("it starts", || starts(&job) == 4 && summary(&job) == "running");
+    done(&["reload"]);
+    let status = monit(&job, &["status", "web"]).1;
+    assert!(status.contains("Process 'web'\n  status                            running\n"), "{status}");
+    assert!(status.contains("\n  monitoring status                 monitored\n  pid "), "{status}");
+    let (code, _, stderr) = monit(&job, &["stop", "wib"]);
+    assert_eq!(code, 65);
+    assert!(stderr.contains("there is no service by the name 'wib'"), "{stderr}");
+    assert_eq!(monit(&job, &["start"]).0, 2);
+    assert_eq!(monit(&job, &["fly", "web"]).0, 2);
+    // It is as it was.
+    assert_eq!((starts(&job), summary(&job).as_str()), (4, "running"));
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    running.wait();
+    eventually("nobody supervises it", || summary(&job) == "Does not exist");
+}
+
+#[test]
+fn an_unmonitored_process_is_left_alone_until_it_is_started() {
+    let (job, running) = start("group vcap\n  if failed unixsocket ROOT/socket then exec \"/bin/touch ROOT/ruled\"");
+    eventually("its rules count", || job.path("ruled").exists());
+    assert_eq!(monit(&job, &["unmonitor", "web"]).0, 0);
+    eventually("it is not monitored", || summary(&job) == "not monitored");
+    assert!(job.read("var/vcap/sys/run/boson/web/web.failing").starts_with("not monitored"));
+    assert_eq!(ready(&job, &[]).0, 1);
+    // It runs; when it has exited it is not started again.
+    let pid: i32 = job.read("pid").trim().parse().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+    running.wait();
+    assert!(!job.path("var/vcap/sys/run/boson/web/web.failing").exists());
+    let running = spawn(&job);
+    eventually("it waits", || state(&job).contains("\"state\":\"stopped\""));
+    assert_eq!(starts(&job), 1);
+    assert_eq!(monit(&job, &["start", "web"]).0, 0);
+    eventually("it runs", || starts(&job) == 2 && summary(&job) == "if failed (monit, line 5)");
+    drop(running);
+}
+
+#[test]
+fn services_that_are_no_processes_run_their_stop_programs() {
+    let services = "check file marker with path ROOT/marker
+  start program \"/bin/touch ROOT/marker\"
+  stop program \"/bin/bash -c 'sleep 0.2; rm ROOT/marker; touch ROOT/stopped'\"
+  group vcap
+check directory other with path ROOT/var
+  stop program \"/bin/touch ROOT/never\"";
+    let (job, running) = start_with("group vcap", services);
+    eventually("it is started", || job.path("marker").exists());
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    running.wait();
+    assert!(job.path("stopped").exists() && !job.path("marker").exists());
+    assert!(!job.path("never").exists(), "BOSH's agent stops what is in group vcap");
+}

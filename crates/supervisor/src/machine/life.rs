@@ -44,6 +44,9 @@ pub struct Plan {
     pub start_waits: bool,
     /// How long the program has that stops the process, before its first signal; absent if there is no such program.
     pub stop_program: Option<Duration>,
+    /// What runs beside the stop of the process if that is for good: tasks by their numbers. Their ends are waited for, as long
+    /// as the process itself may take.
+    pub stop_tasks: Vec<usize>,
     /// Whether post-start waits until [`Event::PodRuns`].
     pub post_start_waits: bool,
     /// Whether the job's scripts run when the pod stops, agreed with the other processes of the pod.
@@ -126,6 +129,8 @@ pub struct Life {
     hook_runs: bool,
     /// Whether the stop program was started and has not ended.
     stop_runs: bool,
+    /// The stop tasks that were started and have not ended.
+    tasks: Vec<usize>,
     /// Whether the next start waits for others.
     waits: bool,
     /// How far the others see this one.
@@ -199,6 +204,7 @@ impl Life {
             in_hook: false,
             hook_runs: false,
             stop_runs: false,
+            tasks: Vec::new(),
             waits: plan.start_waits,
             post_start_failures: 0,
             post_start_again: false,
@@ -232,6 +238,7 @@ impl Life {
             Event::Exited(Role::Hook, exit) if exit.is_success() && self.stage == Stage::Up => self.start_main(),
             Event::Exited(Role::Hook | Role::Main, _) => self.main_ended(),
             Event::Exited(Role::PostStart, exit) if !exit.is_success() => self.post_start_failed(),
+            Event::Exited(Role::Task(number), _) | Event::Absent(Role::Task(number)) => self.task_ended(number),
             Event::Exited(role, _) | Event::Absent(role) => self.script_ended(role),
             Event::Drained(drained) => self.drained(drained),
             Event::NoChildren => self.nothing_left(),

@@ -61,7 +61,8 @@ impl Life {
             Main::Killed(kills) if kills < KILL_ATTEMPTS => self.kill_main(kills + 1),
             // Nobody can kill it; it is not waited for any longer.
             Main::Killed(_) => self.main_ended(),
-            Main::None | Main::Running => {}
+            Main::None => self.tasks_timed_out(),
+            Main::Running => {}
         }
     }
 

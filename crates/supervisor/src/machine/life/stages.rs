@@ -127,6 +127,8 @@ impl Life {
         if self.progress == Progress::Asked || self.progress == Progress::PreStopped {
             self.progress = Progress::Drained;
         }
+        self.tasks = std::mem::take(&mut self.plan.stop_tasks);
+        self.out.extend(self.tasks.iter().map(|number| Action::Start(Role::Task(*number))));
         if self.main == Main::None {
             self.sweep_after_stop();
         } else {
@@ -134,8 +136,31 @@ impl Life {
         }
     }
 
+    /// The process has been stopped; what is to run beside that may take as long.
     pub(super) fn sweep_after_stop(&mut self) {
-        self.sweep(if self.speaker { Then::AwaitJob } else { Then::Done });
+        if self.tasks.is_empty() {
+            self.sweep(if self.speaker { Then::AwaitJob } else { Then::Done });
+        } else {
+            self.arm(Timer::Main, self.plan.policy.stop_timeout);
+        }
+    }
+
+    pub(super) fn task_ended(&mut self, number: usize) {
+        let before = self.tasks.len();
+        self.tasks.retain(|task| *task != number);
+        let was_last = before > 0 && self.tasks.is_empty();
+        if was_last && self.main == Main::None && self.stage == Stage::Stop {
+            self.out.push(Action::Disarm(Timer::Main));
+            self.sweep_after_stop();
+        }
+    }
+
+    /// The tasks beside the stop have had their time.
+    pub(super) fn tasks_timed_out(&mut self) {
+        if self.stage == Stage::Stop && !self.tasks.is_empty() {
+            self.tasks.clear();
+            self.sweep_after_stop();
+        }
     }
 
     /// Terminates, and then kills, what descends from this process.

@@ -24,6 +24,7 @@ fn plan() -> Plan {
         follows: false,
         start_waits: false,
         stop_program: None,
+        stop_tasks: Vec::new(),
         post_start_waits: false,
         scripts: true,
         window: WINDOW,
@@ -70,7 +71,7 @@ fn ends(mut life: Life, role: Role) {
 }
 
 #[test]
-fn a_process_that_ends_by_itself_ends_the_run_without_scripts() {
+fn a_process_that_exits_ends_the_run_without_scripts() {
     let life = check(plan(), &[(Started(Role::Main), &[Start(Role::PostStart)]), (Absent(Role::PostStart), &[])]);
     assert_eq!((life.state(), life.progress()), (State::Running, Progress::None));
     ends(life, Role::Main);
@@ -244,7 +245,7 @@ fn scripts_that_take_too_long_are_stopped_with_the_process() {
 }
 
 #[test]
-fn without_a_process_there_are_the_scripts_of_its_job() {
+fn without_a_process_only_the_scripts_of_the_job_run() {
     let scripts = || Plan { process: false, post_start_waits: true, ..plan() };
     let mut life = check(
         scripts(),

@@ -69,7 +69,7 @@ fn a_stop_program_has_its_time_before_the_signals() {
 }
 
 #[test]
-fn a_stop_while_the_process_is_looked_for_ends_at_once() {
+fn a_stop_before_the_process_appears_ends_at_once() {
     let stop = [Disarm(Timer::Window), Disarm(Timer::Pause), Disarm(Timer::Scripts)];
     let sweep = [Disarm(Timer::Main)].into_iter().chain(SWEEP);
     let at_once: Vec<Action> = stop.into_iter().chain(sweep.clone()).collect();
@@ -122,4 +122,33 @@ fn a_process_is_stopped_while_a_dependency_does_not_run() {
     let steps = [(Event::MustWait, term), (REQUEST_STOP, &[] as &[Action]), (gone, &sweep)];
     let life = check(plan(), &[&steps[..], &[(NoChildren, &[Disarm(Timer::Sweep)])]].concat());
     assert_eq!(life.state(), State::Stopped);
+}
+
+#[test]
+fn stop_tasks_run_beside_the_last_stop_and_are_waited_for() {
+    let plan = || Plan { stop_tasks: vec![4, 2], scripts: false, ..plan() };
+    let ended = |task| Exited(Role::Task(task), Exit::Code(1));
+    let stop = [
+        Disarm(Timer::Window),
+        Disarm(Timer::Pause),
+        Disarm(Timer::Scripts),
+        Start(Role::Task(4)),
+        Start(Role::Task(2)),
+        Send(Child(Role::Main), signal::TERM),
+        Arm(Timer::Main, STOP),
+    ];
+    let main = Exited(Role::Main, Exit::Code(0));
+    let alone: [Action; 2] = [Disarm(Timer::Main), Arm(Timer::Main, STOP)];
+    let sweep: Vec<Action> = [Disarm(Timer::Main)].into_iter().chain(SWEEP).collect();
+    // They end before the process does, after it, or not at all. The end of another task means nothing.
+    check(plan(), &[(TERM, &stop), (ended(2), &[]), (ended(4), &[]), (main, &sweep)]);
+    check(plan(), &[(TERM, &stop), (ended(4), &[]), (main, &alone), (ended(9), &[]), (Absent(Role::Task(2)), &sweep)]);
+    check(plan(), &[(TERM, &stop), (main, &alone), (Timeout(Timer::Main), &SWEEP), (ended(2), &[])]);
+    // A request may start the process again, so that it stops without them.
+    let halt = [Send(Child(Role::Main), signal::TERM), Arm(Timer::Main, STOP)];
+    let mut life = check(plan(), &[(REQUEST_STOP, &halt), (main, &sweep), (NoChildren, &[Disarm(Timer::Sweep)])]);
+    assert_eq!(life.state(), State::Stopped);
+    assert_eq!(life.on(TERM)[3..], [Start(Role::Task(4)), Start(Role::Task(2)), Arm(Timer::Main, STOP)]);
+    life.on(ended(4));
+    assert_eq!(life.on(ended(2)), sweep);
 }
