@@ -46,6 +46,8 @@ pub(crate) struct RunErrand {
     pub(crate) instances: Vec<String>,
     /// Whether the instance of an errand group stays.
     pub(crate) keep_alive: bool,
+    /// Whether it is skipped if nothing has changed since it succeeded.
+    pub(crate) when_changed: bool,
 }
 
 /// What to do with an instance or a job.
@@ -134,6 +136,8 @@ pub(crate) enum State {
     Starting,
     /// It runs.
     Running,
+    /// It runs, and a rule of monit applies, or monit does not monitor it.
+    Failing,
     /// It exited on its own, and is started again after a delay.
     Exited,
     /// It was asked to stop, and has not yet.
@@ -160,6 +164,7 @@ impl std::fmt::Display for State {
             State::Stage(stage) => stage,
             State::Starting => "starting",
             State::Running => "running",
+            State::Failing => "failing",
             State::Exited => "exited",
             State::Stopping => "stopping",
             State::Stopped => "stopped",

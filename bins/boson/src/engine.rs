@@ -6,6 +6,8 @@ mod changes;
 mod clients;
 mod deploy;
 mod deployment;
+mod dns_health;
+mod errand_runs;
 mod errand_selection;
 mod errands;
 mod failure;

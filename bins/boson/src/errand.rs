@@ -18,7 +18,8 @@ use crate::{client, output};
         instance printed is shown when it has exited, and the exit status is that of the first instance in which it failed.",
     after_long_help = "Examples:\n\
         \x20\x20boson run-errand smoke-tests\n\
-        \x20\x20boson run-errand status --instance web/0"
+        \x20\x20boson run-errand status --instance web/0\n\
+        \x20\x20boson run-errand migrate --when-changed"
 )]
 pub(crate) struct Options {
     /// Name of the errand's job or instance group
@@ -30,6 +31,9 @@ pub(crate) struct Options {
     /// Keep the instance of an errand group until the next run, or until it changes
     #[arg(long)]
     pub(crate) keep_alive: bool,
+    /// Skip the run if the rendered files and packages of its instances are those of its last run, and that has succeeded
+    #[arg(long)]
+    pub(crate) when_changed: bool,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -40,8 +44,8 @@ pub(crate) const ABOUT: &str = "Runs an errand against the deployment that is up
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let channel = client::expect(&options.which.find()?)?;
-    let Options { errand: name, instances, keep_alive, .. } = options;
-    let request = Request::RunErrand(RunErrand { name, instances, keep_alive });
+    let Options { errand: name, instances, keep_alive, when_changed, which: _ } = options;
+    let request = Request::RunErrand(RunErrand { name, instances, keep_alive, when_changed });
     client::ask(&channel, &request, &output::standard_streams())?;
     client::follow(&channel)
 }

@@ -5,6 +5,7 @@ mod client;
 mod compile;
 mod control;
 mod disks;
+mod dns_health;
 mod down;
 mod engine;
 mod errand;

@@ -8,7 +8,7 @@ use startup::Common;
 
 use crate::control::{Health, Reply, Request, Row};
 use crate::state::Which;
-use crate::{client, output};
+use crate::{client, dns_health, output};
 
 /// The arguments of `status`.
 #[derive(Debug, Args)]
@@ -22,6 +22,9 @@ use crate::{client, output};
         Exit codes: 0 everything runs; 1 something does not; 65 the deployment is unknown, or is not up."
 )]
 pub(crate) struct Options {
+    /// Run the jobs' bin/dns/healthy inside an instance
+    #[arg(long, hide = true)]
+    pub(crate) serve_dns_health: bool,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -31,6 +34,9 @@ pub(crate) const ABOUT: &str = "Shows what runs";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+    if options.serve_dns_health {
+        return dns_health::serve().map(|()| 0);
+    }
     let channel = client::expect(&options.which.find()?)?;
     client::ask(&channel, &Request::Status, &[])?;
     let mut rows = Vec::new();

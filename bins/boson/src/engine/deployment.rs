@@ -189,6 +189,11 @@ impl Deployment {
         format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(group.name()))
     }
 
+    /// What an instance runs: its name, its rendered files and its packages.
+    pub(crate) fn content(&self, member: &Member) -> String {
+        format!("{} {} {:?}", member.name, member.digest, self.packages.of(&member.group))
+    }
+
     /// BOSH's names of its instances.
     pub(crate) fn zone(&self) -> Zone {
         Zone::new(&self.document, |group, index| {

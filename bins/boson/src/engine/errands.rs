@@ -33,15 +33,37 @@ pub(crate) fn run(
     }
     let places: Vec<Place> = instances.iter().filter_map(|name| Place::of(&deployment, name, &request.name)).collect();
     check_stopped(running, &places)?;
-    if let [only] = &places[..] {
+    let content: Vec<String> = places.iter().map(|place| deployment.content(place.member)).collect();
+    if request.when_changed && running.errand_runs.has_succeeded_with(&request.name, &content) {
+        client.line(&format!("{}: skipped - no changes detected", request.name));
+        return Ok(0);
+    }
+    running.errand_runs.begin(&request.name);
+    let code = run_in_all(running, &deployment, &places, request, client, streams)?;
+    if code == 0 {
+        running.errand_runs.succeeded(&request.name, content);
+    }
+    Ok(code)
+}
+
+/// Runs the errand in all places at the same time; returns the first exit code that is not 0.
+fn run_in_all(
+    running: &RunningDeployment,
+    deployment: &Arc<Deployment>,
+    places: &[Place],
+    request: &RunErrand,
+    client: &Client,
+    streams: &Streams,
+) -> Result<u8, Failure> {
+    if let [only] = places {
         let stdio = || cannot_forward(streams.stdio());
-        return run_at(running, &deployment, only, request.keep_alive, client, &stdio);
+        return run_at(running, deployment, only, request.keep_alive, client, &stdio);
     }
     let codes = Mutex::new(vec![0; places.len()]);
     let numbered: Vec<(usize, &Place)> = places.iter().enumerate().collect();
     for_each(&numbered, numbered.len(), |(number, place)| {
         let output = Captured::new()?;
-        let code = run_at(running, &deployment, place, request.keep_alive, client, &|| output.stdio())?;
+        let code = run_at(running, deployment, place, request.keep_alive, client, &|| output.stdio())?;
         let mut codes = codes.lock().unwrap_or_else(PoisonError::into_inner);
         codes[*number] = code;
         // While the lock is held, so that what one instance printed stays together.

@@ -14,12 +14,13 @@ use sandbox::{Command, Exit, Process, ProcessId, Stdio};
 use workload::Program;
 
 use super::deployment::{Deployment, Group, Member};
+use super::dns_health::DnsHealth;
 use super::failure::{FailedStage, Failure};
 use super::host::Host;
 use super::log_excerpt::last_distinct_lines_with;
-use super::sandbox_spec;
 use super::state_files::StateFiles;
 use super::supervised::{Supervised, View, now};
+use super::{report, sandbox_spec};
 use crate::control::State;
 use crate::state::InstanceDir;
 
@@ -41,6 +42,7 @@ pub(crate) struct Instance {
     init: Option<ProcessId>,
     environment: Vec<(String, String)>,
     state_files: StateFiles,
+    pub(crate) dns_health: DnsHealth,
     inner: Mutex<Inner>,
 }
 
@@ -83,6 +85,7 @@ impl Instance {
             init: ProcessId::of(sandbox.init()),
             sandbox,
             environment: sandbox_spec::environment(group, member),
+            dns_health: DnsHealth::default(),
             inner: Mutex::new(Inner { stage, since: now(), complete: false, occupied: false, supervised: Vec::new() }),
         })
     }
@@ -180,6 +183,7 @@ impl Instance {
         let guard = host.interrupt.guard(move || to_kill.signal_group(Signal::SIGKILL));
         let exit = process.wait();
         drop(guard);
+        self.report_limits(host);
         if exit == Exit::Code(0) {
             return Ok(());
         }
@@ -192,6 +196,13 @@ impl Instance {
             output.push_str(&self.script_output(verb));
         }
         Err(self.failed(verb, output, exit.code()))
+    }
+
+    /// Reports the limits that scripts and processes in it wanted and did not get since this was called last.
+    pub(crate) fn report_limits(&self, host: &Host) {
+        for warning in self.sandbox.take_warnings() {
+            host.progress.line(&report::warned(self.name(), &warning));
+        }
     }
 
     /// The failure of a stage of this instance.
@@ -251,7 +262,7 @@ impl Instance {
             let instance = Arc::clone(self);
             supervised.supervise(host, self.name(), move |argv, log| instance.run_logged(argv, log))?;
         }
-        Ok(())
+        Ok(self.dns_health.watch(|argv, stdio| self.run(argv, stdio))?)
     }
 
     /// What its supervisor prints.
@@ -300,10 +311,10 @@ impl Instance {
         !self.lock().supervised.is_empty()
     }
 
-    /// Starts the processes that were stopped through `bpm stop`, whose supervisors wait for `bpm start`.
+    /// Starts the processes that were stopped or unmonitored inside, whose supervisors wait for `bpm start`.
     pub(crate) fn resume_stopped(&self, job: Option<&str>) -> Outcome<()> {
         for (supervised, view) in self.processes(job) {
-            if let (State::Stopped, Some(process)) = (view.state, &supervised.process) {
+            if let (State::Stopped | State::Failing, Some(process)) = (view.state, &supervised.process) {
                 self.run_logged(&["bpm", "start", &supervised.job, "-p", process], "bpm")?.wait();
             }
         }

@@ -63,12 +63,15 @@ impl Names {
     }
 }
 
-/// The names of a version. An instance is healthy if BOSH's agent would report it as running; one that does not exist is not.
+/// The names of a version. An instance is healthy if BOSH's agent would report it as running, and the scripts `bin/dns/healthy`
+/// of its jobs have succeeded; one that does not exist is not.
 fn zone(running: &RunningDeployment, deployment: &Deployment) -> Zone {
     let mut zone = deployment.zone();
     for member in deployment.members() {
         let instance = running.instance(&member.name);
-        let is_healthy = instance.is_some_and(|instance| status_table::health_of(&instance) == Health::Running);
+        let is_healthy = instance.is_some_and(|instance| {
+            status_table::health_of(&instance) == Health::Running && instance.dns_health.is_healthy()
+        });
         zone.set_healthy(&member.group, member.instance.index, Some(is_healthy));
     }
     zone

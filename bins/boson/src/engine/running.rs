@@ -8,6 +8,7 @@ use sandbox::ProcessId;
 
 use super::addresses::Addresses;
 use super::deployment::Deployment;
+use super::errand_runs::ErrandRuns;
 use super::host::Host;
 use super::instance::Instance;
 use super::publish::Published;
@@ -19,6 +20,8 @@ pub(crate) struct RunningDeployment {
     pub(crate) host: Arc<Host>,
     /// The ports of this machine that are taken for instances.
     pub(crate) published: Published,
+    /// The errands that have succeeded.
+    pub(crate) errand_runs: ErrandRuns,
     inner: Mutex<Inner>,
     /// Held while the deployment changes.
     changing: Mutex<()>,
@@ -44,7 +47,13 @@ impl RunningDeployment {
     ) -> Result<Self> {
         deployment.assign(&mut addresses)?;
         let inner = Inner { deployment: Arc::new(deployment), addresses, instances: BTreeMap::new() };
-        Ok(RunningDeployment { host: Arc::new(host), published, inner: Mutex::new(inner), changing: Mutex::default() })
+        Ok(RunningDeployment {
+            host: Arc::new(host),
+            published,
+            errand_runs: ErrandRuns::default(),
+            inner: Mutex::new(inner),
+            changing: Mutex::default(),
+        })
     }
 
     /// The version that was deployed last, or is being deployed.

@@ -65,8 +65,9 @@ pub(crate) fn wait_until_running(host: &Host, instances: &[Arc<Instance>], watch
     Ok(())
 }
 
-/// What run-process warns of: limits and privileges that a process does not get.
+/// What a sandbox and run-process warn of: limits and privileges that a process does not get.
 fn report_warnings(host: &Host, instance: &Instance) {
+    instance.report_limits(host);
     for (process, _) in instance.views(None) {
         for warning in warnings(&content(&instance.process_log(&process.name()))) {
             host.progress.line(&report::warned(instance.name(), &warning));

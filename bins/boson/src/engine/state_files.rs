@@ -27,6 +27,11 @@ impl StateFiles {
         ProcessState::decode(&text, &path).ok()
     }
 
+    /// Whether a process counts as failing although it runs: its supervisor says why in a file.
+    pub(crate) fn is_failing(&self, job: &str, process: &str) -> bool {
+        self.read(job, &format!("{process}.failing")).is_some()
+    }
+
     /// The state of a job's lifecycle script; nothing before it was started.
     pub(crate) fn script(&self, job: &str, script: &str) -> Option<HookState> {
         let (text, path) = self.read(job, &format!("{script}.hook"))?;

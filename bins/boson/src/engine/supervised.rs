@@ -200,6 +200,7 @@ impl Supervised {
         let Some(reported) = reported else { return view(State::Starting, None, inner.since) };
         let state = match reported.state {
             Reported::Starting => State::Starting,
+            Reported::Running if files.is_failing(&self.job, process) => State::Failing,
             Reported::Running => State::Running,
             Reported::Stopping => State::Stopping,
             Reported::Stopped => State::Stopped,

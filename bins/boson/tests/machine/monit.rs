@@ -1,5 +1,7 @@
 //! The processes of an instance are those that `monit` starts.
 
+use testkit::waiting::eventually;
+
 use crate::Machine;
 
 /// A daemon with a pid file, as releases without `bpm.yml` have it.
@@ -62,5 +64,16 @@ fn monit_programs_run_beside_bpm_processes() {
     exec("web/0", "test -e /var/vcap/sys/run/bpm/daemon/leader.pid").ends_with(0);
     exec("web/1", "test ! -e /var/vcap/sys/run/bpm/daemon/leader.pid").ends_with(0);
     exec("web/0", "test ! -e /var/vcap/sys/log/daemon/never.stdout.log").ends_with(0);
+    // Scripts call monit; what it leaves alone makes the instance failing until it is started again.
+    let monit = "/var/vcap/bosh/bin/monit";
+    let summary = exec("web/0", &format!("{monit} summary")).ends_with(0).stdout;
+    assert!(summary.contains("Process 'daemon'                    running\n"), "{summary}");
+    exec("web/0", &format!("{monit} unmonitor daemon")).ends_with(0);
+    eventually("the process is failing", || {
+        let status = machine.boson(&["status"]).stdout;
+        status.lines().any(|row| row.contains("daemon/daemon ") && row.contains("failing"))
+    });
+    machine.boson(&["start", "web/0/daemon"]).ends_with(0);
+    machine.boson(&["status"]).ends_with(0);
     machine.boson(&["down"]).ends_with(0);
 }

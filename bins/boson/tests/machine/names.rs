@@ -99,6 +99,29 @@ fn names_resolve_to_the_healthy_instances() {
 }
 
 #[test]
+fn the_health_scripts_of_jobs_count() {
+    let machine = Machine::new();
+    machine.write("release/jobs/web/templates/healthy.erb", "#!/bin/sh\nid -un > /tmp/user\ntest ! -e /tmp/sick\n");
+    machine.edit("release/jobs/web/spec", "templates: {", "templates: {healthy.erb: bin/dns/healthy, ");
+    machine.up(&[]).ends_with(0);
+    let healthy = |expected: &[&str]| {
+        eventually("the healthy instances are others", || {
+            addresses(&machine, "web/1", "q-s3.web.default.small.bosh") == expected
+        });
+    };
+    healthy(&["10.244.0.2", "10.244.0.3"]);
+    let user = machine.boson(&["exec", "web/0", "cat", "/tmp/user"]).ends_with(0).stdout;
+    let vcap = machine.boson(&["exec", "web/0", "su", "-s", "/bin/sh", "vcap", "-c", "id -un"]);
+    assert!(vcap.stdout.is_empty() || user == vcap.stdout, "{user}");
+    machine.boson(&["exec", "web/0", "touch", "/tmp/sick"]).ends_with(0);
+    healthy(&["10.244.0.3"]);
+    // bosh-dns alone takes notice.
+    machine.boson(&["status"]).ends_with(0);
+    machine.boson(&["exec", "web/0", "rm", "/tmp/sick"]).ends_with(0);
+    healthy(&["10.244.0.2", "10.244.0.3"]);
+}
+
+#[test]
 fn an_instance_may_add_names_of_its_own() {
     let machine = Machine::new();
     machine.up(&[]).ends_with(0);

@@ -140,6 +140,45 @@ fn an_errand_instance_can_be_kept() {
 }
 
 #[test]
+fn a_script_may_ask_for_more_than_the_hard_limit() {
+    let machine = Machine::new();
+    let limit = "ulimit -n 500 || exit 1\nulimit -n 600 || exit 2\nulimit -n";
+    script(&machine, "post-start", limit);
+    let up = machine.up(&[]).ends_with(0);
+    let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
+    let is_raised = logs.contains("[web/0 web/post-start.stdout.log] 600\n");
+    assert!(is_raised || logs.contains("[web/0 web/post-start.stdout.log] 500\n"), "{logs}");
+    let warning = "web/0: warning: Max open files 600 is above the hard limit; post-start gets 500\n";
+    assert_eq!(up.stdout.contains(warning), !is_raised, "{}", up.stdout);
+}
+
+#[test]
+fn an_errand_without_changes_is_skipped_on_request() {
+    let machine = Machine::new();
+    machine.edit("release/jobs/check/templates/run.erb", "exit 42", "echo ran");
+    machine.up(&[]).ends_with(0);
+    let run = |further: &[&str]| {
+        let errand = machine.boson(&[&["run-errand", "checks"], further].concat()).ends_with(0);
+        let skipped = errand.stderr.contains("checks: skipped - no changes detected\n");
+        assert_ne!(skipped, errand.stdout.ends_with("ran\n"), "{}", errand.stderr);
+        !skipped
+    };
+    // Never run, unchanged, run regardless, unchanged.
+    assert_eq!(
+        [run(&["--when-changed"]), run(&["--when-changed"]), run(&[]), run(&["--when-changed"])],
+        [true, false, true, false]
+    );
+    machine.edit("release/jobs/check/templates/run.erb", "echo ran", "echo  ran");
+    machine.up(&[]).ends_with(0);
+    assert!(run(&["--when-changed"]), "a rendered file has changed");
+    machine.edit("release/jobs/check/templates/run.erb", "echo  ran", "exit 3");
+    machine.up(&[]).ends_with(0);
+    for _ in 0..2 {
+        machine.boson(&["run-errand", "checks", "--when-changed"]).ends_with(3);
+    }
+}
+
+#[test]
 fn the_releases_of_bpm_and_bosh_dns_are_optional() {
     let machine = Machine::new();
     let releases = "releases:\n- {name: bpm, version: latest}\n- {name: bosh-dns, version: latest}\n";
