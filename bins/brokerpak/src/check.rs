@@ -32,7 +32,7 @@ pub(crate) const ABOUT_INFO: &str = "Print what a pak contains";
         Exit codes: 0 valid; 2 usage; 65 the pak is wrong; 70 a file could not be read."
 )]
 pub(crate) struct ValidateOptions {
-    /// The pak: a directory with manifest.yml
+    /// The pak: a .brokerpak, or a directory with manifest.yml
     #[arg(value_name = "PAK", required_unless_present_any = ["manifest", "definition"], conflicts_with_all = ["manifest", "definition"])]
     pak: Option<PathBuf>,
     /// A manifest instead of PAK; its references are relative to it

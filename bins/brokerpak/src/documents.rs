@@ -8,7 +8,7 @@ use problem::{Place, Problem, Result, code};
 use serde_json::{Map, Value as Json};
 
 /// The largest document that is read, in bytes.
-const LARGEST: u64 = 16 << 20;
+pub(crate) const LARGEST: u64 = 16 << 20;
 
 /// The text of a file; `-` is stdin.
 ///

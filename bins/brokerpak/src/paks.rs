@@ -1,5 +1,6 @@
 //! Paks that the command line names: directories, manifests, definitions.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,9 @@ use clap::Args;
 use dialect_brokerpak::configuration::Configuration;
 use dialect_brokerpak::pak::{Files, MANIFEST, Pak};
 use dialect_brokerpak::report::Report;
-use problem::{IoContext, Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result, code};
 use serde_json::{Value as Json, json};
+use zip_archive::{Archive, Entry, Limits};
 
 use crate::documents;
 use crate::machine::environment;
@@ -33,10 +35,52 @@ impl Files for Directory {
     }
 }
 
+/// The files of a `.brokerpak`.
+pub(crate) struct Packed {
+    name: String,
+    archive: RefCell<Archive>,
+}
+
+impl Packed {
+    /// Opens a `.brokerpak`.
+    ///
+    /// # Errors
+    /// A file that cannot be read; an archive that is invalid.
+    pub(crate) fn open(path: &Path) -> Result<Packed> {
+        let name = path.display().to_string();
+        let archive = Archive::open(path, LIMITS).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => {
+                Problem::input(format!("the pak {name} is invalid: {error}")).at(problem::Place::file(name.clone()))
+            }
+            _ => Problem::internal(format!("cannot read {name}")).because(error).code(code::IO),
+        })?;
+        Ok(Packed { name, archive: RefCell::new(archive) })
+    }
+
+    /// The archive.
+    pub(crate) fn into_archive(self) -> Archive {
+        self.archive.into_inner()
+    }
+}
+
+impl Files for Packed {
+    fn read(&self, path: &str) -> std::result::Result<Vec<u8>, String> {
+        let content = self.archive.borrow_mut().read(path, documents::LARGEST).map_err(|error| error.to_string())?;
+        content.ok_or_else(|| format!("file {path:?} does not exist in the zip"))
+    }
+
+    fn shown(&self, path: &str) -> String {
+        format!("{}/{path}", self.name)
+    }
+}
+
+/// What a `.brokerpak` may have: providers have up to some hundred megabytes.
+const LIMITS: Limits = Limits { entries: 10_000, total: 16 << 30 };
+
 /// Which pak.
 #[derive(Debug, Args)]
 pub(crate) struct Source {
-    /// The pak: a directory with manifest.yml
+    /// The pak: a .brokerpak, or a directory with manifest.yml
     #[arg(value_name = "PAK", required_unless_present = "manifest", conflicts_with = "manifest")]
     pak: Option<PathBuf>,
     /// A manifest instead of PAK; its references are relative to it
@@ -74,8 +118,8 @@ impl Source {
                     _ => Problem::internal(format!("cannot read {}", pak.display())).because(error),
                 })?;
                 if !found.is_dir() {
-                    let problem = Problem::input(format!("the pak {} is not a directory", pak.display()));
-                    return Err(problem.hint("files .brokerpak cannot be read yet: unpack it").into());
+                    let files = Packed::open(pak)?;
+                    return Ok((Pak::read(&files, MANIFEST, report), files.shown(MANIFEST)));
                 }
                 (pak.clone(), MANIFEST.to_owned())
             }
@@ -91,6 +135,15 @@ impl Source {
     /// # Errors
     /// A directory that cannot be read.
     pub(crate) fn contents(&self) -> Result<Json> {
+        if let Some(pak) = self.pak.as_deref().filter(|pak| pak.is_file()) {
+            let archive = Packed::open(pak)?.into_archive();
+            let entry = |entry: &Entry| {
+                let mode = format!("{:04o}", entry.mode);
+                let slash = if entry.is_directory { "/" } else { "" };
+                json!({ "name": format!("{}{slash}", entry.name), "size": entry.size, "mode": mode })
+            };
+            return Ok(archive.entries().iter().map(entry).collect());
+        }
         let root = self.pak.clone().unwrap_or_else(|| split(self.manifest.as_deref().unwrap_or(Path::new(""))).0);
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
         let mut contents = Vec::new();

@@ -32,7 +32,7 @@ pub(crate) const ABOUT: &str = "Print what a request resolves to";
         file could not be read."
 )]
 pub(crate) struct Options {
-    /// The pak: a directory with manifest.yml
+    /// The pak: a .brokerpak, or a directory with manifest.yml
     #[arg(value_name = "PAK")]
     pak: PathBuf,
     /// The request, JSON; - is stdin

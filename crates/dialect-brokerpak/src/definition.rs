@@ -85,6 +85,8 @@ pub struct Variable {
     pub field_name: Placed<String>,
     /// Its type; may be empty.
     pub kind: Placed<String>,
+    /// What it is about.
+    pub details: String,
     /// Whether it may be null.
     pub nullable: bool,
     /// The value where nobody sets one.
@@ -274,7 +276,18 @@ fn variable(mut object: Object<'_>, report: &mut Report) -> Variable {
     let prohibit_update = object.boolean("prohibit_update", report);
     let path = object.path.clone();
     object.finish(report);
-    Variable { required, field_name, kind, nullable, default, values, constraints, prohibit_update, path }
+    Variable {
+        required,
+        field_name,
+        kind,
+        details: details.value,
+        nullable,
+        default,
+        values,
+        constraints,
+        prohibit_update,
+        path,
+    }
 }
 
 /// `type.name.attribute`, with anything behind it.

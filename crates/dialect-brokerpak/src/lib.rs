@@ -2,6 +2,7 @@
 //! in the words of the cloud service broker, all of it at once, with files and lines.
 
 mod cast;
+pub mod catalog;
 pub mod configuration;
 mod constants;
 pub mod definition;

@@ -52,6 +52,13 @@ const KEYS: [&str; 16] = [
     "maintenance_info",
 ];
 
+/// Those that are texts.
+const TEXTS: [&str; 8] =
+    ["operation", "service", "plan", "instance_id", "binding_id", "app_guid", "organization_guid", "space_guid"];
+
+/// Those that are objects.
+const OBJECTS: [&str; 5] = ["context", "originating_identity", "previous_values", "stored_parameters", "instance"];
+
 /// A request with its service and plan.
 #[derive(Debug)]
 pub struct Request<'p> {
@@ -91,72 +98,12 @@ impl<'p> Request<'p> {
         pak: &'p Pak,
         file: &str,
     ) -> Result<Request<'p>, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let mut wrong = |message: String, hint: Option<String>| {
-            let mut problem = Problem::input(message).at(Place::file(file));
-            problem.hint = hint;
-            problems.push(problem);
-        };
-        for key in document.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            wrong(format!("the request has an unknown field: {key}"), nearest(key, KEYS.into_iter()));
-        }
-        for key in
-            ["operation", "service", "plan", "instance_id", "binding_id", "app_guid", "organization_guid", "space_guid"]
-        {
-            if document.get(key).is_some_and(|value| !value.is_string() && !value.is_null()) {
-                wrong(format!("the request's {key} is not a text"), None);
-            }
-        }
-        for key in ["context", "originating_identity", "previous_values", "stored_parameters", "instance"] {
-            if document.get(key).is_some_and(|value| !value.is_object() && !value.is_null()) {
-                wrong(format!("the request's {key} is not an object"), None);
-            }
-        }
+        let mut faults = Faults { file, problems: Vec::new() };
+        faults.fields(&document);
         let text = |key: &str| document.get(key).and_then(Json::as_str).unwrap_or_default();
-        let operation = OPERATIONS.iter().find(|entry| entry.0 == text("operation")).map(|entry| entry.1);
-        match operation {
-            None if text("operation").is_empty() => wrong("the request has no operation".to_owned(), None),
-            None => wrong(
-                format!("unknown operation: {}", text("operation")),
-                nearest(text("operation"), OPERATIONS.iter().map(|entry| entry.0)),
-            ),
-            Some(operation) => {
-                let ids: &[&str] =
-                    if operation.is_binding() { &["instance_id", "binding_id"] } else { &["instance_id"] };
-                for id in ids.iter().filter(|id| text(id).is_empty()) {
-                    wrong(format!("the request has no {id}, which {} needs", operation.name()), None);
-                }
-            }
-        }
-        let service = match (text("service"), pak.services.as_slice()) {
-            ("", [service]) => Some(service),
-            ("", _) => {
-                wrong("the request has no service, and the pak has several".to_owned(), None);
-                None
-            }
-            (name, services) => {
-                let found = pak.service(name);
-                if found.is_none() {
-                    let names = services.iter().map(|service| service.definition.name.value.as_str());
-                    wrong(format!("unknown service: {name}"), nearest(name, names));
-                }
-                found
-            }
-        };
-        let plan = service.and_then(|service| {
-            let found = service.definition.plan(text("plan"));
-            if found.is_none() {
-                let name = text("plan");
-                let names = service.definition.plans.iter().map(|plan| plan.name.value.as_str());
-                let message = if name.is_empty() {
-                    "the request has no plan".to_owned()
-                } else {
-                    format!("unknown plan: {name}")
-                };
-                wrong(message, nearest(name, names));
-            }
-            found
-        });
+        let operation = faults.operation(&document, text("operation"));
+        let service = faults.service(pak, text("service"));
+        let plan = service.and_then(|service| faults.plan(service, text("plan")));
         let parsed = match parameters {
             Some(text) if text.trim().is_empty() => Some(Map::new()),
             Some(text) => serde_json::from_str(text).ok(),
@@ -167,15 +114,15 @@ impl<'p> Request<'p> {
             },
         };
         if parsed.is_none() {
-            wrong("User supplied parameters must be in the form of a valid JSON map.".to_owned(), None);
+            faults.add("User supplied parameters must be in the form of a valid JSON map.", None);
         }
         let stored_parameters =
             document.get("stored_parameters").and_then(Json::as_object).cloned().unwrap_or_default();
         match (operation, service, plan, parsed) {
-            (Some(operation), Some(service), Some(plan), Some(parameters)) if problems.is_empty() => {
+            (Some(operation), Some(service), Some(plan), Some(parameters)) if faults.problems.is_empty() => {
                 Ok(Request { operation, service, plan, parameters, stored_parameters, document })
             }
-            _ => Err(problems),
+            _ => Err(faults.problems),
         }
     }
 
@@ -187,6 +134,83 @@ impl<'p> Request<'p> {
     /// An object of the request; empty if it is absent.
     pub fn object(&self, key: &str) -> Map<String, Json> {
         self.document.get(key).and_then(Json::as_object).cloned().unwrap_or_default()
+    }
+}
+
+/// What is wrong with a request.
+struct Faults<'f> {
+    file: &'f str,
+    problems: Vec<Problem>,
+}
+
+impl Faults<'_> {
+    fn add(&mut self, message: impl Into<String>, hint: Option<String>) {
+        let mut problem = Problem::input(message).at(Place::file(self.file));
+        problem.hint = hint;
+        self.problems.push(problem);
+    }
+
+    /// Checks the names and the types of fields.
+    fn fields(&mut self, document: &Map<String, Json>) {
+        for key in document.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+            self.add(format!("the request has an unknown field: {key}"), nearest(key, KEYS.into_iter()));
+        }
+        for key in TEXTS {
+            if document.get(key).is_some_and(|value| !value.is_string() && !value.is_null()) {
+                self.add(format!("the request's {key} is not a text"), None);
+            }
+        }
+        for key in OBJECTS {
+            if document.get(key).is_some_and(|value| !value.is_object() && !value.is_null()) {
+                self.add(format!("the request's {key} is not an object"), None);
+            }
+        }
+    }
+
+    fn operation(&mut self, document: &Map<String, Json>, name: &str) -> Option<Operation> {
+        if name.is_empty() {
+            self.add("the request has no operation", None);
+            return None;
+        }
+        let Some((_, operation)) = OPERATIONS.iter().find(|entry| entry.0 == name) else {
+            let hint = nearest(name, OPERATIONS.iter().map(|entry| entry.0));
+            self.add(format!("unknown operation: {name}"), hint);
+            return None;
+        };
+        let ids: &[&str] = if operation.is_binding() { &["instance_id", "binding_id"] } else { &["instance_id"] };
+        for id in ids {
+            if document.get(*id).and_then(Json::as_str).unwrap_or_default().is_empty() {
+                self.add(format!("the request has no {id}, which {} needs", operation.name()), None);
+            }
+        }
+        Some(*operation)
+    }
+
+    fn service<'p>(&mut self, pak: &'p Pak, name: &str) -> Option<&'p Service> {
+        if name.is_empty() {
+            if let [only] = pak.services.as_slice() {
+                return Some(only);
+            }
+            self.add("the request has no service, and the pak has several", None);
+            return None;
+        }
+        let found = pak.service(name);
+        if found.is_none() {
+            let names = pak.services.iter().map(|service| service.definition.name.value.as_str());
+            self.add(format!("unknown service: {name}"), nearest(name, names));
+        }
+        found
+    }
+
+    fn plan<'p>(&mut self, service: &'p Service, name: &str) -> Option<&'p Plan> {
+        let found = service.definition.plan(name);
+        if found.is_none() {
+            let names = service.definition.plans.iter().map(|plan| plan.name.value.as_str());
+            let message =
+                if name.is_empty() { "the request has no plan".to_owned() } else { format!("unknown plan: {name}") };
+            self.add(message, nearest(name, names));
+        }
+        found
     }
 }
 
