@@ -1,24 +1,109 @@
-//! Asking for values on the terminal.
+//! Asking for values on the terminal, which does not show the answers.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Stdin, Write};
 
 use dialect_kubernetes_templates::{Declaration, Given};
+use nix::sys::signal::{Signal, raise};
+use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
 use problem::{IoContext, Place, Result};
+
+/// Control-C, which is an end of line while answers are not shown.
+const INTERRUPT: u8 = 3;
+
+/// A terminal that does not show what is typed, until this is dropped. Control-C is input then: as a signal it would leave the
+/// terminal like this.
+struct Hidden {
+    terminal: Stdin,
+    before: Termios,
+}
+
+impl Hidden {
+    /// `None` if standard input is not a terminal.
+    fn standard_input() -> Option<Hidden> {
+        let terminal = io::stdin();
+        let before = tcgetattr(&terminal).ok()?;
+        let mut hidden = before.clone();
+        hidden.local_flags.remove(LocalFlags::ECHO | LocalFlags::ISIG);
+        hidden.local_flags.insert(LocalFlags::ECHONL | LocalFlags::ICANON);
+        hidden.control_chars[SpecialCharacterIndices::VEOL as usize] = INTERRUPT;
+        tcsetattr(&terminal, SetArg::TCSANOW, &hidden).ok()?;
+        Some(Hidden { terminal, before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // Nothing else can be done for the terminal.
+        let _ = tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+    }
+}
 
 /// Asks for each required value that is neither given nor the template's, until the answer has the parameter's type.
 pub(crate) fn missing(parameters: &[Declaration], given: &mut Given) -> Result<()> {
-    let (mut input, mut output) = (io::stdin().lock(), io::stderr().lock());
+    let hidden = Hidden::standard_input();
+    let end = if hidden.is_some() { [b'\n', INTERRUPT] } else { [b'\n'; 2] };
+    let (mut input, mut output) = (Lines { input: io::stdin().lock(), end, last: None }, io::stderr().lock());
     for parameter in parameters.iter().filter(|parameter| parameter.needs_value()) {
         if given.get(&parameter.name).is_none_or(str::is_empty) && !one(parameter, given, &mut input, &mut output)? {
             // No more answers: what is missing is reported with everything else.
             break;
         }
     }
+    drop(hidden);
+    if input.is_interrupted() {
+        // As Control-C ends a program that does not read it.
+        let _ = raise(Signal::SIGINT);
+    }
     Ok(())
 }
 
+/// Lines of an input.
+struct Lines<R> {
+    input: R,
+    /// The bytes that end a line.
+    end: [u8; 2],
+    last: Option<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next line without its end; `None` at the end of the input, and after an interruption.
+    fn next(&mut self) -> io::Result<Option<String>> {
+        let mut line = Vec::new();
+        loop {
+            let buffer = self.input.fill_buf()?;
+            if buffer.is_empty() && line.is_empty() {
+                return Ok(None);
+            }
+            let end = buffer.iter().position(|byte| self.end.contains(byte));
+            line.extend_from_slice(&buffer[..end.unwrap_or(buffer.len())]);
+            self.last = end.map(|at| buffer[at]);
+            let used = end.map_or(buffer.len(), |at| at + 1);
+            let is_done = end.is_some() || buffer.is_empty();
+            self.input.consume(used);
+            if self.is_interrupted() {
+                return Ok(None);
+            }
+            if is_done {
+                let line = String::from_utf8(line);
+                return line
+                    .map(Some)
+                    .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the answer is not UTF-8"));
+            }
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.last == Some(INTERRUPT)
+    }
+}
+
 /// Whether there was an answer.
-fn one(parameter: &Declaration, given: &mut Given, input: &mut impl BufRead, output: &mut impl Write) -> Result<bool> {
+fn one(
+    parameter: &Declaration,
+    given: &mut Given,
+    input: &mut Lines<impl BufRead>,
+    output: &mut impl Write,
+) -> Result<bool> {
     let terminal = std::path::Path::new("standard input");
     let name = &parameter.name;
     loop {
@@ -27,12 +112,8 @@ fn one(parameter: &Declaration, given: &mut Given, input: &mut impl BufRead, out
         let description = description.map_or(String::new(), |text| format!(": {}", startup::without_control(text)));
         // Questions that nobody sees are no reason to fail.
         let _ = write!(output, "{name}{kind}{description}\n> ").and_then(|()| output.flush());
-        let mut answer = String::new();
-        if input.read_line(&mut answer).io("read", terminal)? == 0 {
-            return Ok(false);
-        }
-        let answer = answer.strip_suffix('\n').unwrap_or(&answer);
-        let answer = answer.strip_suffix('\r').unwrap_or(answer);
+        let Some(answer) = input.next().io("read", terminal)? else { return Ok(false) };
+        let answer = answer.strip_suffix('\r').unwrap_or(&answer);
         if !answer.is_empty() && parameter.kind.is_none_or(|kind| kind.accepts(answer)) {
             given.set(name, answer, Place::file("the answer"));
             return Ok(true);
@@ -54,11 +135,16 @@ mod tests {
         let template = b"kind: Template\napiVersion: v1\nobjects: []\nparameters: [{name: A, type: int, required: true, description: Ports}]";
         let parameters = Document::read(template, "t.yaml").unwrap().parameters(Syntax::Kubernetes).unwrap();
         let (mut given, mut output) = (Given::default(), Vec::new());
-        let mut input = "\nsecret\n8080\n".as_bytes();
-        assert!(one(&parameters[0], &mut given, &mut input, &mut output).unwrap());
+        let lines = |text: &'static str| Lines { input: text.as_bytes(), end: [b'\n', INTERRUPT], last: None };
+        assert!(one(&parameters[0], &mut given, &mut lines("\nsecret\n8080\n"), &mut output).unwrap());
         assert_eq!(given.get("A"), Some("8080"));
         let shown = String::from_utf8(output).unwrap();
         assert!(shown.starts_with("A (int): Ports\n> the value of A must be") && !shown.contains("secret"), "{shown}");
-        assert!(!one(&parameters[0], &mut given, &mut "".as_bytes(), &mut Vec::new()).unwrap());
+        assert!(!one(&parameters[0], &mut given, &mut lines(""), &mut Vec::new()).unwrap());
+        let mut interrupted = lines("80\u{3}");
+        assert!(!one(&parameters[0], &mut given, &mut interrupted, &mut Vec::new()).unwrap());
+        assert!(interrupted.is_interrupted());
+        // The last line may lack its end.
+        assert_eq!(lines("80").next().unwrap().as_deref(), Some("80"));
     }
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use dialect_kubernetes_templates::{Declaration, Format, Given, Map, Mode, Node, Value, generated, write};
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 use startup::Common;
+use vcap::lock::{LONGEST_WAIT, Lock};
 
 use crate::inputs;
 use crate::options::Syntax;
@@ -23,9 +24,9 @@ const MODE: u32 = 0o600;
 #[derive(Debug, Args)]
 #[command(
     long_about = "Generate a value for each parameter with `generate: expression` that has neither a default nor a value in the \
-        store, and add it to the store. Values in the store are never replaced, so that a restart keeps passwords. The \
-        store is a file for `process-template --values`, with mode 0600: a map if its name ends in .json, .yaml or .yml, \
-        else lines NAME=VALUE.\n\n\
+        store, and add it to the store. Values in the store are never replaced, so that a restart keeps passwords; of two \
+        runs at the same time, one waits for the other. The store is a file for `process-template --values`, with mode 0600: \
+        a map if its name ends in .json, .yaml or .yml, else lines NAME=VALUE.\n\n\
         An expression is text with classes of characters and their lengths, 1 to 255: `admin-[a-z0-9]{8}`. Ranges contain both \
         ends; \\w is letters, digits and _, \\d digits, \\a letters and digits, \\A punctuation.",
     after_long_help = "Examples:\n\
@@ -52,42 +53,58 @@ pub struct Options {
 /// The template, the store, and I/O.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let parameters = inputs::template(&options.template)?.parameters(options.syntax.into())?;
-    let stored = match fs::symlink_metadata(&options.store) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Given::default(),
-        _ => inputs::file(&options.store)?,
-    };
+    let is_complete =
+        |stored: &Given| parameters.iter().all(|one| !is_generated(one) || stored.get(&one.name).is_some());
+    // A store that nothing is generated for exists nevertheless: it is read next.
+    if is_complete(&stored(&options.store)?) && options.store.exists() {
+        return Ok(0);
+    }
+    // From reading to writing, lest two runs generate different values.
+    let _lock = Lock::acquire(&options.store, "the store", LONGEST_WAIT, &|| {
+        tracing::warn!("waiting for another process that uses the store {}", options.store.display());
+    })?;
+    let stored = stored(&options.store)?;
     let mut values = stored.clone();
     let mut problems = Vec::new();
     let generator = Generator::default();
-    for parameter in parameters.iter().filter(|parameter| stored.get(&parameter.name).is_none()) {
-        match value(parameter, &options.template, &generator) {
-            Ok(Some(value)) => values.set(&parameter.name, value, Place::default()),
-            Ok(None) => {}
-            Err(error) => problems.extend(error.into_vec()),
+    for parameter in parameters.iter().filter(|one| is_generated(one) && stored.get(&one.name).is_none()) {
+        match generated(parameter, Mode::Strict, &|bytes| generator.fill(bytes)) {
+            Some(Ok(value)) => values.set(&parameter.name, value, Place::default()),
+            Some(Err(message)) => problems.push(wrong(parameter, &options.template, message)),
+            None => {}
         }
     }
     Problems::check(problems)?;
     generator.check()?;
-    if values.iter().count() > stored.iter().count() {
+    if values.iter().count() > stored.iter().count() || !options.store.exists() {
         vcap::atomic::write_file(&options.store, &text(&values, &options.store)?, MODE)?;
     }
     Ok(0)
 }
 
-/// The value of a parameter that has a generator and no default.
-fn value(parameter: &Declaration, template: &Path, generator: &Generator) -> Result<Option<String>> {
-    if parameter.default.as_ref().is_some_and(|default| !default.is_empty()) {
-        return Ok(None);
+/// Whether a parameter has a generator and no default.
+fn is_generated(parameter: &Declaration) -> bool {
+    let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    has(&parameter.generate) && !has(&parameter.default)
+}
+
+/// The values in the store; a file that does not exist has none.
+fn stored(store: &Path) -> Result<Given> {
+    match fs::symlink_metadata(store) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Given::default()),
+        _ => inputs::file(store),
     }
-    generated(parameter, Mode::Strict, &|bytes| generator.fill(bytes)).transpose().map_err(|message| {
-        let position = parameter.position();
-        let place = Place {
-            line: Some(position.line),
-            column: Some(position.column),
-            ..Place::file(template.display().to_string())
-        };
-        Problem::template(message).at(place).into()
-    })
+}
+
+/// A problem of a parameter's expression.
+fn wrong(parameter: &Declaration, template: &Path, message: String) -> Problem {
+    let position = parameter.position();
+    let place = Place {
+        line: Some(position.line),
+        column: Some(position.column),
+        ..Place::file(template.display().to_string())
+    };
+    Problem::template(message).code(code::PARAMETER_INVALID).at(place)
 }
 
 /// The store's text.

@@ -1,5 +1,6 @@
 //! The template and the values, as files, flags and variables give them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -7,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use dialect_kubernetes_templates::{Document, Given, LARGEST};
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Problems, Result, code};
 
 use crate::options::Options;
 use crate::unreadable;
@@ -32,8 +33,8 @@ fn limited(input: impl Read) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The values: of variables, under those of files, under those of flags.
-pub(crate) fn given(options: &Options, flags: Given) -> Result<Given> {
+/// The values: of variables, under those of files, under those of flags; and what cannot be read of them.
+pub(crate) fn given(options: &Options, flags: Given) -> (Given, Vec<Problem>) {
     let mut given = Given::default();
     let mut problems = Vec::new();
     let mut add = |values: Result<Given>| match values {
@@ -42,11 +43,25 @@ pub(crate) fn given(options: &Options, flags: Given) -> Result<Given> {
     };
     add(variables());
     for path in paths(&options.values) {
-        add(file(&path));
+        let values = file(&path);
+        if let (true, Ok(values)) = (options.is_openshift(), &values) {
+            warn_of_replaced(values, &flags, &path);
+        }
+        add(values);
     }
     add(Ok(flags));
-    Problems::check(problems)?;
-    Ok(given)
+    (given, problems)
+}
+
+/// oc's warning about values of a file that flags replace.
+fn warn_of_replaced(values: &Given, flags: &Given, path: &Path) {
+    let path = path.display();
+    for (name, _) in values.iter().filter(|(name, _)| flags.get(name).is_some()) {
+        let name = name.escape_debug();
+        crate::print_warning(&format!(
+            "warning: Template parameter \"{name}\" already defined, ignoring value from file \"{path}\""
+        ));
+    }
 }
 
 fn variables() -> Result<Given> {
@@ -118,15 +133,27 @@ fn directory(path: &Path) -> Result<Given> {
 pub(crate) fn flags(options: &Options) -> Result<Given> {
     let mut given = Given::default();
     let mut problems = Vec::new();
+    let mut repeated = BTreeSet::new();
     for text in &options.param {
         match text.to_str().map(|text| text.split_once('=')) {
             Some(Some((name, value))) if !name.is_empty() => {
+                if given.get(name).is_some() {
+                    repeated.insert(name);
+                }
                 given.set(name, value, Place::file(format!("--param {name}")))
             }
             // What it is may be a value.
+            Some(_) if options.is_openshift() => {
+                problems.push(Problem::usage("invalid parameter assignment in --param"))
+            }
             Some(_) => problems.push(Problem::usage("--param: must be NAME=VALUE")),
             None => problems.push(Problem::usage("--param: must be UTF-8")),
         }
+    }
+    if options.is_openshift() && !repeated.is_empty() {
+        let names = repeated.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("The following parameters were provided more than once: {names}");
+        problems.push(Problem::input(message).code(code::PARAMETER_INVALID));
     }
     Problems::check(problems)?;
     Ok(given)

@@ -32,8 +32,8 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     options.check()?;
     if options.describe {
         let document = inputs::template(&options.template)?;
-        let schema = document.schema(options.syntax())?;
-        Output::Stdout.write(&Content::Text(write(&schema, options.format.map_or(Format::Json, Into::into))))?;
+        let schema = write(&document.schema(options.syntax())?, options.format.map_or(Format::Json, Into::into));
+        options.output.as_deref().map_or(Output::Stdout, Output::File).write(&Content::Text(schema))?;
         return Ok(0);
     }
     if options.watch {
@@ -53,18 +53,28 @@ fn content(options: &Options) -> Result<Option<Content>> {
     // A command line that is not understood is reported alone.
     let (labels, flags) = (options.labels()?, inputs::flags(options)?);
     let mut problems = Vec::new();
-    let mut collect = |error: Problems| problems.extend(error.into_vec());
-    let given = inputs::given(options, flags).map_err(&mut collect);
-    let document = inputs::template(&options.template).map_err(&mut collect);
-    let (Ok(mut given), Ok(document)) = (given, document) else { return Err(check(problems)) };
-    if options.ask {
-        ask::missing(&document.parameters(options.syntax())?, &mut given)?;
+    let (mut given, unreadable) = inputs::given(options, flags);
+    let has_all_values = unreadable.is_empty();
+    problems.extend(unreadable);
+    let document = match inputs::template(&options.template) {
+        Ok(document) => document,
+        Err(error) => {
+            problems.extend(error.into_vec());
+            return Err(check(problems));
+        }
+    };
+    // Declarations that are wrong are reported with everything else.
+    if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(options.syntax())) {
+        ask::missing(&parameters, &mut given)?;
     }
+    let mut processing = options.processing(labels);
+    // Values that could not be read are not missing.
+    processing.check_only |= !has_all_values;
     let generator = Generator::default();
-    let outcome = process(document, &given, &options.processing(labels), &|bytes| generator.fill(bytes));
-    warn(&outcome.warnings);
-    let Outcome { result, .. } = outcome;
-    let processed = result?;
+    let Outcome { result, warnings } = process(document, &given, &processing, &|bytes| generator.fill(bytes));
+    warn(&warnings);
+    let processed = result.map_err(|error| problems.extend(error.into_vec()));
+    let (Ok(processed), true) = (processed, has_all_values) else { return Err(check(problems)) };
     generator.check()?;
     if options.check {
         return Ok(None);
@@ -104,10 +114,12 @@ fn formed(processed: Processed, options: &Options) -> Result<Content> {
 
 /// Prints warnings on stderr.
 fn warn(warnings: &[Warning]) {
-    let text: String =
-        warnings.iter().map(|warning| format!("{}\n", startup::without_control(&warning.to_string()))).collect();
+    warnings.iter().for_each(|warning| print_warning(&warning.to_string()));
+}
+
+fn print_warning(text: &str) {
     // A closed stderr does not make a run fail.
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = writeln!(std::io::stderr(), "{}", startup::without_control(text));
 }
 
 /// A problem of reading an input file.

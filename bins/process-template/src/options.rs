@@ -181,6 +181,11 @@ impl Options {
         Problems::check(problems)
     }
 
+    /// Whether messages are those of OpenShift.
+    pub(crate) fn is_openshift(&self) -> bool {
+        self.syntax == Syntax::Openshift
+    }
+
     pub(crate) fn syntax(&self) -> dialect::Syntax {
         self.syntax.into()
     }
@@ -207,7 +212,10 @@ impl Options {
         for text in texts {
             match text.split_once('=') {
                 Some((key, value)) => labels.push((key.to_owned(), value.to_owned())),
-                None => problems.push(Problem::usage(format!("--label: must be KEY=VALUE, not '{text}'"))),
+                None => {
+                    let flag = if self.is_openshift() { "error parsing labels" } else { "--label" };
+                    problems.push(Problem::usage(format!("{flag}: must be KEY=VALUE, not '{text}'")));
+                }
             }
         }
         Problems::check(problems)?;

@@ -268,6 +268,51 @@ fn missing_values_are_asked_for() {
 }
 
 #[test]
+fn problems_of_the_template_are_reported_with_those_of_values() {
+    let directory = directory();
+    let path = directory.path();
+    fs::write(path.join("web.yaml"), TEMPLATE.replace("note: $(NOTE)", "note: $(NOTES)")).unwrap();
+    fs::write(path.join("values.yaml"), "NAME: 5\n").unwrap();
+    let stderr = failed(&run(path, &["--values", "values.yaml", "-p", "PORT=x"]), 65);
+    for part in ["error: NAME: must be a string, but is a number", "$(NOTES): no parameter", "has the wrong type"] {
+        assert!(stderr.contains(part), "{part}\n{stderr}");
+    }
+    // What could not be read is not missing.
+    assert!(!stderr.contains("is required"), "{stderr}");
+    fs::write(path.join("web.yaml"), TEMPLATE.replace("type: int", "type: number")).unwrap();
+    let stderr = failed(&run(path, &["--ask"]), 65);
+    assert!(stderr.contains("unknown type 'number'") && stderr.contains("'NAME' is required"), "{stderr}");
+}
+
+#[test]
+fn the_schema_is_written_to_a_file() {
+    let directory = directory();
+    assert_eq!(printed(&run(directory.path(), &["--describe", "--output", "schema.json"])), "");
+    assert!(fs::read_to_string(directory.path().join("schema.json")).unwrap().contains("\"$schema\""));
+}
+
+#[test]
+fn messages_of_oc() {
+    let directory = directory();
+    let path = directory.path();
+    let template = "kind: Template\napiVersion: v1\nobjects: [{kind: K, apiVersion: v1, a: '${A}'}]\nparameters: [{name: A}, {name: B}]";
+    fs::write(path.join("web.yaml"), template).unwrap();
+    fs::write(path.join("values.env"), "A=hunter2\n").unwrap();
+    let run = |arguments: &[&str]| run(path, &[&["--syntax", "openshift"], arguments].concat());
+    let stderr = failed(&run(&["-p", "B=x", "-p", "A=x", "-p", "A=hunter2", "-p", "B=y"]), 65);
+    assert!(stderr.starts_with("error: The following parameters were provided more than once: A, B\n"), "{stderr}");
+    let output = run(&["-p", "A=x", "--values", "values.env"]);
+    assert!(printed(&output).contains("a: x\n"));
+    let warning = "warning: Template parameter \"A\" already defined, ignoring value from file \"values.env\"\n";
+    assert_eq!(text(&output.stderr), warning);
+    assert!(failed(&run(&["-p", "hunter2"]), 2).starts_with("error: invalid parameter assignment in --param\n"));
+    assert!(failed(&run(&["--label", "x"]), 2).starts_with("error: error parsing labels: must be KEY=VALUE"));
+    fs::write(path.join("web.yaml"), "kind: Pod\napiVersion: v1\n").unwrap();
+    let stderr = failed(&run(&[]), 66);
+    assert!(stderr.starts_with("error: unable to parse \"web.yaml\", not a valid Template but Pod\n"), "{stderr}");
+}
+
+#[test]
 fn files_are_written_all_or_none() {
     let directory = directory();
     let path = directory.path();
@@ -376,6 +421,49 @@ fn generated_values_are_kept() {
     printed(&verb("generate-parameters", path).args(["--store", "kept.env"]).output().unwrap());
     let kept = fs::read_to_string(path.join("kept.env")).unwrap();
     assert!(kept.starts_with("PASSWORD=") && kept.ends_with("UNKNOWN=y\nUSER=me\n"), "{kept}");
+}
+
+#[test]
+fn runs_at_the_same_time_generate_one_value() {
+    let directory = directory();
+    let path = directory.path();
+    fs::write(path.join("web.yaml"), GENERATED).unwrap();
+    let generate = || verb("generate-parameters", path).args(["--store", "store.env"]).spawn().unwrap();
+    let children: Vec<_> = (0..4).map(|_| generate()).collect();
+    // What a run leaves stays: each of them sees the values of the first one.
+    let mut stores = std::collections::BTreeSet::new();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+        stores.insert(fs::read_to_string(path.join("store.env")).unwrap());
+    }
+    assert_eq!(stores.len(), 1);
+    let names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn generated_values_have_the_type_of_their_parameter() {
+    let directory = directory();
+    let path = directory.path();
+    let template = |from: &str| {
+        format!(
+            "kind: Template\napiVersion: v1\nobjects: []\nparameters: [{{name: PIN, type: int, generate: expression, from: '{from}'}}]"
+        )
+    };
+    // One of two begins with 0.
+    fs::write(path.join("web.yaml"), template("[01]{1}[0-9]{6}")).unwrap();
+    for store in ["a.env", "b.env", "c.env", "d.env", "e.env", "f.env"] {
+        printed(&verb("generate-parameters", path).args(["--store", store]).output().unwrap());
+        printed(&run(path, &["--values", store]));
+    }
+    fs::write(path.join("web.yaml"), template("x[0-9]{2}")).unwrap();
+    let stderr = failed(&verb("generate-parameters", path).args(["--store", "g.env"]).output().unwrap(), 66);
+    assert!(stderr.contains("the expression for parameter PIN does not generate an integer of 64 bits"), "{stderr}");
+    assert!(!path.join("g.env").exists());
+    // Nothing to generate: the store exists nevertheless.
+    fs::write(path.join("web.yaml"), TEMPLATE).unwrap();
+    printed(&verb("generate-parameters", path).args(["--store", "empty.env"]).output().unwrap());
+    printed(&run(path, &["--values", "empty.env", "-p", "NAME=web"]));
 }
 
 #[test]

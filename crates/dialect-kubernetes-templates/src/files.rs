@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::Engine as _;
+use problem::{Problems, code};
 
 use crate::Processed;
 use crate::node::{Map, Node};
@@ -41,7 +42,7 @@ pub fn files(processed: &Processed) -> problem::Result<(Vec<File>, Vec<Warning>)
     for (index, object) in processed.objects.iter().enumerate() {
         collect(object, &objects.index(index), &mut files, &mut report);
     }
-    problem::Problems::check(report.problems)?;
+    Problems::check(report.problems)?;
     Ok((files.into_iter().map(|(name, content)| File { name, content }).collect(), report.warnings))
 }
 
@@ -85,24 +86,29 @@ fn entries(
     let Some(node) = object.present(field) else { return };
     let path = path.key(field);
     let Some(map) = node.as_map() else {
-        report.wrong(&path, node.position, format!("must be a map, not {}", node.kind()));
+        report.wrong(code::OBJECT_INVALID, &path, node.position, format!("must be a map, not {}", node.kind()));
         return;
     };
     for entry in map.iter() {
         let path = path.key(&entry.key);
         let Some(text) = entry.node.as_str() else {
-            report.wrong(&path, entry.node.position, format!("must be a string, not {}", entry.node.kind()));
+            report.wrong(
+                code::OBJECT_INVALID,
+                &path,
+                entry.node.position,
+                format!("must be a string, not {}", entry.node.kind()),
+            );
             continue;
         };
         let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_name = !entry.key.is_empty() && entry.key.len() <= LONGEST_NAME && entry.key.chars().all(is_inner);
         if !is_name || entry.key == "." || entry.key.starts_with("..") {
-            report.wrong(&path, entry.position, "the key is not the name of a file in a volume");
+            report.wrong(code::OBJECT_INVALID, &path, entry.position, "the key is not the name of a file in a volume");
             continue;
         }
         let content = if is_base64 {
             let Ok(content) = base64::engine::general_purpose::STANDARD.decode(text) else {
-                report.wrong(&path, entry.node.position, "must be base64");
+                report.wrong(code::OBJECT_INVALID, &path, entry.node.position, "must be base64");
                 continue;
             };
             content
@@ -122,7 +128,12 @@ fn put(
     report: &mut Report,
 ) {
     if files.contains_key(&name) {
-        report.wrong(path, node.position, format!("another entry has the file name '{name}' too"));
+        report.wrong(
+            code::OBJECT_INVALID,
+            path,
+            node.position,
+            format!("another entry has the file name '{name}' too"),
+        );
         return;
     }
     files.insert(name, content);

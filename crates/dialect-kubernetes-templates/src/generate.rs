@@ -1,10 +1,13 @@
 //! Generated values: expressions such as `[a-zA-Z0-9]{16}`.
 
 use crate::Mode;
-use crate::parameter::Declaration;
+use crate::parameter::{Declaration, Type};
 
 /// Fills a buffer with random bytes that nobody can predict.
 pub type Random<'r> = &'r dyn Fn(&mut [u8]);
+
+/// So many values are generated until one has the parameter's type: `[0-9]{4}` begins with 0 in one of ten cases.
+const ATTEMPTS: usize = 100;
 
 /// A class yields up to so many characters.
 const LONGEST: usize = 255;
@@ -160,7 +163,8 @@ fn below(limit: usize, random: Random<'_>) -> usize {
 /// A value of the generator that a parameter names; `None` if it names none.
 ///
 /// # Errors
-/// A message: the generator is unknown, its expression malformed, or always the same in strict mode.
+/// A message: the generator is unknown, its expression malformed or always the same in strict mode, or its values do not have the
+/// parameter's type.
 pub fn generated(parameter: &Declaration, mode: Mode, random: Random<'_>) -> Option<Result<String, String>> {
     let generator = parameter.generate.as_deref().filter(|generator| !generator.is_empty())?;
     let from = parameter.from.as_deref().unwrap_or_default();
@@ -172,7 +176,11 @@ pub fn generated(parameter: &Declaration, mode: Mode, random: Random<'_>) -> Opt
         if expression.is_constant() && (mode == Mode::Strict || from.is_empty()) {
             return Err(format!("the expression for parameter {name} always generates the same value"));
         }
-        Ok(expression.value(random))
+        let fits = |value: &String| parameter.kind.is_none_or(|kind| kind.accepts(value));
+        (0..ATTEMPTS).map(|_| expression.value(random)).find(fits).ok_or_else(|| {
+            let kind = parameter.kind.map_or("a string", Type::description);
+            format!("the expression for parameter {name} does not generate {kind}")
+        })
     }))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use problem::{Class, Place, Problem, Problems};
+use problem::{Class, Place, Problem, Problems, code};
 
 use crate::node::{Map, Node, Position, Value};
 use crate::path::Path;
@@ -23,7 +23,7 @@ impl Given {
     /// Another form, and everything in it that is not a string. `file` is its name in messages.
     pub fn from_document(text: &[u8], file: &str) -> Result<Given, Problems> {
         let root = read::read(text, Format::of(file))
-            .map_err(|e| Problem::input(e.message).code(problem::code::YAML_INVALID).at(place(file, e.position)))?;
+            .map_err(|e| Problem::input(e.message).code(code::YAML_INVALID).at(place(file, e.position)))?;
         let mut reader = Reader { given: Given::default(), report: Report::new(file), file };
         match root.as_map() {
             Some(map) if map.str("kind") == Some("Parameters") => reader.object(map, root.position),
@@ -48,7 +48,9 @@ impl Given {
         let mut given = Given::default();
         let mut problems = Vec::new();
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
-            let mut wrong = |message| problems.push(Problem::input(message).at(Place::line(file, number)));
+            let mut wrong = |message| {
+                problems.push(Problem::input(message).code(code::PARAMETER_INVALID).at(Place::line(file, number)))
+            };
             let Ok(line) = std::str::from_utf8(line) else {
                 wrong("the line is not UTF-8");
                 continue;
@@ -113,7 +115,7 @@ struct Reader<'f> {
 
 impl Reader<'_> {
     fn wrong(&mut self, path: &Path, position: Position, message: impl fmt::Display) {
-        self.report.add(Class::Input, path, position, message);
+        self.report.add(Class::Input, code::PARAMETER_INVALID, path, position, message);
     }
 
     fn value(&mut self, name: &str, node: Option<&Node>, path: &Path, position: Position) {
@@ -121,8 +123,13 @@ impl Reader<'_> {
             Some(Value::String(value)) => self.given.set(name, value.as_str(), place(self.file, position)),
             other => {
                 let found = other.map_or("absent", Value::kind);
-                let problem =
-                    self.report.add(Class::Input, path, position, format!("must be a string, but is {found}"));
+                let problem = self.report.add(
+                    Class::Input,
+                    code::PARAMETER_INVALID,
+                    path,
+                    position,
+                    format!("must be a string, but is {found}"),
+                );
                 if matches!(other, Some(Value::Number(_) | Value::Bool(_) | Value::Null)) {
                     problem.hint = Some("put the value in quotes".to_owned());
                 }

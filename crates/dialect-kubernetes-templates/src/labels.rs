@@ -1,10 +1,11 @@
 //! Labels of all objects, and of their selectors and pod templates.
 
-use problem::Class;
+use problem::{Class, code};
 
-use crate::node::{Map, Node, Value};
+use crate::node::{Entry, Map, Node, Position, Value};
 use crate::path::Path;
 use crate::report::Report;
+use crate::substitute::Added;
 
 /// A part of a label's key, and a label's value.
 const LONGEST: usize = 63;
@@ -15,7 +16,7 @@ const LONGEST_PREFIX: usize = 253;
 pub(crate) type Labels = Vec<(String, String)>;
 
 /// Why a text is not the key of a label.
-pub(crate) fn key_error(key: &str) -> Option<&'static str> {
+pub fn key_error(key: &str) -> Option<&'static str> {
     let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     if name.is_empty() || name.len() > LONGEST || !is_label(name) {
         return Some(
@@ -33,7 +34,7 @@ pub(crate) fn key_error(key: &str) -> Option<&'static str> {
 }
 
 /// Why a text is not the value of a label.
-pub(crate) fn value_error(value: &str) -> Option<&'static str> {
+pub fn value_error(value: &str) -> Option<&'static str> {
     let is_valid = value.is_empty() || (value.len() <= LONGEST && is_label(value));
     (!is_valid).then_some(
         "the value of a label has up to 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit",
@@ -51,10 +52,27 @@ pub(crate) struct Labelling<'l> {
     pub(crate) labels: &'l Labels,
     /// Whether selectors and pod templates get them too.
     pub(crate) selectors: bool,
+    /// The index of the object, if messages are those of OpenShift.
+    pub(crate) item: Option<usize>,
+    /// Counts what is added.
+    pub(crate) added: &'l mut Added,
     pub(crate) report: &'l mut Report,
 }
 
 impl Labelling<'_> {
+    /// Reports what is not an object; `reason` is for OpenShift's message.
+    pub(crate) fn unusable(&mut self, path: &Path, position: Position, message: String, reason: &str) {
+        match self.item {
+            Some(index) => {
+                let message = format!("item[{index}].objects: Invalid value: unable to handle object: {reason}");
+                self.report.add_as_is(Class::Template, code::OBJECT_INVALID, path, position, message);
+            }
+            None => {
+                self.report.wrong(code::OBJECT_INVALID, path, position, message);
+            }
+        }
+    }
+
     /// An object that is not a List.
     pub(crate) fn object(&mut self, object: &mut Map, api_version: &str, kind: &str, path: &Path) {
         if self.labels.is_empty() {
@@ -102,24 +120,26 @@ impl Labelling<'_> {
         if self.is_map(metadata, "labels", &path)
             && let Some(labels) = metadata.map_mut("labels")
         {
-            self.put(labels);
+            self.put(labels, &path);
         }
     }
 
-    fn put(&self, labels: &mut Map) {
-        for (key, value) in self.labels {
-            labels.set(key, Node::string(value.as_str()));
+    fn put(&mut self, labels: &mut Map, path: &Path) {
+        // An entry takes more memory than its text.
+        let bytes = self.labels.iter().map(|(key, value)| key.len() + value.len() + size_of::<Entry>()).sum();
+        if self.added.allows(bytes, Class::Template, path, Position::default(), self.report) {
+            labels.set_all(self.labels.iter().map(|(key, value)| (key.as_str(), Node::string(value.as_str()))));
         }
     }
 
     /// A selector; one that is absent or empty stays.
     fn selector(&mut self, spec: &mut Map, key: &str, selector: Selector, path: &Path) {
         let Some(map) = self.map(spec, key, path).filter(|map| !map.is_empty()) else { return };
+        let path = path.key(key);
         if selector == Selector::Labels {
-            self.put(map);
+            self.put(map, &path);
             return;
         }
-        let path = path.key(key);
         let is_empty = map.iter().all(|entry| match &entry.node.value {
             Value::Null => true,
             Value::Map(labels) => labels.is_empty(),
@@ -130,7 +150,7 @@ impl Labelling<'_> {
             && self.is_map(map, "matchLabels", &path)
             && let Some(labels) = map.map_mut("matchLabels")
         {
-            self.put(labels);
+            self.put(labels, &path);
         }
     }
 
@@ -146,7 +166,15 @@ impl Labelling<'_> {
     fn is_map(&mut self, map: &Map, key: &str, path: &Path) -> bool {
         match map.present(key) {
             Some(node) if node.as_map().is_none() => {
-                self.report.wrong(&path.key(key), node.position, format!("must be a map, not {}", node.kind()));
+                let path = path.key(key);
+                let message = format!("{path}: must be a map, not {}", node.kind());
+                let message = match self.item {
+                    Some(index) => {
+                        format!("item[{index}].labels: Invalid value: label could not be applied: {message}")
+                    }
+                    None => message,
+                };
+                self.report.add_as_is(Class::Template, code::OBJECT_INVALID, &path, node.position, message);
                 false
             }
             _ => true,
@@ -204,7 +232,8 @@ pub(crate) fn check_given(labels: &Labels, report: &mut Report) {
         let path = Path::Root.key("--label");
         let shown = key.escape_debug();
         for error in [key_error(key), value_error(value)].into_iter().flatten() {
-            let problem = report.add(Class::Input, &path, Default::default(), format!("'{shown}': {error}"));
+            let problem =
+                report.add(Class::Input, code::LABEL_INVALID, &path, Default::default(), format!("'{shown}': {error}"));
             problem.place = None;
         }
     }

@@ -42,13 +42,15 @@ mod write;
 pub use files::{File, files};
 pub use generate::{Expression, Random, generated};
 pub use given::Given;
+pub use labels::{key_error as label_key_error, value_error as label_value_error};
 pub use node::{Entry, Map, Node, Position, Value};
 pub use parameter::{Declaration, Type};
+pub use path::field;
 pub use process::{Document, Outcome, Processed, process};
 pub use read::{Format, LARGEST, ReadError, read};
 pub use report::Warning;
 pub use scan::Syntax;
-pub use write::write;
+pub use write::{compact, write};
 
 /// What happens with what a template or its values leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

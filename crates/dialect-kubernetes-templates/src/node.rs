@@ -1,6 +1,6 @@
 //! Nodes of a document: JSON's values with exact numbers, keys in their order, and the place of each.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// Where a node begins.
@@ -181,9 +181,24 @@ impl Map {
         }
     }
 
-    /// Adds an entry whose key is new.
-    pub(crate) fn push(&mut self, entry: Entry) {
-        self.entries.push(entry);
+    /// Sets several keys: each in its place, or at the end.
+    pub(crate) fn set_all<'k>(&mut self, entries: impl ExactSizeIterator<Item = (&'k str, Node)>) {
+        if self.len() + entries.len() <= FEW {
+            entries.for_each(|(key, node)| self.set(key, node));
+            return;
+        }
+        let mut places: HashMap<String, usize> =
+            self.entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)).collect();
+        for (key, node) in entries {
+            let entry = Entry { key: key.to_owned(), position: node.position, node };
+            match places.get(key) {
+                Some(at) => self.entries[*at].node = entry.node,
+                None => {
+                    places.insert(key.to_owned(), self.len());
+                    self.entries.push(entry);
+                }
+            }
+        }
     }
 
     /// Removes a key; gives its value.

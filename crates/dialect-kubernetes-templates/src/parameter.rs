@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use problem::did_you_mean;
+use problem::{code, did_you_mean};
 
 use crate::node::{Map, Node, Position, Value};
 use crate::path::Path;
@@ -21,6 +21,13 @@ pub enum Type {
     /// Base64 (RFC 4648, with padding) of any bytes. The value is checked, not encoded.
     Base64,
 }
+
+/// A name is compared with so many others for a hint.
+const MOST_COMPARED: usize = 1_000;
+
+/// The fields of a parameter.
+const FIELDS: [&str; 9] =
+    ["name", "displayName", "description", "value", "generate", "from", "required", "type", "parameterType"];
 
 const TYPES: [(&str, Type); 4] =
     [("string", Type::String), ("int", Type::Int), ("bool", Type::Bool), ("base64", Type::Base64)];
@@ -118,20 +125,26 @@ impl Declarations {
         let path = Path::Root.key("parameters");
         let Some(node) = node.filter(|node| !node.is_null()) else { return declarations };
         let Value::List(items) = &node.value else {
-            report.wrong(&path, node.position, format!("must be a list, not {}", node.kind()));
+            report.wrong(code::PARAMETER_INVALID, &path, node.position, format!("must be a list, not {}", node.kind()));
             return declarations;
         };
         for (index, item) in items.iter().enumerate() {
             let path = path.index(index);
             let Some(map) = item.as_map() else {
-                report.wrong(&path, item.position, format!("must be a map, not {}", item.kind()));
+                report.wrong(
+                    code::PARAMETER_INVALID,
+                    &path,
+                    item.position,
+                    format!("must be a map, not {}", item.kind()),
+                );
                 continue;
             };
+            warn_of_unknown_fields(map, &path, report);
             let Some(declaration) = declaration(map, index, item.position, syntax, &path, report) else { continue };
             if let Some(first) = declarations.by_name.get(&declaration.name) {
                 let first = declarations.list[*first].index;
                 let message = format!("the parameter '{}' is declared twice", declaration.name);
-                report.wrong(&path.key("name"), declaration.position, message).hint =
+                report.wrong(code::PARAMETER_INVALID, &path.key("name"), declaration.position, message).hint =
                     Some(format!("parameters[{first}] declares it"));
                 continue;
             }
@@ -148,8 +161,24 @@ impl Declarations {
 
     /// A hint for a name that no parameter has.
     pub(crate) fn hint(&self, name: &str) -> Option<String> {
+        if self.list.len() > MOST_COMPARED {
+            return None;
+        }
         let names = self.list.iter().map(|declaration| declaration.name.as_str());
         did_you_mean(name, names).map(|name| format!("did you mean '{name}'?"))
+    }
+}
+
+/// A misspelt `required` or `value` would have no effect, silently.
+fn warn_of_unknown_fields(map: &Map, path: &Path, report: &mut Report) {
+    for entry in map.iter().filter(|entry| !FIELDS.contains(&entry.key.as_str())) {
+        let nearest = did_you_mean(&entry.key, FIELDS).map(|name| format!(" (did you mean '{name}'?)"));
+        let message = format!(
+            "a parameter has no field '{}', which has no effect{}",
+            entry.key.escape_debug(),
+            nearest.unwrap_or_default()
+        );
+        report.warn(path, entry.position, message);
     }
 }
 
@@ -165,7 +194,12 @@ fn declaration(
         None => None,
         Some(Node { value: Value::String(text), .. }) => Some(text.clone()),
         Some(node) => {
-            let problem = report.wrong(&path.key(key), node.position, format!("must be a string, not {}", node.kind()));
+            let problem = report.wrong(
+                code::PARAMETER_INVALID,
+                &path.key(key),
+                node.position,
+                format!("must be a string, not {}", node.kind()),
+            );
             if matches!(node.value, Value::Number(_) | Value::Bool(_)) {
                 problem.hint = Some("put the value in quotes".to_owned());
             }
@@ -184,14 +218,24 @@ fn declaration(
         None => false,
         Some(Node { value: Value::Bool(b), .. }) => *b,
         Some(node) => {
-            report.wrong(&path.key("required"), node.position, format!("must be true or false, not {}", node.kind()));
+            report.wrong(
+                code::PARAMETER_INVALID,
+                &path.key("required"),
+                node.position,
+                format!("must be true or false, not {}", node.kind()),
+            );
             false
         }
     };
     let position = map.get("name").map_or(position, |node| node.position);
     let Some(name) = name else {
         if map.present("name").is_none() {
-            report.wrong(&path.key("name"), position, "Required value: the parameter has no name");
+            report.wrong(
+                code::PARAMETER_INVALID,
+                &path.key("name"),
+                position,
+                "Required value: the parameter has no name",
+            );
         }
         return None;
     };
@@ -200,7 +244,7 @@ fn declaration(
             true => "Required value: the name is empty".to_owned(),
             false => format!("Invalid value: \"{}\": does not match ^[a-zA-Z0-9_]+$", name.escape_debug()),
         };
-        report.wrong(&path.key("name"), position, message);
+        report.wrong(code::PARAMETER_INVALID, &path.key("name"), position, message);
         return None;
     }
     Some(Declaration { name, display_name, description, default, is_required, kind, generate, from, index, position })
@@ -212,7 +256,12 @@ fn kind(map: &Map, path: &Path, report: &mut Report) -> Option<Type> {
     for key in ["type", "parameterType"] {
         let Some(node) = map.present(key) else { continue };
         let Some(name) = node.as_str() else {
-            report.wrong(&path.key(key), node.position, format!("must be a string, not {}", node.kind()));
+            report.wrong(
+                code::PARAMETER_INVALID,
+                &path.key(key),
+                node.position,
+                format!("must be a string, not {}", node.kind()),
+            );
             continue;
         };
         match Type::named(name) {
@@ -220,7 +269,7 @@ fn kind(map: &Map, path: &Path, report: &mut Report) -> Option<Type> {
             None => {
                 let message = format!("unknown type '{}': must be string, int, bool or base64", name.escape_debug());
                 let hint = did_you_mean(name, TYPES.iter().map(|(name, _)| *name));
-                report.wrong(&path.key(key), node.position, message).hint =
+                report.wrong(code::PARAMETER_INVALID, &path.key(key), node.position, message).hint =
                     hint.map(|name| format!("did you mean '{name}'?"));
             }
         }
@@ -229,7 +278,7 @@ fn kind(map: &Map, path: &Path, report: &mut Report) -> Option<Type> {
         && first != second
     {
         let message = format!("is '{}', but type is '{}'", second.name(), first.name());
-        report.wrong(&path.key("parameterType"), *position, message);
+        report.wrong(code::PARAMETER_INVALID, &path.key("parameterType"), *position, message);
     }
     kinds.first().map(|(kind, _)| *kind)
 }

@@ -1,6 +1,8 @@
 //! From a template and values to objects.
 
-use problem::{Class, Problem, Problems, did_you_mean};
+use std::collections::HashSet;
+
+use problem::{Class, Problem, Problems, code, did_you_mean};
 
 use crate::generate::Random;
 use crate::given::Given;
@@ -11,7 +13,7 @@ use crate::path::Path;
 use crate::read::{self, Format};
 use crate::report::{Report, Warning, place};
 use crate::scan::{Piece, Syntax, pieces};
-use crate::substitute::Substitution;
+use crate::substitute::{Added, Substitution};
 use crate::values::{self, Origin, Resolved};
 use crate::{Mode, Options, openshift, schema};
 
@@ -51,10 +53,14 @@ impl Document {
     /// # Errors
     /// As [`crate::read()`].
     pub fn read(text: &[u8], file: &str) -> problem::Result<Document> {
-        let root = read::read(text, Format::of(file)).map_err(|e| {
-            Problem::template(e.message).code(problem::code::TEMPLATE_SYNTAX).at(place(file, e.position))
-        })?;
+        let root = read::read(text, Format::of(file))
+            .map_err(|e| Problem::template(e.message).code(code::TEMPLATE_SYNTAX).at(place(file, e.position)))?;
         Ok(Document { file: file.to_owned(), root })
+    }
+
+    /// A document that has been read already. `file` is its name in messages.
+    pub fn of(root: Node, file: &str) -> Document {
+        Document { file: file.to_owned(), root }
     }
 
     /// The parameters that the template declares.
@@ -64,7 +70,7 @@ impl Document {
     pub fn parameters(&self, syntax: Syntax) -> problem::Result<Vec<Declaration>> {
         let mut report = Report::new(&self.file);
         let declarations = self
-            .template(&mut report)
+            .template(syntax, &mut report)
             .map(|template| Declarations::read(template.get("parameters"), syntax, &mut report));
         Problems::check(report.problems)?;
         Ok(declarations.map(|declarations| declarations.list).unwrap_or_default())
@@ -81,13 +87,13 @@ impl Document {
     }
 
     /// The document as a Template, as far as its kind is concerned.
-    fn template(&self, report: &mut Report) -> Option<&Map> {
+    fn template(&self, syntax: Syntax, report: &mut Report) -> Option<&Map> {
         let Some(template) = self.root.as_map() else {
             let message = match self.root.value {
                 Value::Null => "the file has no document: expected a Template".to_owned(),
                 _ => format!("expected a Template, not {}", self.root.kind()),
             };
-            report.wrong(&Path::Root, self.root.position, message);
+            report.wrong(code::TEMPLATE_INVALID, &Path::Root, self.root.position, message);
             return None;
         };
         for (key, expected) in [("kind", &["Template"][..]), ("apiVersion", &API_VERSIONS[..])] {
@@ -101,7 +107,18 @@ impl Document {
                 Some((_, Some(text))) => format!("not '{}'", text.escape_debug()),
                 Some((node, None)) => format!("not {}", node.kind()),
             };
-            report.wrong(&Path::Root.key(key), position, format!("must be {}, {found}", expected.join(" or ")));
+            let path = Path::Root.key(key);
+            match (syntax, key, node.and_then(Node::as_str)) {
+                (Syntax::Openshift, "kind", Some(kind)) => {
+                    let kind = kind.escape_debug();
+                    let message = format!("unable to parse \"{}\", not a valid Template but {kind}", self.file);
+                    report.add_as_is(Class::Template, code::TEMPLATE_INVALID, &path, position, message);
+                }
+                _ => {
+                    let message = format!("must be {}, {found}", expected.join(" or "));
+                    report.wrong(code::TEMPLATE_INVALID, &path, position, message);
+                }
+            }
             if key == "kind" {
                 return None;
             }
@@ -128,12 +145,13 @@ fn run(
     random: Random<'_>,
     report: &mut Report,
 ) -> Option<Processed> {
-    document.template(report)?;
+    document.template(options.syntax, report)?;
     let (position, Value::Map(mut template)) = (document.root.position, document.root.value) else { return None };
     check_fields(&template, options, report);
     let declarations = Declarations::read(template.get("parameters"), options.syntax, report);
     let values = values::resolve(&declarations, given, options, random, report);
-    let mut substitution = Substitution { declarations: &declarations, values: &values, options, report };
+    let mut substitution =
+        Substitution { declarations: &declarations, values: &values, options, report, added: Added::default() };
     if options.syntax == Syntax::Openshift
         && let Some(message) = template.get("message")
         && let Some(text) = message.as_str()
@@ -147,9 +165,8 @@ fn run(
         template.set("labels", Node::new(Value::Map(labels.collect())));
     }
     let mut objects = take_objects(&mut template, position, substitution.report)?;
-    let path = Path::Root.key("objects");
     for (index, object) in objects.iter_mut().enumerate() {
-        object_of(object, &labels, &path.index(index), &mut substitution);
+        object_of(object, index, &labels, &mut substitution);
     }
     set_values(&mut template, &values);
     Some(Processed { file: document.file, template, objects })
@@ -166,7 +183,8 @@ fn check_fields(template: &Map, options: &Options, report: &mut Report) {
             key => did_you_mean(key, FIELDS),
         };
         let message = format!("a Template has no field '{}'", entry.key.escape_debug());
-        report.wrong(&Path::Root, entry.position, message).hint = hint.map(|name| format!("did you mean '{name}'?"));
+        report.wrong(code::TEMPLATE_INVALID, &Path::Root, entry.position, message).hint =
+            hint.map(|name| format!("did you mean '{name}'?"));
     }
 }
 
@@ -178,7 +196,12 @@ fn template_labels(template: &Map, substitution: &mut Substitution<'_>) -> Label
         match node.as_map() {
             Some(map) => own_labels(map, &path, substitution, &mut labels),
             None => {
-                substitution.report.wrong(&path, node.position, format!("must be a map, not {}", node.kind()));
+                substitution.report.wrong(
+                    code::TEMPLATE_INVALID,
+                    &path,
+                    node.position,
+                    format!("must be a map, not {}", node.kind()),
+                );
             }
         }
     }
@@ -197,6 +220,7 @@ fn put(labels: &mut Labels, key: String, value: String) {
 }
 
 fn own_labels(map: &Map, path: &Path, substitution: &mut Substitution<'_>, labels: &mut Labels) {
+    let mut keys = HashSet::new();
     for entry in map.iter() {
         let path = path.key(&entry.key);
         let is_missing = |text: &str, substitution: &Substitution<'_>| {
@@ -214,7 +238,7 @@ fn own_labels(map: &Map, path: &Path, substitution: &mut Substitution<'_>, label
         let key = substitution.text(&entry.key, &path, entry.position).unwrap_or_else(|| entry.key.clone());
         let mut node = entry.node.clone();
         let before = substitution.report.problems.len();
-        substitution.string(&mut node, &path);
+        substitution.label(&mut node, &path);
         is_unknown |= substitution.report.problems.len() > before;
         if is_unknown {
             continue;
@@ -222,8 +246,13 @@ fn own_labels(map: &Map, path: &Path, substitution: &mut Substitution<'_>, label
         let class = class_of(&[&entry.key, original], substitution);
         let report = &mut *substitution.report;
         let Some(value) = node.as_str() else {
-            let problem =
-                report.add(class, &path, entry.node.position, format!("must be a string, not {}", node.kind()));
+            let problem = report.add(
+                class,
+                code::LABEL_INVALID,
+                &path,
+                entry.node.position,
+                format!("must be a string, not {}", node.kind()),
+            );
             problem.hint =
                 Some("put the value in quotes, and refer to parameters with one pair of parentheses".to_owned());
             continue;
@@ -231,13 +260,14 @@ fn own_labels(map: &Map, path: &Path, substitution: &mut Substitution<'_>, label
         let errors = [(labels::key_error(&key), entry.position), (labels::value_error(value), entry.node.position)];
         for (error, position) in errors {
             if let Some(error) = error {
-                report.add(class, &path, position, error);
+                report.add(class, code::LABEL_INVALID, &path, position, error);
             }
         }
-        if labels.iter().any(|(known, _)| *known == key) {
-            report.add(class, &path, entry.position, "another label has the same key after substitution");
+        if !keys.insert(key.clone()) {
+            let message = "another label has the same key after substitution";
+            report.add(class, code::LABEL_INVALID, &path, entry.position, message);
         }
-        put(labels, key, value.to_owned());
+        labels.push((key, value.to_owned()));
     }
 }
 
@@ -253,18 +283,25 @@ fn take_objects(template: &mut Map, position: Position, report: &mut Report) -> 
     match template.get_mut("objects").filter(|node| !node.is_null()) {
         Some(Node { value: Value::List(items), .. }) => Some(std::mem::take(items)),
         Some(node) => {
-            report.wrong(&path, node.position, format!("must be a list, not {}", node.kind()));
+            report.wrong(code::TEMPLATE_INVALID, &path, node.position, format!("must be a list, not {}", node.kind()));
             None
         }
         None => {
-            report.wrong(&path, position, "Required value: a Template has a list of objects, which may be empty");
+            report.wrong(
+                code::TEMPLATE_INVALID,
+                &path,
+                position,
+                "Required value: a Template has a list of objects, which may be empty",
+            );
             None
         }
     }
 }
 
 /// Substitutes and labels an object.
-fn object_of(node: &mut Node, labels: &Labels, path: &Path, substitution: &mut Substitution<'_>) {
+fn object_of(node: &mut Node, index: usize, labels: &Labels, substitution: &mut Substitution<'_>) {
+    let objects = Path::Root.key("objects");
+    let path = &objects.index(index);
     if let (Some(object), Syntax::Openshift) = (node.as_map_mut(), substitution.options.syntax) {
         each_object(object, &mut openshift::drop_namespace);
     }
@@ -273,7 +310,9 @@ fn object_of(node: &mut Node, labels: &Labels, path: &Path, substitution: &mut S
         each_object(object, &mut openshift::set_group);
     }
     let selectors = substitution.options.label_selectors;
-    let mut labelling = Labelling { labels, selectors, report: &mut *substitution.report };
+    let item = (substitution.options.syntax == Syntax::Openshift).then_some(index);
+    let (report, added) = (&mut *substitution.report, &mut substitution.added);
+    let mut labelling = Labelling { labels, selectors, item, report, added };
     finish(node, None, path, &mut labelling);
 }
 
@@ -300,7 +339,7 @@ pub(crate) fn items(object: &Map) -> Option<&[Node]> {
 fn finish(node: &mut Node, inherited: Option<(&str, &str)>, path: &Path, labelling: &mut Labelling<'_>) {
     let (position, what) = (node.position, node.kind());
     let Some(object) = node.as_map_mut() else {
-        labelling.report.wrong(path, position, format!("must be an object, not {what}"));
+        labelling.unusable(path, position, format!("must be an object, not {what}"), "it is not an object");
         return;
     };
     let mut names = [String::new(), String::new()];
@@ -310,7 +349,9 @@ fn finish(node: &mut Node, inherited: Option<(&str, &str)>, path: &Path, labelli
         match object.present(key) {
             None if inherited.is_some() => names[at] = inherited.unwrap_or_default().to_owned(),
             None => {
-                labelling.report.wrong(path, position, format!("Required value: the object has no {key}"));
+                let title = if key == "kind" { "Kind" } else { key };
+                let message = format!("Required value: the object has no {key}");
+                labelling.unusable(path, position, message, &format!("Object '{title}' is missing"));
                 is_complete = false;
             }
             Some(node) => match node.as_str() {
@@ -318,22 +359,31 @@ fn finish(node: &mut Node, inherited: Option<(&str, &str)>, path: &Path, labelli
                 text => {
                     let found = if text.is_some() { "empty" } else { node.kind() };
                     let message = format!("must be a string that is not empty, but is {found}");
-                    labelling.report.wrong(&path.key(key), node.position, message);
+                    let path = path.key(key);
+                    labelling.unusable(&path, node.position, message, &format!("'{key}' is {found}"));
                     is_complete = false;
                 }
             },
         }
     }
     let [api_version, kind] = &names;
-    let items = object.get_mut("items").map(|items| &mut items.value);
-    if let (Some(Value::List(items)), Some(item)) = (items, kind.strip_suffix("List")) {
-        let inherited = Some((api_version.as_str(), item)).filter(|_| !item.is_empty() && is_complete);
-        let path = path.key("items");
-        for (index, item) in items.iter_mut().enumerate() {
-            finish(item, inherited, &path.index(index), labelling);
+    let items = object.get_mut("items").map(|items| (items.position, &mut items.value));
+    match (kind.strip_suffix("List"), items) {
+        (Some(item), Some((_, Value::List(items)))) => {
+            let inherited = Some((api_version.as_str(), item)).filter(|_| !item.is_empty() && is_complete);
+            let path = path.key("items");
+            for (index, item) in items.iter_mut().enumerate() {
+                finish(item, inherited, &path.index(index), labelling);
+            }
         }
-    } else if is_complete {
-        labelling.object(object, api_version, kind, path);
+        // A List has no labels itself, even if it has no items.
+        (Some(""), None | Some((_, Value::Null))) => {}
+        (Some(""), Some((position, items))) => {
+            let message = format!("must be a list, not {}", items.kind());
+            labelling.unusable(&path.key("items"), position, message, "its items are not a list");
+        }
+        _ if is_complete => labelling.object(object, api_version, kind, path),
+        _ => {}
     }
 }
 

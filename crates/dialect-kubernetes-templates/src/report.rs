@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use problem::{Class, Place, Problem};
+use problem::{Class, Code, Place, Problem};
 
 use crate::node::Position;
 use crate::path::Path;
@@ -22,12 +22,17 @@ impl fmt::Display for Warning {
     }
 }
 
+/// So many problems, and so many warnings, are reported: a document of 64 MiB may have millions.
+const MOST: usize = 1_000;
+
 /// The problems and warnings of one file.
 #[derive(Debug)]
 pub(crate) struct Report {
     file: String,
     pub(crate) problems: Vec<Problem>,
     pub(crate) warnings: Vec<Warning>,
+    /// A problem that is not reported.
+    spare: Option<Problem>,
 }
 
 /// The place of a position in a file.
@@ -38,13 +43,14 @@ pub(crate) fn place(file: &str, position: Position) -> Place {
 
 impl Report {
     pub(crate) fn new(file: &str) -> Report {
-        Report { file: file.to_owned(), problems: Vec::new(), warnings: Vec::new() }
+        Report { file: file.to_owned(), problems: Vec::new(), warnings: Vec::new(), spare: None }
     }
 
     /// Adds a problem, whose message begins with the path; gives it for a hint.
     pub(crate) fn add(
         &mut self,
         class: Class,
+        code: Code,
         path: &Path,
         position: Position,
         message: impl fmt::Display,
@@ -53,17 +59,55 @@ impl Report {
             Path::Root => message.to_string(),
             path => format!("{path}: {message}"),
         };
-        self.problems.push(Problem::new(class, message).at(place(&self.file, position)));
-        let last = self.problems.len() - 1;
-        &mut self.problems[last]
+        self.add_as_is(class, code, path, position, message)
+    }
+
+    /// As [`Report::add`], with a message that names the path itself.
+    pub(crate) fn add_as_is(
+        &mut self,
+        class: Class,
+        code: Code,
+        path: &Path,
+        position: Position,
+        message: String,
+    ) -> &mut Problem {
+        let place = Place { path: path.steps(), ..place(&self.file, position) };
+        self.push(Problem::new(class, message).code(code).at(place))
+    }
+
+    /// Adds a problem; gives it for a hint. Behind the last one that is reported, one stands for all others.
+    pub(crate) fn push(&mut self, problem: Problem) -> &mut Problem {
+        if self.problems.len() < MOST {
+            self.problems.push(problem);
+            let last = self.problems.len() - 1;
+            return &mut self.problems[last];
+        }
+        if self.problems.len() == MOST {
+            self.problems
+                .push(Problem::new(problem.class, format!("more problems than these {MOST} are not reported")));
+        }
+        // The exit code is that of all problems.
+        if problem.class == Class::Input {
+            self.problems[MOST].class = Class::Input;
+        }
+        self.spare.insert(problem)
     }
 
     /// A problem of the template.
-    pub(crate) fn wrong(&mut self, path: &Path, position: Position, message: impl fmt::Display) -> &mut Problem {
-        self.add(Class::Template, path, position, message)
+    pub(crate) fn wrong(
+        &mut self,
+        code: Code,
+        path: &Path,
+        position: Position,
+        message: impl fmt::Display,
+    ) -> &mut Problem {
+        self.add(Class::Template, code, path, position, message)
     }
 
     pub(crate) fn warn(&mut self, path: &Path, position: Position, message: impl fmt::Display) {
+        if self.warnings.len() >= MOST {
+            return;
+        }
         let place = place(&self.file, position);
         self.warnings.push(Warning { message: format!("{path}: {message}"), place });
     }

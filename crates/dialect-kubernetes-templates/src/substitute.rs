@@ -1,6 +1,6 @@
 //! Replaces the references in objects and labels by values.
 
-use problem::Class;
+use problem::{Class, code};
 
 use crate::node::{Entry, Map, Node, Position, Value};
 use crate::parameter::Declarations;
@@ -11,6 +11,12 @@ use crate::scan::{Piece, Reference, Syntax, pieces};
 use crate::values::{Origin, Resolved};
 use crate::{Mode, Options};
 
+/// Names of variables that are compared with references are no longer.
+const LONGEST_VARIABLE: usize = 4_096;
+
+/// Values and labels may add so many bytes.
+const MOST_ADDED: usize = 2 * read::LARGEST;
+
 /// The lists whose maps are containers, in objects of any kind.
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
@@ -20,10 +26,18 @@ const EXPANDED: [&str; 2] = ["command", "args"];
 /// What the kubelet could resolve in a field.
 #[derive(Clone, Copy, Default)]
 struct Scope<'s> {
-    /// The variables of the container that the field belongs to.
-    variables: &'s [String],
-    /// How many of them, from the first on, the kubelet expands in the field itself.
+    /// The variables of the container that the field belongs to, sorted by name, each with the index of its first entry.
+    variables: &'s [(String, usize)],
+    /// The kubelet expands those of entries before this one in the field itself.
     expanded: usize,
+}
+
+impl Scope<'_> {
+    /// The index of a variable's first entry.
+    fn variable(&self, name: &str) -> Option<usize> {
+        let at = self.variables.binary_search_by(|(variable, _)| variable.as_str().cmp(name)).ok()?;
+        Some(self.variables[at].1)
+    }
 }
 
 /// What a text becomes.
@@ -39,6 +53,32 @@ pub(crate) struct Substitution<'s> {
     pub(crate) values: &'s [Resolved<'s>],
     pub(crate) options: &'s Options,
     pub(crate) report: &'s mut Report,
+    /// How many bytes values and labels have added to the template.
+    pub(crate) added: Added,
+}
+
+/// Bytes that values and labels add to a template: some references to a long value make a result that no memory holds.
+#[derive(Debug, Default)]
+pub(crate) struct Added(usize);
+
+impl Added {
+    /// Counts bytes; reports once, and returns `false`, if they are too many.
+    pub(crate) fn allows(
+        &mut self,
+        bytes: usize,
+        class: Class,
+        path: &Path,
+        position: Position,
+        report: &mut Report,
+    ) -> bool {
+        let before = self.0;
+        self.0 = before.saturating_add(bytes);
+        if before <= MOST_ADDED && self.0 > MOST_ADDED {
+            let message = format!("values and labels add more than {} MiB to the template", MOST_ADDED / 1024 / 1024);
+            report.add(class, code::SUBSTITUTION_INVALID, path, position, message);
+        }
+        self.0 <= MOST_ADDED
+    }
 }
 
 impl Substitution<'_> {
@@ -52,9 +92,16 @@ impl Substitution<'_> {
         self.as_text(text, path, position, Scope::default())
     }
 
-    /// Replaces the references in a scalar that is a string, as in an object.
-    pub(crate) fn string(&mut self, node: &mut Node, path: &Path) {
-        self.scalar(node, path, Scope::default());
+    /// Replaces the references in the value of a label, if it is a string. OpenShift's labels are text in any case.
+    pub(crate) fn label(&mut self, node: &mut Node, path: &Path) {
+        match (&node.value, self.options.syntax) {
+            (Value::String(text), Syntax::Openshift) => {
+                if let Some(text) = self.text(text, path, node.position) {
+                    node.value = Value::String(text);
+                }
+            }
+            _ => self.scalar(node, path, Scope::default()),
+        }
     }
 
     fn node(&mut self, node: &mut Node, path: &Path, scope: Scope<'_>) {
@@ -136,7 +183,7 @@ impl Substitution<'_> {
             let is_given = |key: &String| self.has_given(key);
             let class = if originals.iter().any(|(_, key)| is_given(key)) { Class::Input } else { Class::Template };
             let message = format!("the keys '{}' and '{}' are equal after substitution", names[0], names[1]);
-            self.report.add(class, path, entry.position, message);
+            self.report.add(class, code::SUBSTITUTION_INVALID, path, entry.position, message);
         }
     }
 
@@ -158,7 +205,7 @@ impl Substitution<'_> {
         let scope = Scope { variables: &variables, expanded: 0 };
         self.entries(map, path, scope, |substitution, key, node, path| match &mut node.value {
             Value::List(items) if EXPANDED.contains(&key) => {
-                let scope = Scope { expanded: variables.len(), ..scope };
+                let scope = Scope { expanded: usize::MAX, ..scope };
                 for (index, item) in items.iter_mut().enumerate() {
                     substitution.node(item, &path.index(index), scope);
                 }
@@ -180,20 +227,31 @@ impl Substitution<'_> {
         });
     }
 
-    /// The names of a container's variables, after substitution, one for each entry of `env`.
-    fn variables(&self, container: &Map) -> Vec<String> {
+    /// The names of a container's variables, after substitution, sorted, each with the index of its first entry.
+    fn variables(&self, container: &Map) -> Vec<(String, usize)> {
         let Some(Value::List(items)) = container.get("env").map(|node| &node.value) else { return Vec::new() };
         let name = |item: &Node| {
-            let name = item.as_map().and_then(|map| map.str("name")).unwrap_or_default();
-            let part = |piece| match piece {
-                Piece::Text(text) => text.to_owned(),
-                Piece::Reference(Reference { name, text, .. }) => {
-                    self.find(name).map_or(text, |found| &found.value).to_owned()
+            let name = item.as_map().and_then(|map| map.str("name"))?;
+            let mut whole = String::new();
+            for piece in pieces(name, self.options.syntax) {
+                whole.push_str(match piece {
+                    Piece::Text(text) => text,
+                    Piece::Reference(Reference { name, text, .. }) => {
+                        self.find(name).map_or(text, |found| &found.value)
+                    }
+                });
+                // No reference is that long, and the name is reported where it is substituted.
+                if whole.len() > LONGEST_VARIABLE {
+                    return None;
                 }
-            };
-            pieces(name, self.options.syntax).map(part).collect()
+            }
+            Some(whole)
         };
-        items.iter().map(name).collect()
+        let names = items.iter().enumerate().filter_map(|(index, item)| Some((name(item)?, index)));
+        let mut names: Vec<(String, usize)> = names.collect();
+        names.sort_unstable();
+        names.dedup_by(|later, first| later.0 == first.0);
+        names
     }
 
     /// The text of a key or another field that is text; `None` if it stays as it is.
@@ -259,7 +317,7 @@ impl Substitution<'_> {
         };
         let class = found.class();
         let hint = format!("write $({name}) if the field is text");
-        self.report.add(class, path, position, message).hint = Some(hint);
+        self.report.add(class, code::SUBSTITUTION_INVALID, path, position, message).hint = Some(hint);
         Substituted::Same
     }
 
@@ -291,23 +349,27 @@ impl Substitution<'_> {
     ) {
         let Reference { name, is_unquoted, text } = reference;
         replaced.has_quoted |= !is_unquoted;
-        let is_variable = |variables: &[String]| !is_unquoted && variables.iter().any(|variable| variable == name);
+        let variable = scope.variable(name).filter(|_| !is_unquoted);
         let Some(number) = self.declarations.find(name) else {
             replaced.text.push_str(text);
-            if self.options.mode == Mode::Strict && !is_variable(scope.variables) {
+            if self.options.mode == Mode::Strict && variable.is_none() {
                 self.undeclared(reference, path, position);
             }
             return;
         };
         let found = &self.values[number];
+        if !self.added.allows(found.value.len(), found.class(), path, position, self.report) {
+            replaced.is_missing = true;
+            return;
+        }
         replaced.text.push_str(&found.value);
         replaced.is_missing |= found.origin == Origin::Missing;
         if is_unquoted {
             replaced.unquoted.push(number);
         }
-        if is_variable(&scope.variables[..scope.expanded]) {
+        if variable.is_some_and(|entry| entry < scope.expanded) {
             let message = format!("$({name}) is a parameter and a variable of the container");
-            self.report.wrong(path, position, message).hint =
+            self.report.wrong(code::REFERENCE_CONFLICT, path, position, message).hint =
                 Some(format!("write $$({name}) for the variable, or give the parameter another name"));
         }
     }
@@ -318,7 +380,9 @@ impl Substitution<'_> {
             Syntax::Kubernetes => Some(format!("declare it, or write ${text} for the text {text}")),
             Syntax::Openshift => Some("declare it, or use --mode compat to keep the text".to_owned()),
         });
-        self.report.wrong(path, position, format!("{text}: no parameter has the name '{name}'")).hint = hint;
+        self.report
+            .wrong(code::REFERENCE_UNDECLARED, path, position, format!("{text}: no parameter has the name '{name}'"))
+            .hint = hint;
     }
 }
 

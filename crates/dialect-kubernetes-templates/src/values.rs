@@ -1,6 +1,6 @@
 //! The values of parameters: given, default or generated.
 
-use problem::{Class, Place, Problem};
+use problem::{Class, Place, Problem, code};
 
 use crate::given::Given;
 use crate::node::Position;
@@ -60,9 +60,9 @@ pub(crate) fn resolve<'d>(
                 }
                 Syntax::Openshift => format!("unknown parameter name \"{}\"", name.escape_debug()),
             };
-            let mut problem = Problem::input(message).at(place.clone());
+            let mut problem = Problem::input(message).code(code::PARAMETER_INVALID).at(place.clone());
             problem.hint = declarations.hint(name);
-            report.problems.push(problem);
+            report.push(problem);
         }
     }
     declarations.list.iter().map(|declaration| one(declaration, given, options, random, report)).collect()
@@ -91,7 +91,11 @@ fn one<'d>(
         match generated {
             Ok(generated) => (value, origin) = (generated, Origin::Generated),
             Err(message) => {
-                report.wrong(&path, position, message);
+                let generator = declaration.generate.as_deref().unwrap_or_default().escape_debug();
+                // library-go's spelling.
+                let message = message.replacen("malformed expression", "malformed expresion", 1);
+                let message = format!("template.{path}: Invalid value: \"{generator}\": {message}");
+                report.add_as_is(Class::Template, code::PARAMETER_INVALID, &path, position, message);
             }
         }
         return Resolved { declaration, value, origin, is_valid: true };
@@ -105,10 +109,11 @@ fn one<'d>(
                     format!("{at}: Required value: {at}: parameter {name} is required and must be specified")
                 }
             };
-            let problem = match options.syntax {
-                Syntax::Kubernetes => report.add(Class::Input, &path, position, message),
-                Syntax::Openshift => report.add(Class::Input, &Path::Root, position, message),
+            let message = match options.syntax {
+                Syntax::Kubernetes => format!("{path}: {message}"),
+                Syntax::Openshift => message,
             };
+            let problem = report.add_as_is(Class::Input, code::PARAMETER_MISSING, &path, position, message);
             problem.hint = Some(format!("give it with --param {name}=VALUE"));
         }
         return Resolved { declaration, value, origin: Origin::Missing, is_valid: true };
@@ -135,7 +140,7 @@ fn wrong_type(
     let name = &resolved.declaration.name;
     let what = if given.is_some() { "the value given" } else { "the default" };
     let message = format!("{what} for the parameter '{name}' has the wrong type: must be {}", kind.description());
-    let problem = report.add(resolved.class(), path, position, message);
+    let problem = report.add(resolved.class(), code::PARAMETER_INVALID, path, position, message);
     if let Some(place) = given {
         problem.place = Some(place.clone());
     }

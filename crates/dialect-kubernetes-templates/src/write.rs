@@ -16,3 +16,10 @@ pub fn write(node: &Node, format: Format) -> String {
     out.push('\n');
     out
 }
+
+/// JSON without spaces and line feeds.
+pub fn compact(node: &Node) -> String {
+    let mut out = String::new();
+    json::compact(&mut out, node);
+    out
+}

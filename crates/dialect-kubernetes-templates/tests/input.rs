@@ -127,8 +127,45 @@ fn limits() {
         bomb += &format!("a{level}: &a{level} [{}]\n", vec![before; 9].join(", "));
     }
     assert!(refused(bomb.as_bytes(), Format::Yaml).ends_with("the document contains excessive aliasing"));
+    // A long text is copied for each alias, and for each anchor around it.
+    let long = format!("a: &a '{}'\nb: [{}]\n", "x".repeat(1 << 20), vec!["*a"; 200].join(", "));
+    assert!(refused(long.as_bytes(), Format::Yaml).ends_with("the document contains excessive aliasing"));
+    let around: String = (0..400).map(|level| format!("&a{level} [")).collect();
+    let around = format!("{around}'{}'{}", "x".repeat(1 << 20), "]".repeat(400));
+    assert!(refused(around.as_bytes(), Format::Yaml).ends_with("the document contains excessive aliasing"));
     let large = vec![b' '; dialect_kubernetes_templates::LARGEST + 1];
     assert_eq!(refused(&large, Format::Yaml), "0:0: the document has more than 64 MiB");
+}
+
+#[test]
+fn results_have_limits() {
+    // A megabyte that 1,000 fields refer to, and labels for many objects.
+    let fields = vec!["$(A)"; 1_000].join(", ");
+    let text = format!(
+        "kind: Template\napiVersion: v1\nobjects: [{{kind: K, apiVersion: v1, x: [{fields}]}}]\nparameters: [{{name: A}}]"
+    );
+    let value = "x".repeat(1 << 20);
+    let (found, code) = common::messages(&text, &[("A", &value)], &Default::default());
+    assert!(
+        found.len() == 1 && found[0].ends_with("values and labels add more than 128 MiB to the template"),
+        "{found:?}"
+    );
+    assert_eq!(code, 65);
+    let labels: Vec<String> = (0..1_000).map(|number| format!("l{number}: x")).collect();
+    let objects = vec!["{kind: K, apiVersion: v1}"; 5_000].join(", ");
+    let text = format!("kind: Template\napiVersion: v1\nlabels: {{{}}}\nobjects: [{objects}]", labels.join(", "));
+    let (found, code) = common::messages(&text, &[], &Default::default());
+    assert!(
+        found.len() == 1 && found[0].ends_with("values and labels add more than 128 MiB to the template"),
+        "{found:?}"
+    );
+    assert_eq!(code, 66);
+    // Not as many messages as mistakes.
+    let fields = vec!["$(B)"; 5_000].join(", ");
+    let text = format!("kind: Template\napiVersion: v1\nobjects: [{{kind: K, apiVersion: v1, x: [{fields}]}}]");
+    let (found, code) = common::messages(&text, &[], &Default::default());
+    assert_eq!((found.len(), code), (1_001, 66));
+    assert_eq!(found[1_000], "more problems than these 1000 are not reported");
 }
 
 #[test]

@@ -74,6 +74,19 @@ fn the_items_of_lists_get_the_labels() {
         "{kind: List, apiVersion: v1, metadata: {}, items: [{kind: K, apiVersion: v1, metadata: {labels: {L}}},
             {kind: List, apiVersion: v1, items: [{kind: Service, apiVersion: v1, spec: {selector: {a: b, L}}, metadata: {labels: {L}}}]}]}",
     );
+    // A List without items has no labels either.
+    for items in ["", ", items: []", ", items: null"] {
+        let list = format!("{{kind: List, apiVersion: v1{items}}}");
+        check(&list, &list);
+    }
+    let (found, code) = messages(&template("{kind: List, apiVersion: v1, items: {}}"), &[], &mode(Strict));
+    assert!(found.len() == 1 && found[0].ends_with("objects[0].items: must be a list, not a map"), "{found:?}");
+    assert_eq!(code, 66);
+    // A kind of its own whose name ends in List.
+    check(
+        "{kind: AllowList, apiVersion: x/v1, spec: {}}",
+        "{kind: AllowList, apiVersion: x/v1, spec: {}, metadata: {labels: {L}}}",
+    );
     // The items of a typed list may leave out what its kind says.
     check(
         "{kind: ServiceList, apiVersion: v1, items: [{spec: {selector: {a: b}}}]}",

@@ -127,14 +127,30 @@ fn values_are_generated() {
     assert_eq!(x("generate: expression, from: '[A-Z]{3}', value: default", &[]), "\"default\"");
     assert_eq!(x("generate: expression, from: '[A-Z]{3}'", &[("P", "")]), "\"\"");
     for (parameter, message) in [
-        ("generate: other, from: x", "parameters[0]: Unknown generator name 'other' for parameter P"),
-        ("generate: expression, from: '[Z-A]{3}'", "parameters[0]: invalid range specified: Z-A"),
-        ("generate: expression, from: '[a-z]{300}'", "parameters[0]: range must be within [1-255] characters (300)"),
+        (
+            "generate: other, from: x",
+            "template.parameters[0]: Invalid value: \"other\": Unknown generator name 'other' for parameter P",
+        ),
+        (
+            "generate: expression, from: '[Z-A]{3}'",
+            "template.parameters[0]: Invalid value: \"expression\": invalid range specified: Z-A",
+        ),
+        (
+            "generate: expression, from: '[a-z]{300}'",
+            "template.parameters[0]: Invalid value: \"expression\": range must be within [1-255] characters (300)",
+        ),
         (
             "generate: expression, from: secret",
-            "parameters[0]: the expression for parameter P always generates the same value",
+            "template.parameters[0]: Invalid value: \"expression\": the expression for parameter P always generates the same value",
         ),
-        ("generate: expression", "parameters[0]: the expression for parameter P always generates the same value"),
+        (
+            "generate: expression",
+            "template.parameters[0]: Invalid value: \"expression\": the expression for parameter P always generates the same value",
+        ),
+        (
+            "generate: expression, from: '[ABC'",
+            "template.parameters[0]: Invalid value: \"expression\": malformed expresion syntax: [ABC",
+        ),
     ] {
         let (found, code) = messages(&template(parameter), &[], &openshift(Strict));
         assert!(found.len() == 1 && found[0].ends_with(message), "{found:?}");
@@ -158,4 +174,30 @@ fn messages_of_openshift() {
         ]
     );
     assert_eq!(code, 65);
+    for (template, message) in [
+        ("kind: Pod\napiVersion: v1", "unable to parse \"t.yaml\", not a valid Template but Pod"),
+        (
+            "kind: Template\napiVersion: v1\nobjects: [{apiVersion: v1}]",
+            "item[0].objects: Invalid value: unable to handle object: Object 'Kind' is missing",
+        ),
+        (
+            "kind: Template\napiVersion: v1\nlabels: {a: b}\nobjects: [{kind: K, apiVersion: v1}, {kind: K, apiVersion: v1, metadata: {labels: secret}}]",
+            "item[1].labels: Invalid value: label could not be applied: objects[1].metadata.labels: must be a map, not a string",
+        ),
+        (
+            "kind: Template\napiVersion: v1\nobjects: []\nparameters: [{name: b@d}]",
+            "parameters[0].name: Invalid value: \"b@d\": does not match ^[a-zA-Z0-9_]+$",
+        ),
+    ] {
+        let (found, code) = messages(template, &[], &openshift(Compat));
+        assert!(found.len() == 1 && found[0].ends_with(message), "{found:?}");
+        assert_eq!(code, 66);
+    }
+}
+
+#[test]
+fn labels_and_the_message_are_text() {
+    let template = "kind: Template\napiVersion: v1\nmessage: '${{NUM}}'\nlabels: {a: '${{NUM}}', '${NUM}': '${NUM}'}\nobjects: [{kind: K, apiVersion: v1}]\nparameters: [{name: NUM, value: '5'}]";
+    let text = write(&processed(template, &[], &openshift(Strict)).into_template(), Format::Yaml);
+    assert!(text.contains("message: \"5\"\nlabels:\n  a: \"5\"\n  \"5\": \"5\"\n"), "{text}");
 }

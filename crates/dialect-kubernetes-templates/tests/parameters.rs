@@ -128,6 +128,23 @@ fn unknown_fields_of_a_template_are_errors_in_strict_mode() {
 }
 
 #[test]
+fn unknown_fields_of_a_parameter_are_warnings() {
+    for mode in [mode(Strict), mode(Compat)] {
+        let outcome = outcome(&template("[{name: X, requierd: true, x: z}]", "x"), &[], &mode);
+        let text = write(&outcome.result.unwrap().into_template(), Format::Yaml);
+        assert!(text.contains("- name: X\n  requierd: true\n  x: z\n"), "{text}");
+        let warnings: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            warnings,
+            [
+                "warning: parameters[0]: a parameter has no field 'requierd', which has no effect (did you mean 'required'?)\n  --> t.yaml:3:24",
+                "warning: parameters[0]: a parameter has no field 'x', which has no effect\n  --> t.yaml:3:40",
+            ]
+        );
+    }
+}
+
+#[test]
 fn all_problems_of_a_run_are_reported() {
     let template = "kind: Template
 apiVersion: v2

@@ -1,26 +1,17 @@
 //! The file of a variables store: read at any time, written by one process at a time.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use go_yaml::{Node, Source};
 use interpolation::{Definition, Failure};
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use problem::{IoContext, Place, Problem, Result, code};
+use problem::{Place, Problem, Result, code};
 use variables::{Completed, Error, Generation, NoGeneration, Store};
 use vcap::atomic;
-use vcap::dirs::{MadeDirs, make_dirs};
+use vcap::lock::{LONGEST_WAIT, Lock};
 
 use crate::places::Sources;
-
-/// How long a run waits for another one that uses the store.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// A variables store and its file.
 #[derive(Debug)]
@@ -73,7 +64,9 @@ impl StoreFile {
     }
 
     fn lock_as(path: &Path, source: Source) -> Result<StoreFile> {
-        let lock = Lock::acquire(path, LONGEST_WAIT)?;
+        let lock = Lock::acquire(path, "the variables store", LONGEST_WAIT, &|| {
+            tracing::warn!("waiting for another process that uses the variables store {}", path.display());
+        })?;
         Ok(StoreFile { lock: Some(lock), ..StoreFile::read_as(path, source)? })
     }
 
@@ -140,120 +133,25 @@ fn definitions(documents: &[&Node]) -> std::result::Result<Vec<Definition>, Vec<
     if failures.is_empty() { Ok(definitions) } else { Err(failures) }
 }
 
-/// The lock of a store: a file beside it, which exists as long as the lock.
-#[derive(Debug)]
-struct Lock {
-    path: PathBuf,
-    _file: Flock<File>,
-    /// The store's own, for programs that lock that.
-    _store: Option<Flock<File>>,
-    /// Removed again if nothing is written.
-    _made: MadeDirs,
-}
-
-impl Lock {
-    fn acquire(store: &Path, wait: Duration) -> Result<Lock> {
-        // Of a link, what it leads to.
-        let target = fs::canonicalize(store).unwrap_or_else(|_| store.to_path_buf());
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let path = target.with_file_name(format!(".{name}.lock"));
-        let made = make_dirs(path.parent().unwrap_or(Path::new(".")))?;
-        let mut waiting = Waiting { store, deadline: Instant::now() + wait, is_shown: false };
-        let file = loop {
-            let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
-            let file = waiting.lock(opened.io("write", &path)?, &path)?;
-            // Else the holder before has removed it.
-            if is_at(&file, &path) {
-                break file;
-            }
-        };
-        let mut lock = Lock { path, _file: file, _store: None, _made: made };
-        if let Ok(opened) = File::open(&target) {
-            lock._store = Some(waiting.lock(opened, store)?);
-        }
-        Ok(lock)
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Best effort: a file that stays hinders nobody.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// Whether this file is the one that has the name.
-fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    let here = file.metadata().map(identity).ok();
-    here.is_some() && here == fs::metadata(path).map(identity).ok()
-}
-
-/// Waits for the lock of a store.
-struct Waiting<'a> {
-    store: &'a Path,
-    deadline: Instant,
-    is_shown: bool,
-}
-
-impl Waiting<'_> {
-    fn lock(&mut self, mut file: File, path: &Path) -> Result<Flock<File>> {
-        loop {
-            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(locked) => return Ok(locked),
-                Err((file, Errno::EWOULDBLOCK)) => file,
-                Err((_, e)) => return Err(std::io::Error::from(e)).io("lock", path),
-            };
-            if Instant::now() >= self.deadline {
-                let message = format!("another process uses the variables store {}", self.store.display());
-                let problem = Problem::internal(message).code(code::STORE_LOCKED);
-                return Err(problem.hint("repeat the command when that process has ended").into());
-            }
-            if !self.is_shown {
-                self.is_shown = true;
-                tracing::warn!("waiting for another process that uses the variables store {}", self.store.display());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+    use std::thread;
+
     use super::*;
 
-    fn names(dir: &Path) -> Vec<String> {
-        let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.collect()
-    }
-
     #[test]
-    fn a_lock_excludes_others_and_leaves_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = dir.path().join("new/dir/store.yml");
-        let lock = Lock::acquire(&store, Duration::ZERO).unwrap();
-        let refused = Lock::acquire(&store, Duration::ZERO).unwrap_err().into_vec().remove(0);
-        assert_eq!(refused.code, code::STORE_LOCKED);
-        drop(lock);
-        assert!(names(dir.path()).is_empty());
-        drop(Lock::acquire(&store, Duration::ZERO).unwrap());
-    }
-
-    #[test]
-    fn a_store_that_another_program_has_locked_is_not_changed() {
+    fn a_store_is_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("store.yml");
         fs::write(&store, "a: b\n").unwrap();
-        let held = Flock::lock(File::open(&store).unwrap(), FlockArg::LockExclusive).unwrap();
-        assert!(Lock::acquire(&store, Duration::ZERO).is_err());
-        drop(held);
         let mut file = StoreFile::lock(&store).unwrap();
         file.store.mark("a");
         file.save().unwrap();
         drop(file);
         assert_eq!(fs::metadata(&store).unwrap().mode() & 0o7777, 0o600);
         assert!(StoreFile::read(&store).unwrap().store.is_marked("a"));
-        assert_eq!(names(dir.path()), ["store.yml"]);
     }
 
     #[test]

@@ -121,6 +121,25 @@ codes! {
     /// A template uses a link that its job does not have.
     LINK_UNKNOWN = "link-unknown";
 
+    // Kubernetes Templates.
+
+    /// A document is not a Template, or has fields that a Template does not have.
+    TEMPLATE_INVALID = "template-invalid";
+    /// The declaration of a parameter is wrong, or a value does not fit it.
+    PARAMETER_INVALID = "parameter-invalid";
+    /// A required parameter has no value.
+    PARAMETER_MISSING = "parameter-missing";
+    /// A reference names a parameter that is not declared.
+    REFERENCE_UNDECLARED = "reference-undeclared";
+    /// A reference could be resolved to a parameter or to a variable of the container.
+    REFERENCE_CONFLICT = "reference-conflict";
+    /// A field or key cannot have the value that substitution gives it.
+    SUBSTITUTION_INVALID = "substitution-invalid";
+    /// The key or value of a label is malformed.
+    LABEL_INVALID = "label-invalid";
+    /// An object of a template is not an object of Kubernetes.
+    OBJECT_INVALID = "object-invalid";
+
     /// A job's `dns/aliases.json` cannot be used.
     DNS_ALIASES_INVALID = "dns-aliases-invalid";
 

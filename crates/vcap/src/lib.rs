@@ -5,6 +5,7 @@ pub mod dirs;
 pub mod flat_dir;
 pub mod input;
 mod layout;
+pub mod lock;
 pub mod log_file;
 pub mod own_dir;
 pub mod owner;

@@ -5,15 +5,20 @@ use std::collections::HashMap;
 use go_yaml::{Expansion, Integer, Scalar};
 use libyaml::{Event, Kind, Mark, Parser};
 
-use super::{DEEPEST, ReadError, json};
+use super::{DEEPEST, LARGEST, ReadError, json};
 use crate::node::{Entry, Map, Node, Position, Value};
 
 const WANT_MAP: &str = "map merge requires map or sequence of maps as the value";
 
 /// The one document of a text that is not null.
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
-    let mut reader =
-        Reader { parser: Parser::utf8(text), anchors: HashMap::new(), expansion: Expansion::default(), nodes: 0 };
+    let mut reader = Reader {
+        parser: Parser::utf8(text),
+        anchors: HashMap::new(),
+        expansion: Expansion::default(),
+        size: Size::default(),
+        copied: 0,
+    };
     let mut found = Node { value: Value::Null, position: Position { line: 1, column: 1 } };
     loop {
         let event = reader.next()?;
@@ -41,15 +46,28 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
     }
 }
 
-/// An anchor's node and how many nodes it has; `None` while its own content is read.
-type Anchor = Option<(Node, u64)>;
+/// How much has been read, what aliases stand for included.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    nodes: u64,
+    /// Of scalars.
+    bytes: u64,
+}
+
+/// An anchor's node and its size; `None` while its own content is read.
+type Anchor = Option<(Node, Size)>;
 
 struct Reader<'t> {
     parser: Parser<'t>,
     anchors: HashMap<Vec<u8>, Anchor>,
     expansion: Expansion,
-    /// How many nodes have been made, those of aliases included.
-    nodes: u64,
+    size: Size,
+    /// How many bytes of scalars have been copied for anchors and aliases.
+    copied: u64,
+}
+
+fn excessive(at: Position) -> ReadError {
+    ReadError::content("the document contains excessive aliasing", at)
 }
 
 fn position(mark: Mark) -> Position {
@@ -64,58 +82,87 @@ impl Reader<'_> {
         })
     }
 
+    /// The node that begins with an event. Only lists and maps recurse: their frames are small, for documents are deep.
     fn node(&mut self, event: &Event, depth: usize) -> Result<Node, ReadError> {
+        let before = self.begin(event, depth)?;
+        let value = match event.kind() {
+            Kind::SequenceStart { .. } => Value::List(self.items(depth)?),
+            Kind::MappingStart { .. } => Value::Map(self.map(depth)?),
+            _ => self.leaf(event)?,
+        };
+        self.end(event, value, before)
+    }
+
+    /// Counts a node, and opens its anchor; gives the size of what has been read before it.
+    #[inline(never)]
+    fn begin(&mut self, event: &Event, depth: usize) -> Result<Size, ReadError> {
         let at = position(event.start());
         if depth > DEEPEST {
             return Err(ReadError::too_deep(at));
         }
-        let before = self.nodes;
-        self.count(1, false, at)?;
-        let (value, anchor) = match event.kind() {
-            Kind::Alias(name) => (self.alias(name, at)?, None),
-            Kind::Scalar { text, anchor, tag, quoted, .. } => (scalar(text, tag, quoted, at)?, anchor),
-            Kind::SequenceStart { anchor, .. } => {
-                self.open(anchor);
-                (Value::List(self.items(depth)?), anchor)
+        let before = self.size;
+        self.count(Size { nodes: 1, bytes: 0 }, false, at)?;
+        if let Kind::SequenceStart { anchor: Some(name), .. } | Kind::MappingStart { anchor: Some(name), .. } =
+            event.kind()
+        {
+            self.anchors.insert(name.to_vec(), None);
+        }
+        Ok(before)
+    }
+
+    /// A scalar, or what an alias stands for.
+    #[inline(never)]
+    fn leaf(&mut self, event: &Event) -> Result<Value, ReadError> {
+        let at = position(event.start());
+        match event.kind() {
+            Kind::Alias(name) => self.alias(name, at),
+            Kind::Scalar { text, tag, quoted, .. } => {
+                self.size.bytes += text.len() as u64;
+                scalar(text, tag, quoted, at)
             }
-            Kind::MappingStart { anchor, .. } => {
-                self.open(anchor);
-                (Value::Map(self.map(depth)?), anchor)
-            }
-            _ => return Err(ReadError::syntax("invalid YAML: did not find expected node content", at)),
-        };
-        let node = Node { value, position: at };
-        if let Some(name) = anchor {
-            self.anchors.insert(name.to_vec(), Some((node.clone(), self.nodes - before)));
+            _ => Err(ReadError::syntax("invalid YAML: did not find expected node content", at)),
+        }
+    }
+
+    /// The node of a value, kept for the aliases of its anchor.
+    #[inline(never)]
+    fn end(&mut self, event: &Event, value: Value, before: Size) -> Result<Node, ReadError> {
+        let node = Node { value, position: position(event.start()) };
+        if let Kind::Scalar { anchor: Some(name), .. }
+        | Kind::SequenceStart { anchor: Some(name), .. }
+        | Kind::MappingStart { anchor: Some(name), .. } = event.kind()
+        {
+            let size = Size { nodes: self.size.nodes - before.nodes, bytes: self.size.bytes - before.bytes };
+            self.copy(size.bytes, node.position)?;
+            self.anchors.insert(name.to_vec(), Some((node.clone(), size)));
         }
         Ok(node)
     }
 
-    fn count(&mut self, nodes: u64, are_from_alias: bool, at: Position) -> Result<(), ReadError> {
-        self.nodes = self.nodes.saturating_add(nodes);
-        if self.expansion.allows(nodes, are_from_alias) {
-            return Ok(());
-        }
-        Err(ReadError::content("the document contains excessive aliasing", at))
+    fn count(&mut self, size: Size, are_from_alias: bool, at: Position) -> Result<(), ReadError> {
+        self.size.nodes = self.size.nodes.saturating_add(size.nodes);
+        self.size.bytes = self.size.bytes.saturating_add(size.bytes);
+        if self.expansion.allows(size.nodes, are_from_alias) { Ok(()) } else { Err(excessive(at)) }
     }
 
-    fn open(&mut self, anchor: Option<&[u8]>) {
-        if let Some(name) = anchor {
-            self.anchors.insert(name.to_vec(), None);
-        }
+    /// kubectl counts nodes only, and shares the text of aliases; here, each has its own.
+    fn copy(&mut self, bytes: u64, at: Position) -> Result<(), ReadError> {
+        self.copied = self.copied.saturating_add(bytes);
+        if self.copied <= LARGEST as u64 { Ok(()) } else { Err(excessive(at)) }
     }
 
     fn alias(&mut self, name: &[u8], at: Position) -> Result<Value, ReadError> {
         let shown = String::from_utf8_lossy(name);
-        let nodes = match self.anchors.get(name) {
-            Some(Some((_, nodes))) => *nodes,
+        let size = match self.anchors.get(name) {
+            Some(Some((_, size))) => *size,
             Some(None) => {
                 return Err(ReadError::syntax(format!("invalid YAML: anchor '{shown}' value contains itself"), at));
             }
             None => return Err(ReadError::syntax(format!("invalid YAML: unknown anchor '{shown}' referenced"), at)),
         };
         // Before the copy, which may be what is too large.
-        self.count(nodes, true, at)?;
+        self.count(size, true, at)?;
+        self.copy(size.bytes, at)?;
         let copy = self.anchors.get(name).and_then(Option::as_ref).map(|(node, _)| node.value.clone());
         Ok(copy.unwrap_or(Value::Null))
     }
@@ -173,7 +220,7 @@ impl Reader<'_> {
         match plain.map(|text| go_yaml::plain(text, true)) {
             // As JSON writes it, except for floats, which sigs.k8s.io/yaml shortens to 32 bits.
             Some(Scalar::Float(number)) => {
-                self.count(1, false, at)?;
+                self.count(Size { nodes: 1, bytes: 0 }, false, at)?;
                 return Ok(float_key(number));
             }
             Some(Scalar::Integer(Integer::Uint(_))) => {
@@ -204,10 +251,14 @@ fn float_key(number: f64) -> String {
 /// Merges maps in their order: a merge replaces what stands above it, what stands below replaces the merge, as yaml.v2 does.
 fn merge(map: Map, merged: Vec<(usize, Node)>) -> Result<Map, ReadError> {
     let mut merged = merged.into_iter().peekable();
-    let mut result = Map::default();
-    let mut put = |entry: Entry| match result.get_mut(&entry.key) {
-        Some(node) => *node = entry.node,
-        None => result.push(entry),
+    let mut result: Vec<Entry> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut put = |entry: Entry| match places.get(&entry.key) {
+        Some(at) => result[*at].node = entry.node,
+        None => {
+            places.insert(entry.key.clone(), result.len());
+            result.push(entry);
+        }
     };
     let total = map.len();
     let mut entries = map.into_iter();
@@ -229,7 +280,7 @@ fn merge(map: Map, merged: Vec<(usize, Node)>) -> Result<Map, ReadError> {
         }
         entries.next().into_iter().for_each(&mut put);
     }
-    Ok(result)
+    Ok(Map::of(result))
 }
 
 fn scalar(text: &[u8], tag: Option<&[u8]>, quoted: bool, at: Position) -> Result<Value, ReadError> {

@@ -1,8 +1,18 @@
-//! JSON with two spaces for each level.
+//! JSON with two spaces for each level, or without any.
 
 use crate::node::{Node, Value};
 
 pub(super) fn write(out: &mut String, node: &Node, depth: usize) {
+    write_in(out, node, Some(depth));
+}
+
+pub(super) fn compact(out: &mut String, node: &Node) {
+    write_in(out, node, None);
+}
+
+/// `depth` is `None` for JSON without spaces.
+fn write_in(out: &mut String, node: &Node, depth: Option<usize>) {
+    let inner = depth.map(|depth| depth + 1);
     match &node.value {
         Value::Null => out.push_str("null"),
         Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
@@ -13,8 +23,8 @@ pub(super) fn write(out: &mut String, node: &Node, depth: usize) {
         Value::List(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
-                separate(out, at, depth + 1);
-                write(out, item, depth + 1);
+                separate(out, at, inner);
+                write_in(out, item, inner);
             }
             line(out, depth);
             out.push(']');
@@ -22,10 +32,10 @@ pub(super) fn write(out: &mut String, node: &Node, depth: usize) {
         Value::Map(map) => {
             out.push('{');
             for (at, entry) in map.iter().enumerate() {
-                separate(out, at, depth + 1);
+                separate(out, at, inner);
                 string(out, &entry.key);
-                out.push_str(": ");
-                write(out, &entry.node, depth + 1);
+                out.push_str(if depth.is_some() { ": " } else { ":" });
+                write_in(out, &entry.node, inner);
             }
             line(out, depth);
             out.push('}');
@@ -33,16 +43,18 @@ pub(super) fn write(out: &mut String, node: &Node, depth: usize) {
     }
 }
 
-fn separate(out: &mut String, at: usize, depth: usize) {
+fn separate(out: &mut String, at: usize, depth: Option<usize>) {
     if at > 0 {
         out.push(',');
     }
     line(out, depth);
 }
 
-fn line(out: &mut String, depth: usize) {
-    out.push('\n');
-    indent(out, depth);
+fn line(out: &mut String, depth: Option<usize>) {
+    if let Some(depth) = depth {
+        out.push('\n');
+        indent(out, depth);
+    }
 }
 
 pub(super) fn indent(out: &mut String, depth: usize) {
