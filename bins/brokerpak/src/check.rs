@@ -135,10 +135,10 @@ pub(crate) fn info(options: &InfoOptions) -> Result<u8> {
     Ok(0)
 }
 
-/// A definition with its file.
+/// A definition with its file in the pak.
 fn service(service: &pak::Service) -> Json {
     let mut json = service.definition.json.clone();
-    json["file"] = service.definition.file.as_str().into();
+    json["file"] = service.path.as_str().into();
     json
 }
 

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod check;
+mod docs;
 mod documents;
 pub mod eval;
 mod extract;
@@ -42,6 +43,8 @@ enum Command {
     Validate(check::ValidateOptions),
     #[command(about = check::ABOUT_INFO)]
     Info(check::InfoOptions),
+    #[command(about = docs::ABOUT)]
+    Docs(docs::Options),
     #[command(about = catalog::ABOUT)]
     Catalog(catalog::Options),
     #[command(about = extract::ABOUT)]
@@ -59,6 +62,7 @@ enum Command {
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     match options.command {
         Command::Init(options) => init::run(&options),
+        Command::Docs(options) => docs::run(&options),
         Command::Catalog(options) => catalog::run(&options),
         Command::Validate(options) => check::validate(options),
         Command::Info(options) => check::info(&options),

@@ -8,6 +8,7 @@ mod constants;
 pub mod definition;
 pub mod lint;
 pub mod manifest;
+pub mod markdown;
 pub mod object;
 pub mod pak;
 pub mod report;

@@ -26,6 +26,8 @@ pub trait Files {
 /// A service with its templates.
 #[derive(Debug, Clone)]
 pub struct Service {
+    /// The path of the definition in the pak.
+    pub path: String,
     /// The definition.
     pub definition: Definition,
     /// The names of the provision template.
@@ -149,7 +151,7 @@ fn service(files: &dyn Files, base: &str, path: &str, report: &mut Report) -> Op
     let definition = Definition::read(&node, &files.shown(path), report);
     let mut load = |action: &Action, name: &str| load(files, base, action, name, &definition.place, report);
     let (provision, bind) = (load(&definition.provision, "provision"), load(&definition.bind, "bind"));
-    Some(Service { definition, provision, bind })
+    Some(Service { path: path.to_owned(), definition, provision, bind })
 }
 
 /// Reads the templates of an action, and compares their names with its inputs and outputs.
