@@ -1,0 +1,122 @@
+//! A deployment of `e2e/deployments` that `boson gather` brings up in a namespace of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use e2e::here;
+use serde_json::Value;
+
+use crate::cluster::{Namespace, from_run, output};
+
+/// Scripts without root, as the namespaces of the tests want it.
+pub(crate) const RESTRICTED: [&str; 2] = ["--run-hooks-as", "vcap"];
+
+/// A deployment whose release has its name.
+pub(crate) struct Gathered {
+    pub(crate) namespace: Namespace,
+    directory: tempfile::TempDir,
+    name: &'static str,
+    /// Further arguments of each `boson gather`.
+    arguments: Vec<String>,
+}
+
+impl Gathered {
+    /// Applies nothing yet.
+    pub(crate) fn new(test: &str, name: &'static str) -> Gathered {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = fs::read_to_string(here().join(format!("deployments/{name}.yml"))).unwrap();
+        fs::write(directory.path().join("manifest.yml"), manifest).unwrap();
+        Gathered { namespace: Namespace::new(test), directory, name, arguments: Vec::new() }
+    }
+
+    /// Applies this ops file to its manifest.
+    pub(crate) fn with_ops_file(mut self, text: &str) -> Gathered {
+        let path = self.path("ops.yml");
+        fs::write(&path, text).unwrap();
+        self.arguments.extend(["--ops-file".to_owned(), path.display().to_string()]);
+        self
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Replaces a text of the manifest.
+    pub(crate) fn edit(&self, from: &str, to: &str) {
+        let path = self.path("manifest.yml");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "the manifest has no {from:?}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    }
+
+    /// What `boson gather` and `deploy` need to know about the images.
+    pub(crate) fn images(&self) -> [String; 4] {
+        let release = format!("{0}=boson-e2e/{0}:latest", self.name);
+        ["--image".to_owned(), release, "--boson-image".to_owned(), "boson/boson:latest".to_owned()]
+    }
+
+    /// `boson gather | kubectl apply -f -`; gives the name of the Job.
+    pub(crate) fn apply(&self, more: &[&str]) -> String {
+        let mut gather = Command::new(from_run("E2E_BOSON"));
+        gather.arg("gather").args(self.images()).args(&self.arguments);
+        gather.arg("--vars-store").arg(self.path("creds.yml"));
+        let objects = output(gather.args(more).arg(self.path("manifest.yml"))).unwrap();
+        self.namespace.apply(&objects);
+        let prefix = format!("  name: {}-gather-", self.name);
+        let mut names = objects.lines().filter(|line| line.starts_with(&prefix));
+        names.next_back().unwrap().trim().trim_start_matches("name: ").to_owned()
+    }
+
+    /// The state of a Job: `Complete`, `Failed` or nothing yet.
+    pub(crate) fn ended(&self, job: &str) -> Option<String> {
+        let job = self.namespace.get(&format!("job/{job}"));
+        let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let of = |kind: &str| conditions.iter().any(|of| of["type"] == kind && of["status"] == "True");
+        ["Complete", "Failed"].into_iter().find(|kind| of(kind)).map(str::to_owned)
+    }
+
+    /// As [`Gathered::apply`], and waits until the Job has ended.
+    pub(crate) fn run(&self, more: &[&str]) -> String {
+        let job = self.apply(more);
+        self.namespace.wait_until(&format!("{job} has ended"), || self.ended(&job).is_some());
+        job
+    }
+
+    /// The pods of an instance group.
+    pub(crate) fn pods(&self, group: &str) -> Vec<Value> {
+        let selector = format!("quarks.cloudfoundry.org/instance-group-name={group}");
+        let list = self.namespace.kubectl(&["get", "pods", "--selector", &selector, "--output", "json"]);
+        serde_json::from_str::<Value>(&list).unwrap()["items"].as_array().unwrap().clone()
+    }
+
+    /// `kubectl boson`.
+    pub(crate) fn kubectl_boson(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(from_run("E2E_BOSON_CLUSTER"));
+        output(command.args(arguments).args(["--namespace", &self.namespace.name]))
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_complete(&self, job: &str) {
+        let state = self.ended(job);
+        let status = || self.kubectl_boson(&["status"]).unwrap_or_else(|error| error);
+        assert_eq!(state.as_deref(), Some("Complete"), "{}\n{}", status(), self.messages(job));
+    }
+
+    /// The termination messages of a Job's containers.
+    pub(crate) fn messages(&self, job: &str) -> String {
+        let path = "-o=jsonpath={.items[*].status.initContainerStatuses[*].state.terminated.message} \
+                    {.items[*].status.containerStatuses[*].state.terminated.message}";
+        self.namespace.kubectl(&["get", "pods", "--selector", &format!("job-name={job}"), path])
+    }
+
+    /// Deletes it, except its disks, and waits until it is gone.
+    pub(crate) fn delete(&self) {
+        self.kubectl_boson(&["delete", "--yes"]).unwrap();
+        let selector = format!("quarks.cloudfoundry.org/deployment-name={}", self.name);
+        let kinds = "pods,statefulsets,jobs,services,secrets,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets";
+        self.namespace.wait_until("everything is deleted", || {
+            self.namespace.kubectl(&["get", kinds, "--selector", &selector, "--output", "name"]).is_empty()
+        });
+    }
+}
