@@ -57,7 +57,7 @@ fn nats_comes_up_from_one_file_and_updates_only_what_changes() {
 
     // A run without a change writes nothing.
     let before = versions(&nats);
-    nats.edit("name: nats\n", "name: nats\ntags: {owner: somebody}\n");
+    nats.edit("\nreleases:\n", "\ntags: {owner: somebody}\nreleases:\n");
     run();
     assert_eq!(versions(&nats), before);
 
@@ -133,7 +133,10 @@ fn the_account_may_do_what_the_steps_need_and_no_more() {
     nats.apply(&RESTRICTED);
     let account = format!("system:serviceaccount:{}:nats-gather", nats.namespace.name);
     let may = |verb: &str, kind: &str| {
-        let answer = nats.namespace.try_kubectl(&["auth", "can-i", verb, kind, "--as", &account]);
+        // A slash would separate the name of an object.
+        let (kind, part) = kind.split_once('/').unwrap_or((kind, ""));
+        let part = format!("--subresource={part}");
+        let answer = nats.namespace.try_kubectl(&["auth", "can-i", verb, kind, &part, "--as", &account]);
         answer.is_ok_and(|answer| answer.trim() == "yes")
     };
     for (verb, kind) in
