@@ -7,9 +7,12 @@ mod counter;
 mod deployment;
 mod first_pod;
 mod gathered;
+#[path = "../../benches/generate/mod.rs"]
+mod generate;
 mod idioms;
 mod images;
 mod kills;
+mod large;
 mod nstance;
 mod postgres;
 mod workloads;
