@@ -191,7 +191,24 @@ fn explain_names_the_level_and_what_it_shadows() {
     assert_eq!(explain("images.i", &[]), "images.i is set by images of the instance document at instance.json:1:70\n");
     let text = scene.fail(&[&["explain", "vars.VV"], &instance[..]].concat(), 65);
     assert!(text.contains("vars.VV is not set"), "{text}");
+    let text = scene.fail(&[&["explain", "vars.v"], &instance[..]].concat(), 65);
+    assert!(text.contains("hint: did you mean 'V'?"), "{text}");
     scene.fail(&["explain", "V"], 2);
+}
+
+#[test]
+fn explain_suggests_names_at_each_depth() {
+    let scene = Scene::new(r#"{"groups": {"g": {"args": {"MetadataOptions": {"HttpTokens": "canary"}}}}}"#);
+    for (path, expected) in [
+        ("args.metadataoptions", "did you mean 'MetadataOptions'?"),
+        ("args.MetadataOption.HttpTokens", "did you mean 'MetadataOptions'?"),
+        ("args.MetadataOptions.HttpToken", "did you mean 'HttpTokens'?"),
+    ] {
+        let text = scene.fail(&["explain", path, "--group", "g"], 65);
+        assert!(text.contains(expected) && !text.contains("canary"), "{text}");
+    }
+    let text = scene.fail(&["explain", "args.MetadataOptions.HttpTokens.x", "--group", "g"], 65);
+    assert!(!text.contains("hint:"), "{text}");
 }
 
 #[test]

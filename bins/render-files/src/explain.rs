@@ -2,6 +2,7 @@
 
 use clap::Args;
 use dialect_nstance::Levels;
+use dialect_nstance::document::Object;
 use dialect_nstance::layers::{Origin, merged, origin};
 use problem::{Problem, Result, did_you_mean};
 use startup::Common;
@@ -90,8 +91,7 @@ fn level(loaded: &Loaded, path: &Path, root: Root) -> Result<String> {
     let layers = if root == Root::Vars { levels.vars } else { levels.args };
     let Some(Origin { set, shadowed }) = origin(&layers, &path.names) else {
         let mut problem = Problem::input(format!("{} is not set", path.text));
-        let known: Vec<String> = merged(&layers).keys().cloned().collect();
-        if let Some(similar) = did_you_mean(&path.names[0], known.iter().map(String::as_str)) {
+        if let Some(similar) = similar(&merged(&layers), &path.names) {
             problem = problem.hint(format!("did you mean '{similar}'?"));
         }
         return Err(problem.into());
@@ -106,6 +106,18 @@ fn level(loaded: &Loaded, path: &Path, root: Root) -> Result<String> {
         text.push_str(&format!("  shadows {name} at {position}\n"));
     }
     Ok(text)
+}
+
+/// The name that is probably meant by the first one of a path that does not exist: one that differs in case alone, or else a
+/// similar one.
+fn similar(members: &Object, names: &[String]) -> Option<String> {
+    let (name, rest) = names.split_first()?;
+    if let Some(node) = members.get(name) {
+        return similar(node.as_object()?, rest);
+    }
+    let known = || members.keys().map(String::as_str);
+    let same = known().find(|known| known.eq_ignore_ascii_case(name));
+    same.or_else(|| did_you_mean(name, known())).map(str::to_owned)
 }
 
 fn image(loaded: &Loaded, path: &Path) -> Result<String> {
