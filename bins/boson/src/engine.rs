@@ -7,6 +7,7 @@ mod clients;
 mod deploy;
 mod deployment;
 mod dns_health;
+mod documents;
 mod errand_runs;
 mod errand_selection;
 mod errands;
@@ -52,10 +53,11 @@ use crate::state::{self, Lock, Record, StateDir};
 use crate::{client, output};
 use addresses::Addresses;
 use deployment::Deployment;
+pub(crate) use documents::read_documents;
 use failure::{Failure, cannot_sandbox};
 use host::Host;
 use input::Input;
-pub(crate) use input::{Config, join, missing_releases, read_documents};
+pub(crate) use input::{Config, join, missing_releases};
 pub(crate) use publish::Publish;
 use publish::Published;
 use running::RunningDeployment;
@@ -79,11 +81,12 @@ const DYING: Duration = Duration::from_secs(30);
 
 /// Brings the deployment up and holds it until it is to stop, or hands it to the boson that holds it already; returns the exit
 /// code.
-pub(crate) fn up(config: Config, signals: Signals, after_start: AfterStart) -> Result<u8> {
+pub(crate) fn up(mut config: Config, signals: Signals, after_start: AfterStart) -> Result<u8> {
     let interrupt = Interrupt::default();
     let of_signals = interrupt.clone();
     signals.forward(move || of_signals.trigger())?;
-    let input = Input::read(config)?;
+    let documents = config.documents.take().map_or_else(|| read_documents(&config, None), Ok);
+    let input = Input::read(config, documents)?;
     // A port that is taken is better known before the work than after it, unless an earlier version has it.
     let published = Published::default();
     if let Err(problems) = published.add(&input.publish)

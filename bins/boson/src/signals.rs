@@ -21,6 +21,16 @@ impl Signals {
         Ok(Signals { mask })
     }
 
+    /// Does something that they end as they do by default.
+    pub(crate) fn unblocked<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        let cannot = |e| Problem::internal("cannot block signals").because(e);
+        self.mask.thread_unblock().map_err(cannot)?;
+        let result = work();
+        // Ruby's VM unblocks them as well.
+        self.mask.thread_block().map_err(cannot)?;
+        Ok(result)
+    }
+
     /// Calls `each` for each signal from now on.
     pub(crate) fn forward(&self, mut each: impl FnMut() + Send + 'static) -> Result<()> {
         let mask = self.mask;

@@ -4,11 +4,13 @@ mod disks;
 mod home;
 mod record;
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use manifest_inputs::StorePaths;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result, code};
@@ -38,6 +40,12 @@ pub(crate) struct StateDir {
     path: PathBuf,
 }
 
+/// Whether a directory with this file can become a deployment's.
+fn is_allowed(name: &OsStr) -> bool {
+    let of_store = vcap::lock::lock_file(Path::new(VARIABLES));
+    ["lock", record::NEW_FILE, VARIABLES].iter().any(|allowed| name == *allowed) || name == of_store
+}
+
 /// Held as long as the deployment is up; the kernel releases it however its holder ends.
 #[derive(Debug)]
 pub(crate) struct Lock(#[allow(dead_code, reason = "held, not read")] Flock<File>);
@@ -48,9 +56,12 @@ impl StateDir {
         match given {
             Some(path) => Ok(StateDir { path: std::path::absolute(path).io("find", path)? }),
             None => match deployment {
-                "" | "." | ".." => Err(Problem::input(format!("a deployment cannot be called \"{deployment}\""))
-                    .hint("give another name, in the manifest or with --name")
-                    .into()),
+                // The last one is the store of all deployments.
+                "" | "." | ".." | VARIABLES => {
+                    Err(Problem::input(format!("a deployment cannot be called \"{deployment}\""))
+                        .hint("give another name, in the manifest or with --name")
+                        .into())
+                }
                 _ => Ok(StateDir { path: home::all()?.join(deployment.replace('/', "-")) }),
             },
         }
@@ -97,9 +108,10 @@ impl StateDir {
         self.path.join("boson.log")
     }
 
-    /// The variables store, which outlives the deployment.
-    pub(crate) fn variables(&self) -> PathBuf {
-        self.path.join(VARIABLES)
+    /// The variables store, which outlives the deployment, and the one of absolute names for all deployments of this user.
+    /// One for both if this user has no home.
+    pub(crate) fn variables(&self) -> StorePaths {
+        StorePaths { own: self.path.join(VARIABLES), shared: home::all().ok().map(|all| all.join(VARIABLES)) }
     }
 
     pub(crate) fn instances(&self) -> PathBuf {
@@ -118,9 +130,7 @@ impl StateDir {
     pub(crate) fn check(&self) -> Result<()> {
         if self.path.exists()
             && self.record()?.is_none()
-            && fs::read_dir(&self.path).io("read", &self.path)?.any(|e| {
-                e.is_ok_and(|e| !["lock", record::NEW_FILE, VARIABLES].iter().any(|name| e.file_name() == *name))
-            })
+            && fs::read_dir(&self.path).io("read", &self.path)?.any(|e| e.is_ok_and(|e| !is_allowed(&e.file_name())))
         {
             let message = format!("{} is not empty and not a deployment's", self.path.display());
             return Err(Problem::input(message)
@@ -305,7 +315,14 @@ pub(crate) fn any_is_up() -> bool {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Which {
     /// Name of the deployment [default: the only one on this machine]
-    #[arg(long, short, visible_alias = "deployment-name", env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    #[arg(
+        long,
+        short,
+        visible_short_alias = 'd',
+        visible_alias = "deployment-name",
+        env = "DEPLOYMENT_NAME",
+        value_name = "NAME"
+    )]
     pub(crate) name: Option<String>,
     /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
     #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]

@@ -16,7 +16,7 @@ use crate::signals::Signals;
 use crate::stemcells::StemcellOption;
 
 /// The arguments of `up`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: resolves \
         properties and links, renders all templates once to find mistakes, compiles the packages, and makes a \

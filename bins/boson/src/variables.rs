@@ -1,9 +1,9 @@
 //! `boson variables`: the variables of a store, without their values.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use manifest_inputs::StoreFile;
+use manifest_inputs::{StoreFile, StorePaths};
 use problem::{Problem, Problems, Result, code, did_you_mean};
 use startup::Common;
 use variable_generator::Expiry;
@@ -56,9 +56,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn path(self) -> Result<PathBuf> {
+    fn paths(self) -> Result<StorePaths> {
         match (self.vars_store, &self.which) {
-            (Some(path), _) => Ok(path),
+            (Some(path), _) => Ok(StorePaths::from(path.as_path())),
             (None, Which { name: None, state_dir: None }) => Ok(self.which.find()?.variables()),
             // Of a deployment that is down, too.
             (None, Which { name, state_dir }) => {
@@ -83,14 +83,14 @@ pub(crate) const ABOUT: &str = "Lists generated variables, and rotates them";
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     match options.verb {
-        None => list(&options.place.path()?),
-        Some(Verb::Rotate { names, place }) => rotate(&place.or(options.place).path()?, &names),
+        None => list(options.place.paths()?),
+        Some(Verb::Rotate { names, place }) => rotate(place.or(options.place).paths()?, &names),
     }
 }
 
-fn list(path: &Path) -> Result<u8> {
-    existing(path)?;
-    let store = StoreFile::read(path)?.store;
+fn list(paths: StorePaths) -> Result<u8> {
+    existing(&paths)?;
+    let store = StoreFile::read(paths)?.store;
     let certificates: Vec<(&str, &str)> = store
         .values()
         .iter()
@@ -105,9 +105,9 @@ fn list(path: &Path) -> Result<u8> {
     Ok(0)
 }
 
-fn rotate(path: &Path, names: &[String]) -> Result<u8> {
-    existing(path)?;
-    let mut file = StoreFile::lock(path)?;
+fn rotate(paths: StorePaths, names: &[String]) -> Result<u8> {
+    existing(&paths)?;
+    let mut file = StoreFile::lock(paths)?;
     let known: Vec<String> = file.store.values().iter().filter_map(|(key, _)| Some(key.as_str()?.to_owned())).collect();
     let unknown = names.iter().filter(|name| !known.contains(name)).map(|name| {
         let mut problem = Problem::input(format!("the variables store has no variable '{name}'"));
@@ -125,12 +125,12 @@ fn rotate(path: &Path, names: &[String]) -> Result<u8> {
 }
 
 /// A mistaken path is not an empty store here.
-fn existing(path: &Path) -> Result<()> {
-    if path.exists() {
+fn existing(paths: &StorePaths) -> Result<()> {
+    if paths.own.exists() || paths.shared.as_ref().is_some_and(|path| path.exists()) {
         return Ok(());
     }
     let problem =
-        Problem::input(format!("the variables store {} does not exist", path.display())).code(code::INPUT_FILE);
+        Problem::input(format!("the variables store {} does not exist", paths.own.display())).code(code::INPUT_FILE);
     Err(problem.hint("`boson interpolate --vars-store` and `boson up` write one").into())
 }
 

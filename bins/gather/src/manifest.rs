@@ -33,7 +33,8 @@ impl Manifest {
         let (file, text) = manifest_inputs::read(&options.manifest);
         let text = text.map_err(|error| missing(&options.manifest, &file, error).into());
         // Without any flag the files as they are: a director's Psych and a CLI's go-yaml read some scalars differently.
-        let documents = options.inputs.documents(&options.configs, &file, text, generation, None)?;
+        let draft = options.inputs.read(&options.configs, &file, text, None)?;
+        let documents = draft.finish_without_links(generation)?;
         let mut problems = Vec::new();
         let mut read = |documents: &[Document]| -> Vec<Node> {
             documents.iter().filter_map(|document| nodes(document, &mut problems)).collect()

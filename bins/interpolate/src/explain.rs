@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use manifest_inputs::Inputs;
+use manifest_inputs::{Configs, Inputs};
 use problem::Result;
 use startup::Common;
 
@@ -16,10 +16,14 @@ pub const ABOUT: &str = "Shows the file and line that each value of a manifest c
 #[command(
     long_about = "Shows the file and line that each value of a manifest comes from, after ops files and variables: the \
         manifest, an ops file, a variables file, or the variables store. A value of --var or --vars-env has no file; for it, \
-        the place of the reference is shown. Nothing is generated. Each line has a path, as ops files name it, and a place; no value is shown.",
+        the place of the reference is shown. Nothing is generated. Each line has a path, as ops files name it, and a place; no value \
+        is shown.\n\n\
+        The values of runtime and cloud configs, in which variables are replaced, too, follow those of the manifest: the name of the \
+        config's file is in front of the path.",
     after_long_help = "Examples:\n\
         \x20\x20boson explain nats.yml -o scale.yml -l vars.yml\n\
-        \x20\x20boson explain nats.yml -o scale.yml --path /instance_groups/name=nats/instances\n\n\
+        \x20\x20boson explain nats.yml -o scale.yml --path /instance_groups/name=nats/instances\n\
+        \x20\x20boson explain nats.yml --runtime-config addons.yml --path /addons\n\n\
         Exit codes: 0 done; 2 usage; 65 the manifest, an ops file or a variable is wrong; 70 the environment failed."
 )]
 pub struct Options {
@@ -31,6 +35,8 @@ pub struct Options {
     path: String,
     #[command(flatten)]
     inputs: Inputs,
+    #[command(flatten)]
+    configs: Configs,
 }
 
 /// Runs the verb; gives the exit code.
@@ -38,7 +44,7 @@ pub struct Options {
 /// # Errors
 /// As [`Inputs::apply`], and if standard output cannot be written.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let manifest = options.inputs.apply_without_generation(&options.manifest)?;
+    let manifest = options.inputs.apply_without_generation(&options.configs, &options.manifest)?;
     let places = manifest.places(&options.path)?;
     let width = places.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
     let mut text = String::new();

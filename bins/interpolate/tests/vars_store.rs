@@ -303,3 +303,26 @@ fn variables_are_listed_and_rotated_without_their_values() {
     let after: Vec<Vec<String>> = lines(&variables(&[]));
     assert_eq!(after, listed);
 }
+
+#[test]
+fn links_are_reported_to_be_unknown() {
+    let definition = "variables:
+- name: c
+  type: certificate
+  options: {self_sign: true, key_length: 2048}
+  consumes: {common_name: {from: web}, alternative_name: {from: [ignored, as, the, CLI, does]}}
+";
+    let directory = directory(definition);
+    let output = command(directory.path(), &[]).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{printed}");
+    let warning = "WARN the certificate of variable 'c' lacks the names of the links that it consumes";
+    assert_eq!(printed.matches(warning).count(), 1, "{printed}");
+    assert!(
+        printed.contains("  --> m.yml:2:3\n  hint: let `boson plan --vars-store` or `boson up` generate it"),
+        "{printed}"
+    );
+    // What exists is taken as it is.
+    let output = command(directory.path(), &[]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -98,6 +98,7 @@ impl Group<'_> {
                 ram: vm.ram,
                 ephemeral_disk_size: vm.ephemeral_disk_size,
             }),
+            tags: self.input.manifest.tags_of(given),
             env: settings.env.clone(),
             jobs: jobs.map(|(j, (job, settings))| self.job(j, job, settings)).collect(),
         }
@@ -106,7 +107,8 @@ impl Group<'_> {
     fn azs(&self) -> Vec<Az> {
         let shares = shares(self.resolved.instances, self.resolved.azs.len());
         let azs = self.resolved.azs.iter().zip(shares);
-        azs.map(|(name, instances)| Az { name: name.clone(), instances }).collect()
+        let zone = |az: &str| self.input.cloud_config.as_ref()?.zone(az).map(str::to_owned);
+        azs.map(|(name, instances)| Az { name: name.clone(), instances, zone: zone(name) }).collect()
     }
 
     fn instances(&self, digests: Vec<String>) -> Vec<Instance> {

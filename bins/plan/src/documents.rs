@@ -7,9 +7,6 @@ use manifest_inputs::Document;
 use problem::{IoContext, Problem, Problems, Result, code};
 use ruby::Vm;
 use value::Value;
-use variable_generator::RunningVm;
-
-use crate::options::Request;
 
 /// The manifest and the configs.
 pub(crate) struct Documents(manifest_inputs::Documents);
@@ -23,16 +20,16 @@ pub(crate) struct Values {
 }
 
 impl Documents {
-    /// Reads everything that the command line names, and applies operations and variables.
-    pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Documents> {
-        match &request.documents {
-            Some(path) => read_together(path).map(Documents),
-            None => {
-                let (name, text) = manifest_inputs::read(&request.manifest);
-                let text = text.map_err(|e| refused(&name, &request.manifest, e));
-                request.inputs.documents(&request.configs, &name, text, &RunningVm::new(vm), None).map(Documents)
-            }
-        }
+    /// Documents that are read already.
+    pub(crate) fn of(documents: manifest_inputs::Documents) -> Documents {
+        Documents(documents)
+    }
+
+    /// Those that another verb has read into a file.
+    pub(crate) fn read_together(path: &Path) -> Result<Documents> {
+        let text = vcap::input::read(path).io("read", path)?;
+        let invalid = |e| Problem::internal(format!("cannot read {}", path.display())).because(e);
+        serde_json::from_slice(&text).map(Documents).map_err(|e| invalid(e).into())
     }
 
     /// Writes what was generated into the variables store.
@@ -83,14 +80,8 @@ fn for_ruby(document: &Document) -> ruby::Document {
     ruby::Document { file: document.file.clone(), text: document.text().to_vec() }
 }
 
-fn read_together(path: &Path) -> Result<manifest_inputs::Documents> {
-    let text = vcap::input::read(path).io("read", path)?;
-    let invalid = |e| Problem::internal(format!("cannot read {}", path.display())).because(e);
-    serde_json::from_slice(&text).map_err(|e| invalid(e).into())
-}
-
 /// A manifest that cannot be read.
-fn refused(name: &str, path: &Path, error: std::io::Error) -> Problems {
+pub(crate) fn refused(name: &str, path: &Path, error: std::io::Error) -> Problems {
     match error.kind() {
         ErrorKind::NotFound => Problem::input(format!("the deployment manifest {name} does not exist"))
             .code(code::MANIFEST_MISSING)

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use deployment::JobSpec;
 use deployment::job_spec::PropertyDefinition;
 use deployment::manifest::{Job, Manifest};
 use deployment::replaced::{BOSH_DNS, is_spec_unneeded};
+use deployment::{CloudConfig, JobSpec};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc, safe_destination};
 use problem::{Note, Place, Problems, Result, code};
@@ -14,7 +14,7 @@ use value::Value;
 
 use crate::configs;
 use crate::documents::Documents;
-use crate::options::Request;
+use crate::options::Target;
 use crate::pod_settings::{self, GroupSettings};
 
 /// All that planning reads.
@@ -23,6 +23,8 @@ pub(crate) struct Input {
     pub(crate) documents: Documents,
     /// The manifest, addons placed.
     pub(crate) manifest: Manifest,
+    /// The cloud config, if any is given.
+    pub(crate) cloud_config: Option<CloudConfig>,
     /// Parts of the configs that have no effect.
     pub(crate) unused: Vec<Note>,
     /// The manifest's settings of pods, where they are written.
@@ -46,25 +48,26 @@ pub(crate) fn template_for<'a>(spec: &'a JobSpec, destination: &str) -> Option<&
     spec.templates.iter().find(|(_, d)| lands(d)).map(|(source, _)| source.as_str())
 }
 
-/// Reads everything; problems of the manifest and of all job specs are reported together.
-pub(crate) fn read(vm: &Vm, request: &Request) -> Result<Input> {
-    let documents = Documents::read(vm, request)?;
+/// Reads what the documents and the job sources have; problems of the manifest and of all job specs are reported together. The
+/// settings of pods are read for a `whole` deployment only.
+pub(crate) fn read(vm: &Vm, documents: Documents, target: &Target, whole: bool) -> Result<Input> {
+    let deployment_name = target.deployment_name.as_deref();
     let values = documents.values(vm)?;
     let located = |problems: Problems| documents.locate(vm, problems);
     let (mut manifest, mut problems) =
-        Manifest::read(&values.manifest, documents.file(), request.deployment_name.as_deref()).map_err(located)?;
+        Manifest::read(&values.manifest, documents.file(), deployment_name).map_err(located)?;
     problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
-    let unused = configs::apply(&mut manifest, &values, request.deployment_name.as_deref(), &mut problems);
-    let (settings, found) = if request.is_whole() { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
+    let (cloud_config, unused) = configs::apply(&mut manifest, &values, deployment_name, &mut problems);
+    let (settings, found) = if whole { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
     forget_links_of_replaced(&mut manifest);
-    let jobs_src = JobsSrc::below(&request.base);
+    let jobs_src = JobsSrc::below(&target.base);
     let specs = read_specs(vm, &manifest, &jobs_src).unwrap_or_else(|found| {
         problems.extend(found.into_vec());
         BTreeMap::new()
     });
     Problems::check(problems).map_err(located)?;
-    Ok(Input { documents, manifest, unused, settings, specs, jobs_src })
+    Ok(Input { documents, manifest, cloud_config, unused, settings, specs, jobs_src })
 }
 
 /// boson takes the place of some jobs, whose specs are not read: links of them in the manifest have no meaning.

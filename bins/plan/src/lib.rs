@@ -9,6 +9,7 @@ mod digest;
 mod dns;
 mod documents;
 mod input;
+mod links;
 mod monit_files;
 mod options;
 mod pod_settings;
@@ -18,11 +19,11 @@ mod templates;
 mod unused_settings;
 mod write;
 
-use deployment::identity::Domain;
 use dialect_erb::Renderer;
 use instance_group::{Deployment, Resolved};
+pub use links::addresses as link_addresses;
 use options::Request;
-pub use options::{Kind, Options};
+pub use options::{Kind, NAMESPACE, Options, SERVICE_DOMAIN, Target};
 use problem::{Place, Problem, Problems, Result, code};
 use ruby::Vm;
 use startup::{Common, Steps};
@@ -42,13 +43,9 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 fn plan(vm: &Vm, request: &Request) -> Result<()> {
     let steps = Steps::start();
     let renderer = Renderer::new(vm, request.rendering.clone());
-    let input = input::read(vm, request)?;
+    let input = input::read(vm, links::read_documents(vm, request)?, &request.target, request.is_whole())?;
     steps.done("read manifest and job specs");
-    let domain = Domain {
-        deployment: request.deployment_name.clone().unwrap_or_else(|| input.manifest.name.clone()),
-        namespace: request.namespace.clone(),
-        service_domain: request.service_domain.clone(),
-    };
+    let domain = request.target.domain(&input.manifest.name);
     let deployment = Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs };
     let outcome = instance_group::resolve(&deployment).map_err(|problems| input.documents.locate(vm, problems))?;
     for warning in &outcome.warnings {

@@ -3,11 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use deployment::identity::Domain;
 use dialect_erb::Settings;
 use job_templates::RenderingOptions;
 use manifest_inputs::{Configs, Inputs};
 use problem::{Problem, Problems, Result};
 use startup::Common;
+
+/// `KUBE_NAMESPACE` where it is absent.
+pub const NAMESPACE: &str = "default";
+/// `KUBE_SERVICE_DOMAIN` where it is absent.
+pub const SERVICE_DOMAIN: &str = "svc.cluster.local";
 
 /// The command line of `plan`.
 #[derive(Debug, Args)]
@@ -45,10 +51,10 @@ pub struct Options {
     #[arg(short = 'n', long, visible_short_alias = 'd', env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub deployment_name: Option<String>,
     /// Namespace, the second part of addresses
-    #[arg(long, env = "KUBE_NAMESPACE", value_name = "NAME", default_value = "default")]
+    #[arg(long, env = "KUBE_NAMESPACE", value_name = "NAME", default_value = NAMESPACE)]
     pub kube_namespace: String,
     /// The rest of addresses, appended as it is
-    #[arg(long, env = "KUBE_SERVICE_DOMAIN", value_name = "DOMAIN", default_value = "svc.cluster.local")]
+    #[arg(long, env = "KUBE_SERVICE_DOMAIN", value_name = "DOMAIN", default_value = SERVICE_DOMAIN)]
     pub kube_service_domain: String,
     /// The instance group (needed with KIND; else only this one)
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
@@ -90,13 +96,34 @@ pub(crate) struct Request {
     pub(crate) configs: Configs,
     /// A file of [`manifest_inputs::Documents`], which replaces the manifest and the inputs.
     pub(crate) documents: Option<PathBuf>,
-    pub(crate) base: PathBuf,
-    pub(crate) deployment_name: Option<String>,
-    pub(crate) namespace: String,
-    pub(crate) service_domain: String,
+    pub(crate) target: Target,
     pub(crate) group: Option<String>,
     pub(crate) output: Output,
     pub(crate) rendering: Settings,
+}
+
+/// The deployment that is planned: its job sources and what its addresses are made of.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The directory with `jobs-src/<release>/<job>/`.
+    pub base: PathBuf,
+    /// The deployment's name; the manifest's where absent.
+    pub deployment_name: Option<String>,
+    /// `KUBE_NAMESPACE`.
+    pub namespace: String,
+    /// `KUBE_SERVICE_DOMAIN`.
+    pub service_domain: String,
+}
+
+impl Target {
+    /// What the addresses of a deployment are made of; `name` is the manifest's.
+    pub(crate) fn domain(&self, name: &str) -> Domain {
+        Domain {
+            deployment: self.deployment_name.clone().unwrap_or_else(|| name.to_owned()),
+            namespace: self.namespace.clone(),
+            service_domain: self.service_domain.clone(),
+        }
+    }
 }
 
 /// Where to write what.
@@ -146,10 +173,12 @@ impl Options {
             inputs: self.inputs,
             configs: self.configs,
             documents: self.documents,
-            base: common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases"),
-            deployment_name: given(self.deployment_name),
-            namespace: self.kube_namespace,
-            service_domain: self.kube_service_domain,
+            target: Target {
+                base: common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases"),
+                deployment_name: given(self.deployment_name),
+                namespace: self.kube_namespace,
+                service_domain: self.kube_service_domain,
+            },
             group,
             output,
             rendering,

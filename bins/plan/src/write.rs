@@ -44,7 +44,7 @@ pub(crate) fn check(request: &Request) -> Result<()> {
     }
     let absolute = std::path::absolute(path).io("find", path)?;
     let above = absolute.ancestors().find_map(|above| fs::canonicalize(above).ok());
-    let sources = JobsSrc::below(&request.base);
+    let sources = JobsSrc::below(&request.target.base);
     if let (Some(above), Ok(real)) = (above, fs::canonicalize(sources.path()))
         && above.starts_with(real)
     {

@@ -65,6 +65,8 @@ const RAM: [&str; 2] = ["ram", "memory"];
 const EPHEMERAL_DISK: [&str; 3] = ["disk", "ephemeral_disk", "ephemeral_disk_size"];
 /// The cloud property of a disk type that names its storage class.
 const STORAGE_CLASS: &str = "storage_class";
+/// The cloud properties of an AZ that name the zone of the infrastructure, with the names that BOSH's CPIs have for it.
+const ZONE: [&str; 2] = ["availability_zone", "zone"];
 
 impl CloudConfig {
     /// Puts what the names in a manifest stand for into its groups: sizes of VMs and persistent disks, storage classes in the
@@ -78,6 +80,12 @@ impl CloudConfig {
                 group.persistent_disk_type = disk.storage_class;
             }
         }
+    }
+
+    /// The infrastructure's name of an AZ, where its cloud properties have one.
+    pub fn zone(&self, az: &str) -> Option<&str> {
+        let properties = &self.azs.iter().find(|known| known.name == az)?.cloud_properties;
+        ZONE.iter().find_map(|key| properties.get(key)?.as_str())
     }
 
     /// What the VM of a group's instances would have: `vm_resources`, or the sizes in the cloud properties of its AZs, VM type

@@ -1,6 +1,6 @@
 //! The instance groups of a manifest and their jobs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use problem::{Place, Step};
 use value::Value;
@@ -58,6 +58,8 @@ pub struct InstanceGroup {
     pub disk_keys: Vec<&'static str>,
     /// `update`, over the deployment's.
     pub update: Update,
+    /// `tags`, over the deployment's.
+    pub tags: BTreeMap<String, String>,
     /// `env`, as given.
     pub env: Value,
     /// Its jobs, in order; addons are appended by [`crate::Manifest::place_addons`].
@@ -161,6 +163,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Up
         vm_extensions: reader.strings(object, "vm_extensions"),
         disk_keys: DISK_KEYS.into_iter().filter(|key| object.map.get(key).is_some()).collect(),
         update: Update::parse(reader, object, update),
+        tags: reader.texts(object, "tags"),
         env: object.map.get("env").cloned().unwrap_or(Value::Nil),
         jobs: jobs(reader, object, &name),
         properties: reader

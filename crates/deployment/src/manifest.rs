@@ -1,5 +1,7 @@
 //! The deployment manifest.
 
+use std::collections::BTreeMap;
+
 use problem::{Problem, Problems, code};
 use value::Value;
 
@@ -32,6 +34,8 @@ pub struct Manifest {
     pub addons: Vec<Addon>,
     /// Global properties, `Nil` where there are none.
     pub properties: Value,
+    /// `tags`: its own, over those of runtime configs once these are applied.
+    pub tags: BTreeMap<String, String>,
     /// The names that `variables` defines.
     pub variables: Vec<String>,
     /// The sections that belong into a cloud config.
@@ -108,6 +112,7 @@ impl Manifest {
             stemcells: stemcells(&mut reader, &root),
             instance_groups: instance_group::parse(&mut reader, &root, instances_per_az, update),
             addons: addon::parse(&mut reader, &root, Level::Deployment),
+            tags: reader.texts(&root, "tags"),
             variables: names(&root, "variables"),
             cloud_sections: CLOUD_SECTIONS.into_iter().filter(|key| map.get(key).is_some()).collect(),
             properties: reader
@@ -151,6 +156,13 @@ impl Manifest {
         let known = self.stemcells.is_empty() || self.stemcells.iter().any(|s| s.alias == group.stemcell);
         let message = || format!("Instance group '{}' references an unknown stemcell '{}'", group.name, group.stemcell);
         (!known && !group.stemcell.is_empty()).then(message)
+    }
+
+    /// The tags of a group: its own, over the deployment's.
+    pub fn tags_of(&self, group: &InstanceGroup) -> BTreeMap<String, String> {
+        let mut tags = self.tags.clone();
+        tags.extend(group.tags.clone());
+        tags
     }
 
     /// The group of this name.

@@ -1,5 +1,7 @@
 //! Reading typed fields out of a [`Value`], collecting BOSH's texts for what is missing or of the wrong type.
 
+use std::collections::BTreeMap;
+
 use problem::{Code, Place, Problem, Step};
 use value::{Map, Value};
 
@@ -176,6 +178,22 @@ impl<'a> Reader<'a> {
             }
         }
         strings
+    }
+
+    /// A Hash of Strings; numbers and booleans become their text, nil an empty one.
+    pub(crate) fn texts(&mut self, object: &Object, key: &str) -> BTreeMap<String, String> {
+        let Some(hash) = self.hash(object, key) else { return BTreeMap::new() };
+        let mut texts = BTreeMap::new();
+        for (name, value) in hash.map.iter() {
+            let name = name.scalar_to_s().unwrap_or_default();
+            match value {
+                Value::Array(_) | Value::Map(_) => self.wrong_type(&hash, &name, value, "String"),
+                value => {
+                    texts.insert(name, value.scalar_to_s().unwrap_or_default());
+                }
+            }
+        }
+        texts
     }
 
     pub(crate) fn bool(&mut self, object: &Object, key: &str) -> Option<bool> {

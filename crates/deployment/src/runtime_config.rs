@@ -27,8 +27,8 @@ pub struct RuntimeConfig {
     pub addons: Vec<Addon>,
     /// The names that its `variables` define.
     pub variables: Vec<String>,
-    /// Whether it has tags, which no pod has.
-    has_tags: bool,
+    /// Its tags, below the manifest's; absent if it has none.
+    tags: Option<BTreeMap<String, String>>,
     /// What has no meaning: its other keys, and filters by team.
     pub unused: Vec<Note>,
 }
@@ -43,7 +43,7 @@ impl RuntimeConfig {
             releases: Vec::new(),
             addons: Vec::new(),
             variables: Vec::new(),
-            has_tags: false,
+            tags: None,
             unused: Vec::new(),
         };
         let Some(root) = reader.document(value) else { return (config, reader.problems) };
@@ -67,7 +67,7 @@ impl RuntimeConfig {
             }
         }
         config.variables = reader.hashes(&root, "variables").iter().filter_map(|v| reader.string(v, "name")).collect();
-        config.has_tags = reader.hash(&root, "tags").is_some();
+        config.tags = root.map.get("tags").map(|_| reader.texts(&root, "tags"));
         config.unused = unused(&config, &root);
         (config, reader.problems)
     }
@@ -79,7 +79,6 @@ fn unused(config: &RuntimeConfig, root: &Object) -> Vec<Note> {
         |path, what: &str| Note { place: Place::node(&config.file, path), what: Some(what.to_owned()), hint: None };
     let keys = root.map.iter().filter_map(|(key, _)| key.as_str()).filter(|key| !KEYS.contains(key));
     let mut notes: Vec<Note> = keys.map(|key| note(root.at(key), key)).collect();
-    notes.extend(config.has_tags.then(|| note(root.at("tags"), "tags")));
     for addon in &config.addons {
         let filters = [(&addon.include, "include"), (&addon.exclude, "exclude")];
         for (_, section) in filters.iter().filter(|(filter, _)| filter.as_ref().is_some_and(|f| !f.teams.is_empty())) {
@@ -91,7 +90,7 @@ fn unused(config: &RuntimeConfig, root: &Object) -> Vec<Note> {
 }
 
 impl Manifest {
-    /// Adds what runtime configs have: the jobs of addons that apply to the deployment of this name, and their releases. Call
+    /// Adds what runtime configs have: the jobs of addons that apply to the deployment of this name, their releases, and tags. Call
     /// it after [`Manifest::place_addons`], which places the manifest's own addons.
     ///
     /// # Errors
@@ -101,6 +100,9 @@ impl Manifest {
         // The configs that releases come from; the manifest's are not in it.
         let mut origins: BTreeMap<String, &str> = BTreeMap::new();
         for config in configs {
+            for (name, text) in config.tags.iter().flatten() {
+                self.tags.entry(name.clone()).or_insert_with(|| text.clone());
+            }
             for addon in &config.addons {
                 let (is_placed, found) = self.place(addon, deployment);
                 problems.extend(found);
@@ -156,7 +158,7 @@ fn check_together(manifest: &Manifest, configs: &[RuntimeConfig]) -> Vec<Problem
     let problem = |config: &RuntimeConfig, key: &str, message: String| {
         Problem::input(message).code(code::CONFIG_INVALID).at(Place::node(&config.file, vec![key.into()]))
     };
-    for config in configs.iter().filter(|config| config.has_tags).skip(1) {
+    for config in configs.iter().filter(|config| config.tags.is_some()).skip(1) {
         let message = "Runtime config 'tags' key cannot be defined in multiple runtime configs.";
         problems.push(problem(config, "tags", message.to_owned()));
     }

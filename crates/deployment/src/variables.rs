@@ -39,7 +39,7 @@ pub(crate) fn unresolved_absolute(config: &Value, file: &str) -> Vec<Problem> {
 type Found = (String, Vec<Step>);
 
 const HINT: &str =
-    "give values with --var, --vars-file or --vars-env, or a document that `bosh interpolate` has printed";
+    "give values with --var, --vars-file or --vars-env; --vars-store generates those that the manifest defines";
 
 fn note((name, path): Found, file: &str) -> Note {
     Note { place: Place::node(file, path), what: Some(format!("(({name}))")), hint: None }

@@ -107,6 +107,9 @@ pub struct InstanceGroup {
     /// `vm_resources`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm_resources: Option<VmResources>,
+    /// `tags`: the group's, over the manifest's and those of runtime configs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// `env`.
     #[serde(default, skip_serializing_if = "Env::is_empty")]
     pub env: Env,
@@ -132,6 +135,9 @@ pub struct Az {
     pub name: String,
     /// How many of the group's instances it has.
     pub instances: u32,
+    /// The infrastructure's name of it, from a cloud config: `eu-central-1a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
 }
 
 /// An instance.

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashSet};
 use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
+pub use matching::VariableLink;
 use problem::{Problem, Problems, Step, code};
 pub use resolved::{Instance, JobRelease, Link, Resolved, ResolvedJob};
 
@@ -61,6 +62,18 @@ pub struct Outcome {
 /// # Errors
 /// All problems of all groups: links with BOSH's messages, properties that lie where a Hash is expected.
 pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
+    resolve_with(deployment, &[]).map(|(outcome, _)| outcome)
+}
+
+/// The addresses of the links that definitions of variables consume: those of the providers' groups, in the order of the links.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn link_addresses(deployment: &Deployment, links: &[VariableLink]) -> problem::Result<Vec<String>> {
+    resolve_with(deployment, links).map(|(_, addresses)| addresses)
+}
+
+fn resolve_with(deployment: &Deployment, variables: &[VariableLink]) -> problem::Result<(Outcome, Vec<String>)> {
     let manifest = deployment.manifest;
     let mut problems: Vec<_> =
         manifest.instance_groups.iter().flat_map(|group| bind::unsatisfied_mappings(manifest, group)).collect();
@@ -71,7 +84,7 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
     let mut reported = HashSet::new();
     problems
         .retain(|problem| reported.insert((problem.message.clone(), problem.place.clone().map(|place| place.path))));
-    let links = matching::resolve(deployment, &providers, &consumers, &mut problems);
+    let (links, link_addresses) = matching::resolve(deployment, &providers, &consumers, variables, &mut problems);
     let mut provided = providers::by_job(&providers);
     addresses::check(deployment, &mut problems);
     let mut groups = Vec::new();
@@ -95,7 +108,7 @@ pub fn resolve(deployment: &Deployment) -> problem::Result<Outcome> {
         groups.push(resolved::group(deployment, group, jobs));
     }
     Problems::check(problems)?;
-    Ok(Outcome { groups, warnings })
+    Ok((Outcome { groups, warnings }, link_addresses))
 }
 
 fn unknown_job(job: &Job) -> Problem {

@@ -4,13 +4,28 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use deployment::manifest::{InstanceGroup, Job};
-use problem::{Code, Note, Problem, code};
+use problem::{Code, Note, Place, Problem, code};
 use value::{Map, Value};
 
 use crate::Deployment;
 use crate::consumers::{Consumer, Wanted};
 use crate::providers::Provider;
 use crate::resolved::{self, Link};
+
+/// A link that a variable's definition consumes, by its name and type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariableLink {
+    /// The variable.
+    pub variable: String,
+    /// The key in `consumes`.
+    pub name: String,
+    /// The provider's name.
+    pub from: String,
+    /// Its type.
+    pub link_type: String,
+    /// Where the entry stands.
+    pub place: Place,
+}
 
 /// The links of every job.
 pub(crate) struct Links(HashMap<(usize, usize), Vec<Link>>);
@@ -22,24 +37,36 @@ impl Links {
     }
 }
 
-/// Resolves every consumer; what fails becomes one problem in BOSH's layout.
+/// Resolves every consumer, and gives the address of each variable's link; what fails becomes one problem in BOSH's layout.
 pub(crate) fn resolve(
     deployment: &Deployment,
     providers: &[Provider],
     consumers: &[Consumer],
+    variables: &[VariableLink],
     problems: &mut Vec<Problem>,
-) -> Links {
+) -> (Links, Vec<String>) {
     let mut links: HashMap<(usize, usize), Vec<Link>> = HashMap::new();
     let mut contents: HashMap<usize, Value> = HashMap::new();
     let mut by_type: HashMap<&str, Vec<usize>> = HashMap::new();
     for (i, provider) in providers.iter().enumerate().filter(|(_, provider)| provider.consumable) {
         by_type.entry(&provider.link_type).or_default().push(i);
     }
-    let mut report = Vec::new();
-    let mut codes = BTreeSet::new();
-    let mut failing: Vec<(&InstanceGroup, &Job)> = Vec::new();
+    let of_type = |link_type: &str| by_type.get(link_type).map(Vec::as_slice).unwrap_or_default();
+    let mut report = Report::default();
+    let mut addresses = Vec::new();
+    for link in variables {
+        let found =
+            of_type(&link.link_type).iter().copied().filter(|i| providers[*i].name == link.from).collect::<Vec<_>>();
+        match only(deployment, providers, &found, None, &link.headline()) {
+            Ok(i) => {
+                let group = &deployment.manifest.instance_groups[providers[i].group];
+                addresses.push(deployment.domain.group_address(&group.name));
+            }
+            Err(unresolved) => report.add_variable(link, unresolved),
+        }
+    }
     for consumer in consumers {
-        let of_type = by_type.get(consumer.link_type.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let of_type = of_type(&consumer.link_type);
         let content = match choose(deployment, providers, of_type, consumer) {
             Ok(Choice::Nothing) => continue,
             Ok(Choice::Manual(content)) => content,
@@ -50,38 +77,64 @@ pub(crate) fn resolve(
             }
             Err(unresolved) => {
                 let group = &deployment.manifest.instance_groups[consumer.group];
-                let job = &group.jobs[consumer.job];
-                if failing.last().is_none_or(|(of, last)| of.name != group.name || last.place() != job.place()) {
-                    failing.push((group, job));
-                }
-                codes.insert(unresolved.code);
-                report.extend(unresolved.lines);
+                report.add_job(group, &group.jobs[consumer.job], unresolved);
                 continue;
             }
         };
         let link = Link { name: consumer.name.clone(), link_type: consumer.link_type.clone(), content };
         links.entry((consumer.group, consumer.job)).or_default().push(link);
     }
-    if !failing.is_empty() {
-        let mut message =
-            format!("Failed to resolve links from deployment '{}'. See errors below:", deployment.domain.deployment);
-        for line in report {
-            message.push_str("\n  ");
-            message.push_str(&line);
+    problems.extend(report.problem(&deployment.domain.deployment));
+    (Links(links), addresses)
+}
+
+/// Collects why links have no provider.
+#[derive(Default)]
+struct Report {
+    lines: Vec<String>,
+    codes: BTreeSet<Code>,
+    /// The consumers, each once.
+    notes: Vec<Note>,
+}
+
+impl Report {
+    fn add_job(&mut self, group: &InstanceGroup, job: &Job, unresolved: Unresolved) {
+        self.add(job.place(), format!("job '{}' in instance group '{}'", job.name, group.name), unresolved);
+    }
+
+    fn add_variable(&mut self, link: &VariableLink, unresolved: Unresolved) {
+        self.add(link.place.clone(), format!("variable '{}'", link.variable), unresolved);
+    }
+
+    fn add(&mut self, place: Place, what: String, unresolved: Unresolved) {
+        let note = Note { place, what: Some(what), hint: None };
+        if self.notes.last() != Some(&note) {
+            self.notes.push(note);
         }
-        // The report is one problem; of several kinds of mistakes in it the general code stands for all.
-        let is_ambiguous = codes.iter().all(|code| *code == code::LINK_AMBIGUOUS);
+        self.codes.insert(unresolved.code);
+        self.lines.extend(unresolved.lines);
+    }
+
+    /// One problem for all, in BOSH's layout.
+    fn problem(self, deployment: &str) -> Option<Problem> {
+        if self.lines.is_empty() {
+            return None;
+        }
+        let lines: String = self.lines.iter().map(|line| format!("\n  {line}")).collect();
+        let message = format!("Failed to resolve links from deployment '{deployment}'. See errors below:{lines}");
+        // Of several kinds of mistakes the general code stands for all.
+        let is_ambiguous = self.codes.iter().all(|code| *code == code::LINK_AMBIGUOUS);
         let code = if is_ambiguous { code::LINK_AMBIGUOUS } else { code::LINK_UNRESOLVED };
         let mut problem = Problem::input(message).code(code);
-        let notes = failing.into_iter().map(|(group, job)| Note {
-            place: job.place(),
-            what: Some(format!("job '{}' in instance group '{}'", job.name, group.name)),
-            hint: None,
-        });
-        problem.notes = notes.collect();
-        problems.push(problem);
+        problem.notes = self.notes;
+        Some(problem)
     }
-    Links(links)
+}
+
+impl VariableLink {
+    fn headline(&self) -> String {
+        headline_of(&self.name, &self.from, &self.link_type, &format!("variable '{}'", self.variable))
+    }
 }
 
 enum Choice {
@@ -112,31 +165,37 @@ fn choose(
         }
     };
     let implicit = !matches!(consumer.wanted, Wanted::From { .. });
-    let describe = |i: usize| describe(deployment, &providers[i]);
-    if found.is_empty() {
-        if consumer.optional && implicit {
-            return Ok(Choice::Nothing);
-        }
-        let lines = vec![
-            format!("- {} Details below:", headline(deployment, consumer)),
-            "  - No link providers found".to_owned(),
-        ];
-        return Err(Unresolved { code: code::LINK_UNRESOLVED, lines });
+    if found.is_empty() && consumer.optional && implicit {
+        return Ok(Choice::Nothing);
     }
-    let is_there = |i: &usize| network.is_none_or(|n| has_network(deployment, &providers[*i], n));
-    match found.as_slice() {
-        [one] if is_there(one) => Ok(Choice::Provider(*one)),
+    only(deployment, providers, &found, network, &headline(deployment, consumer)).map(Choice::Provider)
+}
+
+/// The only one of the providers that were found, if it belongs to the network; `headline` names the link and its consumer.
+fn only(
+    deployment: &Deployment,
+    providers: &[Provider],
+    found: &[usize],
+    network: Option<&str>,
+    headline: &str,
+) -> Result<usize, Unresolved> {
+    let describe = |i: usize| describe(deployment, &providers[i]);
+    let is_there = |i: usize| network.is_none_or(|n| has_network(deployment, &providers[i], n));
+    let unresolved = |line: String| Unresolved {
+        code: code::LINK_UNRESOLVED,
+        lines: vec![format!("- {headline} Details below:"), format!("  - {line}")],
+    };
+    match found {
+        [] => Err(unresolved("No link providers found".to_owned())),
+        [one] if is_there(*one) => Ok(*one),
         [one] => {
-            let lines = vec![
-                format!("- {} Details below:", headline(deployment, consumer)),
-                format!("  - {} does not belong to network '{}'", describe(*one), network.unwrap_or_default()),
-            ];
-            Err(Unresolved { code: code::LINK_UNRESOLVED, lines })
+            let network = network.unwrap_or_default();
+            Err(unresolved(format!("{} does not belong to network '{network}'", describe(*one))))
         }
         several => {
             // BOSH reports it for every candidate if a network is given.
             let tail = network.map_or(String::new(), |n| format!(" does not belong to network '{n}'"));
-            let mut lines = vec![format!("- {} Multiple link providers found:", headline(deployment, consumer))];
+            let mut lines = vec![format!("- {headline} Multiple link providers found:")];
             lines.extend(several.iter().map(|i| format!("  - {}{tail}", describe(*i))));
             Err(Unresolved { code: code::LINK_AMBIGUOUS, lines })
         }
@@ -151,13 +210,17 @@ fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> b
 fn headline(deployment: &Deployment, consumer: &Consumer) -> String {
     let group = &deployment.manifest.instance_groups[consumer.group];
     let alias = match &consumer.wanted {
-        Wanted::From { alias, .. } if *alias != consumer.name => format!("alias '{alias}' and "),
-        _ => String::new(),
+        Wanted::From { alias, .. } => alias,
+        _ => &consumer.name,
     };
-    format!(
-        "Failed to resolve link '{}' with {alias}type '{}' from job '{}' in instance group '{}'.",
-        consumer.name, consumer.link_type, group.jobs[consumer.job].name, group.name
-    )
+    let owner = format!("job '{}' in instance group '{}'", group.jobs[consumer.job].name, group.name);
+    headline_of(&consumer.name, alias, &consumer.link_type, &owner)
+}
+
+/// `owner` consumes the link.
+fn headline_of(name: &str, alias: &str, link_type: &str, owner: &str) -> String {
+    let alias = if alias == name { String::new() } else { format!("alias '{alias}' and ") };
+    format!("Failed to resolve link '{name}' with {alias}type '{link_type}' from {owner}.")
 }
 
 fn describe(deployment: &Deployment, provider: &Provider) -> String {

@@ -1,5 +1,7 @@
 //! `variables:`: which variables a document defines.
 
+use std::collections::HashSet;
+
 use go_yaml::{Key, Node, Origin, Value};
 
 use crate::failure::Failure;
@@ -38,9 +40,10 @@ impl Definition {
         };
         let mut failures = Vec::new();
         let mut definitions: Vec<Definition> = Vec::new();
+        let mut names = HashSet::new();
         for item in items {
             match definition(item) {
-                Ok(found) if definitions.iter().any(|known| known.name == found.name) => {
+                Ok(found) if !names.insert(found.name.clone()) => {
                     let text = format!("Some of the variables have duplicate names, eg: '{}'", found.name);
                     failures.push(Failure::new(text, found.origin));
                 }

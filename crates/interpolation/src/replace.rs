@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use go_yaml::{Key, Map, Node, Origin, Value};
 use ops_file::{Path, find as find_path};
-use problem::did_you_mean;
 
 use crate::definitions::{Definition, strike_out};
 use crate::failure::Failure;
@@ -30,8 +29,6 @@ pub struct Missing {
     pub name: String,
     /// Where it is referred to or defined.
     pub origins: Vec<Origin>,
-    /// The nearest name that has a value.
-    pub similar: Option<String>,
 }
 
 /// Replaces the references of a document, and strikes definitions out whose variables have a value.
@@ -52,11 +49,7 @@ pub fn interpolate(document: Node, sources: &Sources) -> Result<Interpolated, Ve
     strike_out(&mut document, |name| sources.get(split(name).0).is_some());
     let names = sources.names();
     let unused = names.iter().filter(|name| !replacer.used.contains(*name)).cloned().collect();
-    let missing = replacer.missing.into_iter().map(|(name, origins)| Missing {
-        similar: did_you_mean(&name, names.iter().map(String::as_str)).map(str::to_owned),
-        name,
-        origins,
-    });
+    let missing = replacer.missing.into_iter().map(|(name, origins)| Missing { name, origins });
     Ok(Interpolated { missing: missing.collect(), document, unused })
 }
 

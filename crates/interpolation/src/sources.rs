@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use go_yaml::{Key, Map, Node, Origin, Source, Value, read};
+use problem::did_you_mean;
 
 use crate::failure::Failure;
 use crate::reference::split;
@@ -74,6 +75,11 @@ impl Sources {
         self.merged.get(&key).or_else(|| self.store.get(&key))
     }
 
+    /// The nearest name that is available, for one that is not.
+    pub fn similar(&self, name: &str) -> Option<String> {
+        did_you_mean(name, self.names().iter().map(String::as_str)).map(str::to_owned)
+    }
+
     /// The names that are available, up to their first dot.
     pub fn names(&self) -> BTreeSet<String> {
         let name = |key: &Key| key.as_str().map(|name| split(name).0.to_owned());
@@ -81,10 +87,18 @@ impl Sources {
     }
 }
 
+/// As many parts of a dotted name as the levels of a document that is read. Beyond the CLI.
+const MAX_PARTS: usize = 500;
+
 /// Sets the value at a dotted name.
 fn insert(map: &mut Map, name: &str, value: Node) -> Result<(), Failure> {
     let origin = value.origin;
     let mut parts: Vec<&str> = name.split('.').collect();
+    if parts.len() > MAX_PARTS {
+        let start: String = name.chars().take(20).collect();
+        let message = format!("The name of the variable '{start}...' has more than {MAX_PARTS} parts");
+        return Err(Failure::new(message, origin));
+    }
     let last = parts.pop().unwrap_or_default();
     let mut current = map;
     for (depth, part) in parts.iter().enumerate() {

@@ -10,7 +10,7 @@ use problem::{Place, Problem, Problems, Result, code};
 use crate::documents::{Document, Documents};
 use crate::flags::{Configs, Inputs};
 use crate::places::Sources;
-use crate::store::StoreFile;
+use crate::store::{StoreFile, StorePaths};
 
 /// What the flags name, read and checked.
 pub(crate) struct Files {
@@ -63,7 +63,7 @@ impl Files {
         let configs = configs.files().filter_map(&mut read_config).collect();
         let store = inputs.vars_store.as_deref().map(|path| {
             let path = expanded(path);
-            StoreFile::read_as(&path, reader.sources.add(path.display().to_string()))
+            StoreFile::read_as(StorePaths::from(path.as_path()), &mut reader.sources)
         });
         let Reader { sources, mut problems, values } = reader;
         let store = match store.transpose() {

@@ -1,5 +1,7 @@
 //! The paths of a document's scalars.
 
+use std::collections::HashMap;
+
 use go_yaml::{Key, Node, Origin, Value};
 use ops_file::{Path, Token};
 
@@ -16,8 +18,20 @@ pub(crate) fn of(node: &Node, path: Path) -> Vec<(Path, Origin)> {
 fn collect(node: &Node, path: Path, found: &mut Vec<(Path, Origin)>) {
     match &node.value {
         Value::List(items) if !items.is_empty() => {
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            items.iter().filter_map(name).for_each(|name| *counts.entry(name).or_default() += 1);
             for (index, item) in items.iter().enumerate() {
-                collect(item, path.child(item_token(items, index)), found);
+                let is_only = |name: &&str| counts.get(name) == Some(&1);
+                let token = match name(item).filter(is_only) {
+                    Some(value) => Token::Match {
+                        key: NAME.to_owned(),
+                        value: value.to_owned(),
+                        optional: false,
+                        modifiers: Vec::new(),
+                    },
+                    None => Token::Index { index: i64::try_from(index).unwrap_or(i64::MAX), modifiers: Vec::new() },
+                };
+                collect(item, path.child(token), found);
             }
         }
         Value::Map(map) if !map.is_empty() => {
@@ -29,15 +43,9 @@ fn collect(node: &Node, path: Path, found: &mut Vec<(Path, Origin)>) {
     }
 }
 
-/// `name=web` if exactly one item has this name, else its index.
-fn item_token(items: &[Node], index: usize) -> Token {
-    let name = |item: &Node| item.get(NAME).and_then(Node::as_str).map(str::to_owned);
-    match name(&items[index]) {
-        Some(value) if items.iter().filter(|item| name(item).as_ref() == Some(&value)).count() == 1 => {
-            Token::Match { key: NAME.to_owned(), value, optional: false, modifiers: Vec::new() }
-        }
-        _ => Token::Index { index: i64::try_from(index).unwrap_or(i64::MAX), modifiers: Vec::new() },
-    }
+/// The name of an item: `name=web` leads to it if no other item has the name.
+fn name(item: &Node) -> Option<&str> {
+    item.get(NAME).and_then(Node::as_str)
 }
 
 fn key_token(key: &Key) -> Token {

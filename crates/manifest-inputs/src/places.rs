@@ -8,7 +8,7 @@ use problem::{Code, Note, Place, Problem, Problems, code};
 const SHOWN: usize = 3;
 
 /// The names of documents, by their numbers.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sources(Vec<String>);
 
 impl Sources {
@@ -63,8 +63,8 @@ impl Sources {
         }
     }
 
-    /// Where a variable without a value is referred to.
-    pub(crate) fn note(&self, missing: &Missing) -> Note {
+    /// Where a variable without a value is referred to; `similar` is the nearest name that has one.
+    pub(crate) fn note(&self, missing: &Missing, similar: Option<String>) -> Note {
         let places: Vec<Place> = missing.origins.iter().filter_map(|origin| self.place(*origin)).collect();
         let more: Vec<String> = places.iter().skip(1).take(SHOWN - 1).map(ToString::to_string).collect();
         let rest = places.len().saturating_sub(SHOWN);
@@ -75,7 +75,7 @@ impl Sources {
         if rest > 0 {
             what += &format!(" and {rest} more");
         }
-        let hint = missing.similar.as_ref().map(|name| format!("did you mean '{name}'?"));
+        let hint = similar.map(|name| format!("did you mean '{name}'?"));
         Note { place: places.into_iter().next().unwrap_or_default(), what: Some(what), hint }
     }
 }

@@ -1,4 +1,4 @@
-//! The file of a variables store: read at any time, written by one process at a time.
+//! The files of a variables store: read at any time, written by one process at a time.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -7,43 +7,59 @@ use std::path::{Path, PathBuf};
 use go_yaml::{Node, Source};
 use interpolation::{Definition, Failure};
 use problem::{Place, Problem, Result, code};
-use variables::{Completed, Error, Generation, NoGeneration, Store};
+use variables::{Completed, Error, Generation, LinkNames, NoGeneration, Store};
 use vcap::atomic;
 use vcap::lock::{LONGEST_WAIT, Lock};
 
 use crate::places::Sources;
 
-/// A variables store and its file.
+/// Where a variables store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorePaths {
+    /// The file of a deployment.
+    pub own: PathBuf,
+    /// The file of absolute names (`/name`), which deployments share; absent if one file has all names.
+    pub shared: Option<PathBuf>,
+}
+
+impl From<&Path> for StorePaths {
+    fn from(path: &Path) -> StorePaths {
+        StorePaths { own: path.to_path_buf(), shared: None }
+    }
+}
+
+/// A variables store and its files.
 #[derive(Debug)]
 pub struct StoreFile {
+    /// Released first: the directory that was made for the own file may contain this one.
+    shared: Option<Part>,
+    own: Part,
+    /// The values of both files.
+    pub store: Store,
+}
+
+/// One file of a store.
+#[derive(Debug)]
+struct Part {
     path: PathBuf,
     /// The number of its document.
     source: Source,
-    /// The values.
-    pub store: Store,
+    /// What the file has.
+    saved: Store,
     /// Held from reading what is changed until the result is written.
     lock: Option<Lock>,
 }
 
-impl StoreFile {
-    /// Reads a store; a file that does not exist is an empty one.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or is not a store.
-    pub fn read(path: &Path) -> Result<StoreFile> {
-        StoreFile::read_as(path, Source::default())
-    }
-
-    /// As [`StoreFile::read`]; the values have the origins of this document.
-    pub(crate) fn read_as(path: &Path, source: Source) -> Result<StoreFile> {
-        let text = match vcap::input::read(path) {
+impl Part {
+    fn read(path: PathBuf, source: Source) -> Result<Part> {
+        let text = match vcap::input::read(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
             text => text.map_err(|e| {
                 let message = format!("cannot read the variables store {}", path.display());
                 Problem::input(message).because(e).code(code::INPUT_FILE)
             })?,
         };
-        let store = Store::parse(&text, source).map_err(|invalid| {
+        let saved = Store::parse(&text, source).map_err(|invalid| {
             let mut place = Place::file(path.display().to_string());
             place.line = Some(invalid.origin.line).filter(|line| *line > 0);
             Problem::input("the variables store is damaged")
@@ -52,50 +68,100 @@ impl StoreFile {
                 .code(code::STORE_INVALID)
                 .hint("restore it from a copy: new values would not fit what was deployed with these")
         })?;
-        Ok(StoreFile { path: path.to_path_buf(), source, store, lock: None })
+        Ok(Part { path, source, saved, lock: None })
+    }
+
+    fn locked(self) -> Result<Part> {
+        let lock = Lock::acquire(&self.path, "the variables store", LONGEST_WAIT, &|| {
+            tracing::warn!("waiting for another process that uses the variables store {}", self.path.display());
+        })?;
+        Ok(Part { lock: Some(lock), ..Part::read(self.path, self.source)? })
+    }
+}
+
+/// Whether a variable belongs to no deployment.
+fn is_absolute(name: &str) -> bool {
+    name.starts_with('/')
+}
+
+impl StoreFile {
+    /// Reads a store; a file that does not exist is an empty one.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is not a store.
+    pub fn read(paths: StorePaths) -> Result<StoreFile> {
+        StoreFile::read_as(paths, &mut Sources::default())
+    }
+
+    /// As [`StoreFile::read`]; the values have the origins of new documents.
+    pub(crate) fn read_as(paths: StorePaths, sources: &mut Sources) -> Result<StoreFile> {
+        let mut read = |path: PathBuf| {
+            let source = sources.add(path.display().to_string());
+            Part::read(path, source)
+        };
+        Ok(StoreFile::of(read(paths.own)?, paths.shared.map(read).transpose()?))
+    }
+
+    /// A shared value of an absolute name counts; one that only the deployment's own file has is the first to be shared.
+    fn of(own: Part, shared: Option<Part>) -> StoreFile {
+        let mut store = own.saved.clone();
+        if let Some(part) = &shared {
+            store.absorb(&part.saved.only(is_absolute));
+        }
+        StoreFile { own, shared, store }
     }
 
     /// Locks a store and reads it, for a change that [`StoreFile::save`] writes. Waits for other processes that do so.
     ///
     /// # Errors
     /// As [`StoreFile::read`]; a directory that cannot be written to; a lock that another process does not release.
-    pub fn lock(path: &Path) -> Result<StoreFile> {
-        StoreFile::lock_as(path, Source::default())
+    pub fn lock(paths: StorePaths) -> Result<StoreFile> {
+        // All processes lock in this order.
+        let StoreFile { own, shared, .. } = StoreFile::read(paths)?;
+        let shared = shared.filter(|part| part.path.exists());
+        Ok(StoreFile::of(own.locked()?, shared.map(Part::locked).transpose()?))
     }
 
-    fn lock_as(path: &Path, source: Source) -> Result<StoreFile> {
-        let lock = Lock::acquire(path, "the variables store", LONGEST_WAIT, &|| {
-            tracing::warn!("waiting for another process that uses the variables store {}", path.display());
-        })?;
-        Ok(StoreFile { lock: Some(lock), ..StoreFile::read_as(path, source)? })
-    }
-
-    /// Writes the store, if it is locked; nothing else is written.
+    /// Writes what has changed of the files that are locked; nothing else is written.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self) -> Result<()> {
-        match self.lock {
-            Some(_) => atomic::write_file(&self.path, self.store.text().as_bytes(), 0o600),
-            None => Ok(()),
+        let shares = self.shared.as_ref().is_some_and(|part| part.lock.is_some());
+        if let Some(part) = self.shared.as_ref().filter(|_| shares) {
+            part.write(self.store.only(is_absolute))?;
         }
+        if self.own.lock.is_none() {
+            return Ok(());
+        }
+        let has = |name: &str| self.own.saved.get(name).is_some();
+        self.own.write(match &self.shared {
+            None => self.store.clone(),
+            Some(_) => self.store.only(|name| !is_absolute(name) || (!shares && has(name))),
+        })
     }
 
-    /// Generates the variables of documents that have no value, into `values`; locks the store if there may be such.
+    /// The variables that may be those of other deployments alone.
+    pub(crate) fn shared_names(&self) -> impl Iterator<Item = &str> {
+        let values = self.shared.iter().flat_map(|part| part.saved.values().iter());
+        values.filter_map(|(key, _)| key.as_str())
+    }
+
+    /// Generates the variables of documents that have no value, into `values`; locks the files that may get new values.
     pub(crate) fn complete(
         self,
-        documents: &[&Node],
+        definitions: &[Definition],
         values: &mut interpolation::Sources,
+        links: &LinkNames,
         generation: &dyn Generation,
         sources: &Sources,
     ) -> Result<StoreFile> {
-        let definitions = definitions(documents).map_err(|failures| sources.problems(failures))?;
-        let needs = |file: &StoreFile| variables::may_generate(&definitions, values, &file.store);
-        let mut file = if needs(&self) { StoreFile::lock_as(&self.path, self.source)? } else { self };
-        let generation = if needs(&file) { generation } else { &NoGeneration };
+        let mut file = self.locked_for(definitions, values)?;
+        let generation =
+            if variables::may_generate(definitions, values, &file.store) { generation } else { &NoGeneration };
         let mut completed = Completed::default();
         let outcome = generation.run(&mut |generator| {
-            completed = variables::complete(&definitions, values, &mut file.store, generator)?;
+            completed = variables::complete(definitions, values, &mut file.store, links, generator)?;
             Ok(())
         });
         outcome.map_err(|e| match e {
@@ -104,9 +170,30 @@ impl StoreFile {
         })?;
         sources.warn(&completed.warnings);
         if completed.generated.is_empty() {
-            file.lock = None;
+            file.own.lock = None;
+            file.shared.iter_mut().for_each(|part| part.lock = None);
         }
         Ok(file)
+    }
+
+    /// Locks the files into which new values of definitions come, and reads them again.
+    fn locked_for(self, definitions: &[Definition], values: &interpolation::Sources) -> Result<StoreFile> {
+        let is_shared = |definition: &&Definition| self.shared.is_some() && is_absolute(&definition.name);
+        let (shared, own): (Vec<&Definition>, Vec<&Definition>) = definitions.iter().partition(is_shared);
+        let needs = |part: &[&Definition]| variables::may_generate(part.iter().copied(), values, &self.store);
+        let (needs_own, needs_shared) = (needs(&own), needs(&shared));
+        let lock = |part: Part, is_needed: bool| if is_needed { part.locked() } else { Ok(part) };
+        let own = lock(self.own, needs_own)?;
+        Ok(StoreFile::of(own, self.shared.map(|part| lock(part, needs_shared)).transpose()?))
+    }
+}
+
+impl Part {
+    fn write(&self, store: Store) -> Result<()> {
+        if store == self.saved {
+            return Ok(());
+        }
+        atomic::write_file(&self.path, store.text().as_bytes(), 0o600)
     }
 }
 
@@ -121,7 +208,9 @@ pub(crate) fn has_types(document: &Node) -> bool {
 }
 
 /// The definitions of the manifest and the configs. Planning reports a name that several of them define.
-fn definitions(documents: &[&Node]) -> std::result::Result<Vec<Definition>, Vec<Failure>> {
+pub(crate) fn definitions<'n>(
+    documents: impl Iterator<Item = &'n Node>,
+) -> std::result::Result<Vec<Definition>, Vec<Failure>> {
     let (mut definitions, mut failures) = (Vec::<Definition>::new(), Vec::new());
     let mut names = BTreeSet::new();
     for document in documents {
@@ -135,23 +224,27 @@ fn definitions(documents: &[&Node]) -> std::result::Result<Vec<Definition>, Vec<
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::MetadataExt;
-    use std::thread;
+    use std::{fs, thread};
 
     use super::*;
+
+    fn paths(store: &Path) -> StorePaths {
+        StorePaths::from(store)
+    }
 
     #[test]
     fn a_store_is_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("store.yml");
         fs::write(&store, "a: b\n").unwrap();
-        let mut file = StoreFile::lock(&store).unwrap();
+        let mut file = StoreFile::lock(paths(&store)).unwrap();
         file.store.mark("a");
         file.save().unwrap();
         drop(file);
         assert_eq!(fs::metadata(&store).unwrap().mode() & 0o7777, 0o600);
-        assert!(StoreFile::read(&store).unwrap().store.is_marked("a"));
+        assert!(StoreFile::read(paths(&store)).unwrap().store.is_marked("a"));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
@@ -161,13 +254,43 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let mut file = StoreFile::lock(&store).unwrap();
+                    let mut file = StoreFile::lock(paths(&store)).unwrap();
                     let count = file.store.marked().count();
                     file.store.mark(&count.to_string());
                     file.save().unwrap();
                 });
             }
         });
-        assert_eq!(StoreFile::read(&store).unwrap().store.marked().count(), 8);
+        assert_eq!(StoreFile::read(paths(&store)).unwrap().store.marked().count(), 8);
+    }
+
+    #[test]
+    fn absolute_names_are_in_the_shared_file_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| dir.path().join(name);
+        fs::write(file("own.yml"), "a: own\n/moved: first\n/b: other\n").unwrap();
+        fs::write(file("shared.yml"), "/b: shared\n").unwrap();
+        let both = StorePaths { own: file("own.yml"), shared: Some(file("shared.yml")) };
+        let mut store = StoreFile::lock(both.clone()).unwrap();
+        store.store.mark("/b");
+        store.store.mark("a");
+        store.save().unwrap();
+        let own = StoreFile::read(paths(&file("own.yml"))).unwrap().store;
+        let shared = StoreFile::read(paths(&file("shared.yml"))).unwrap().store;
+        assert!(own.is_marked("a") && own.get("/b").is_none() && own.get("/moved").is_none());
+        assert!(shared.is_marked("/b") && shared.get("a").is_none() && shared.get("/moved").is_some());
+        assert_eq!(shared.get("/b").unwrap().as_str(), Some("shared"));
+    }
+
+    #[test]
+    fn a_deployment_without_shared_values_makes_no_shared_file() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("own.yml"), "a: own\n").unwrap();
+        let shared = Some(dir.path().join("elsewhere/shared.yml"));
+        let mut store = StoreFile::lock(StorePaths { own: dir.path().join("own.yml"), shared }).unwrap();
+        store.store.mark("a");
+        store.save().unwrap();
+        drop(store);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -201,7 +201,7 @@ impl<'a> Definition<'a> {
             }
         };
         field("Type", (!self.kind.is_empty()).then(|| json!(self.kind)));
-        field("Path", self.path.as_ref().map(|path| json!(path)));
+        field("Path", self.path.as_ref().map(|path| json!(shortened(path))));
         field("Value", self.value.map(|_| json!("<redacted>")));
         field("Absent", self.absent.map(|absent| json!(absent)));
         field("Error", self.error.as_ref().map(|error| json!(error)));
@@ -234,4 +234,13 @@ fn not_unmarshalled(wrong: &[(&Node, &str)]) -> DefinitionError {
     });
     let text = format!("yaml: unmarshal errors:{}", lines.collect::<String>());
     DefinitionError { text, origin: wrong.first().map_or(Origin::default(), |(node, _)| node.origin) }
+}
+
+/// The start of a text that is longer than any path.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 1000;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
 }

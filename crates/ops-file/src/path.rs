@@ -111,6 +111,9 @@ impl Path {
     }
 }
 
+/// As many as the levels of a document that is read. Beyond go-patch.
+const MAX_TOKENS: usize = 500;
+
 impl FromStr for Path {
     type Err = PathError;
 
@@ -122,6 +125,9 @@ impl FromStr for Path {
             return Err(PathError("Expected to start with '/'".to_owned()));
         };
         let parts: Vec<&str> = parts.split('/').collect();
+        if parts.len() > MAX_TOKENS {
+            return Err(PathError(format!("Expected at most {MAX_TOKENS} tokens but found {}", parts.len())));
+        }
         let mut optional = false;
         let tokens = parts.iter().enumerate().map(|(i, part)| token(part, i + 1 == parts.len(), &mut optional));
         Ok(Path { tokens: tokens.collect::<Result<_, _>>()? })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use interpolation::Failure;
 
+use crate::links::LinkedName;
 use crate::options::Options;
 
 /// A certificate as its definition describes it.
@@ -35,6 +36,13 @@ pub enum AlternativeName {
     Dns(String),
     /// An address.
     Ip(IpAddr),
+}
+
+impl AlternativeName {
+    /// An address if the text is one.
+    fn of(text: &str) -> AlternativeName {
+        text.parse().map_or_else(|_| AlternativeName::Dns(text.to_owned()), AlternativeName::Ip)
+    }
 }
 
 macro_rules! words {
@@ -128,11 +136,13 @@ pub(crate) const OPTIONS: [&str; 14] = [
 pub const MOST_DAYS: u32 = 106_751;
 
 impl Certificate {
-    pub(crate) fn read(mut options: Options) -> Result<Certificate, Vec<Failure>> {
+    /// `names` come from links: an alternative name is one more, the common name counts where the options have none.
+    pub(crate) fn read(mut options: Options, names: &[(LinkedName, String)]) -> Result<Certificate, Vec<Failure>> {
         let is_ca = options.flag("is_ca");
         let ca = signer(&mut options, is_ca);
-        let certificate = Certificate {
-            subject: subject(&mut options),
+        let linked = |wanted| names.iter().filter(move |(name, _)| *name == wanted).map(|(_, host)| host);
+        let mut certificate = Certificate {
+            subject: subject(&mut options, linked(LinkedName::CommonName).next()),
             key_length: options.key_length(3072),
             days: days(&mut options),
             is_ca,
@@ -141,6 +151,12 @@ impl Certificate {
             extended_key_usage: extended_key_usage(&mut options, is_ca),
             alternative_names: if is_ca { Vec::new() } else { alternative_names(&mut options) },
         };
+        for host in linked(LinkedName::AlternativeName).filter(|_| !is_ca) {
+            let name = AlternativeName::of(host);
+            if !certificate.alternative_names.contains(&name) {
+                certificate.alternative_names.push(name);
+            }
+        }
         options.finish(certificate)
     }
 
@@ -187,7 +203,7 @@ fn signer(options: &mut Options, is_ca: bool) -> Option<String> {
 }
 
 /// In the order in which the CLI's library writes a name.
-fn subject(options: &mut Options) -> Vec<(&'static str, String)> {
+fn subject(options: &mut Options, linked: Option<&String>) -> Vec<(&'static str, String)> {
     let country = options.name("country").unwrap_or_else(|| "US".to_owned());
     if country.len() != 2 || !country.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         options.fail("country", "Expected 'country' to be a code of two letters");
@@ -196,6 +212,9 @@ fn subject(options: &mut Options) -> Vec<(&'static str, String)> {
     let rest = [("OU", "organization_unit"), ("L", "locality"), ("ST", "state"), ("CN", "common_name")];
     let mut subject = vec![("C", country), ("O", organization)];
     subject.extend(rest.into_iter().filter_map(|(short, name)| Some((short, options.name(name)?))));
+    if !subject.iter().any(|(short, _)| *short == "CN") {
+        subject.extend(linked.map(|host| ("CN", host.clone())));
+    }
     subject
 }
 
@@ -254,13 +273,10 @@ fn extended_key_usage(options: &mut Options, is_ca: bool) -> Vec<ExtendedKeyUsag
 fn alternative_names(options: &mut Options) -> Vec<AlternativeName> {
     let mut names = Vec::new();
     for (text, origin) in options.texts("alternative_names") {
-        match text.parse() {
-            Ok(address) => names.push(AlternativeName::Ip(address)),
-            Err(_) if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                options
-                    .fail_at(origin, "Expected an alternative name to be an address or a DNS name of ASCII characters");
-            }
-            Err(_) => names.push(AlternativeName::Dns(text)),
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            options.fail_at(origin, "Expected an alternative name to be an address or a DNS name of ASCII characters");
+        } else {
+            names.push(AlternativeName::of(&text));
         }
     }
     names

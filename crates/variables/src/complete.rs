@@ -7,6 +7,7 @@ use interpolation::{Definition, Failure, Sources, referred, replaced};
 use problem::did_you_mean;
 
 use crate::graph::sorted;
+use crate::links::LinkNames;
 use crate::order::{Error, Generate, Order, Signer};
 use crate::specification::Specification;
 use crate::store::{Record, Store};
@@ -20,8 +21,8 @@ pub struct Completed {
     pub warnings: Vec<Failure>,
 }
 
-/// Generates the values of definitions that have none, in `store` and `sources`. A definition stays without a value if one of
-/// its options refers to a variable that has none.
+/// Generates the values of definitions that have none, in `store` and `sources`; `links` are the names of certificates that come
+/// from links. A definition stays without a value if one of its options refers to a variable that has none.
 ///
 /// # Errors
 /// All mistakes in definitions, before anything is generated that depends on them; failures of the generator.
@@ -29,10 +30,11 @@ pub fn complete(
     definitions: &[Definition],
     sources: &mut Sources,
     store: &mut Store,
+    links: &LinkNames,
     generator: &dyn Generate,
 ) -> Result<Completed, Error> {
     sources.set_store(store.values().clone());
-    let mut run = Run { sources, store, generator, done: Completed::default(), without: BTreeSet::new() };
+    let mut run = Run { sources, store, links, generator, done: Completed::default(), without: BTreeSet::new() };
     let mut pending = run.candidates(definitions)?;
     while !pending.is_empty() {
         let (ready, rest) = run.ready(pending)?;
@@ -48,13 +50,23 @@ pub fn complete(
 }
 
 /// Whether [`complete()`] may generate something: a variable has no value, is marked, or has an `update_mode` that replaces values.
-pub fn may_generate(definitions: &[Definition], sources: &Sources, store: &Store) -> bool {
-    definitions.iter().filter(|definition| definition.kind.is_some()).any(|definition| {
+pub fn may_generate<'d>(
+    definitions: impl IntoIterator<Item = &'d Definition>,
+    sources: &Sources,
+    store: &Store,
+) -> bool {
+    definitions.into_iter().filter(|definition| definition.kind.is_some()).any(|definition| {
         let name = &definition.name;
         let keeps = matches!(mode(definition), Ok(Mode::NoOverwrite)) && !store.is_marked(name);
         sources.given(name).is_none() && (store.get(name).is_none() || !keeps)
     })
 }
+
+/// How many certificates of a cycle are shown.
+const SHOWN: usize = 10;
+
+/// The settings of certificates that may come from links.
+const FROM_LINKS: [&str; 2] = ["alternative_names", "common_name"];
 
 /// `update_mode`.
 #[derive(Clone, Copy, PartialEq)]
@@ -93,6 +105,7 @@ impl Ready<'_> {
 struct Run<'a> {
     sources: &'a mut Sources,
     store: &'a mut Store,
+    links: &'a LinkNames,
     generator: &'a dyn Generate,
     done: Completed,
     /// Definitions that stay without a value.
@@ -185,7 +198,8 @@ impl Run<'_> {
             Some((options, _)) => Some(options),
             None => None,
         };
-        Specification::of(definition, candidate.kind, options.as_ref()).map(Some)
+        let names = self.links.of_variable(&definition.name);
+        Specification::of(definition, candidate.kind, options.as_ref(), names).map(Some)
     }
 
     /// Whether a definition's value stays, whatever its options are.
@@ -221,6 +235,9 @@ impl Run<'_> {
             if !self.generates(item, &record, &ordered) {
                 continue;
             }
+            if self.links.lacks(item.definition) {
+                self.warn_of_links(item);
+            }
             match self.signer(item, &ordered) {
                 Ok(signer) => {
                     ordered.insert(name, orders.len());
@@ -255,7 +272,10 @@ impl Run<'_> {
         if item.mode == Mode::Overwrite || self.store.is_marked(name) {
             return true;
         }
-        let changed = self.store.record(name).map(|known| known.differences(record)).unwrap_or_default();
+        let mut changed = self.store.record(name).map(|known| known.differences(record)).unwrap_or_default();
+        if self.links.lacks(item.definition) {
+            changed.retain(|setting| !FROM_LINKS.contains(&setting.as_str()));
+        }
         let is_of_other_ca = item.ca().is_some_and(|ca| ordered.contains_key(ca) || !self.has_signed(ca, value));
         if changed.is_empty() && !is_of_other_ca {
             return false;
@@ -291,6 +311,17 @@ impl Run<'_> {
         failure.hint = Some(format!(
             "the value is kept; `update_mode: converge` in the definition, or `boson variables rotate {name}`, replaces it"
         ));
+        self.done.warnings.push(failure);
+    }
+
+    fn warn_of_links(&mut self, item: &Ready) {
+        let message = format!(
+            "the certificate of variable '{}' lacks the names of the links that it consumes: links are known only when a \
+             deployment is planned",
+            item.definition.name
+        );
+        let mut failure = Failure::new(message, item.definition.origin);
+        failure.hint = Some("let `boson plan --vars-store` or `boson up` generate it".to_owned());
         self.done.warnings.push(failure);
     }
 
@@ -359,9 +390,13 @@ fn loading(item: &Ready, cause: String) -> Failure {
 
 fn cycle_of_authorities(ready: &[Ready], cycle: &[usize]) -> Failure {
     let name = |i: &usize| ready[*i].definition.name.as_str();
-    let mut names: Vec<&str> = cycle.iter().map(name).collect();
-    names.extend(cycle.first().map(name));
-    loading(&ready[cycle[0]], format!("Detected recursion: {}", names.join(" is signed by ")))
+    let mut names: Vec<&str> = cycle.iter().map(name).take(SHOWN).collect();
+    let rest = match cycle.len() {
+        count if count > SHOWN => format!(", and so on ({count} certificates)"),
+        _ => String::new(),
+    };
+    names.extend(cycle.first().filter(|_| rest.is_empty()).map(name));
+    loading(&ready[cycle[0]], format!("Detected recursion: {}{rest}", names.join(" is signed by ")))
 }
 
 /// Definitions whose options refer to one another.

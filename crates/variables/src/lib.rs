@@ -7,6 +7,7 @@
 mod certificate;
 mod complete;
 mod graph;
+mod links;
 mod options;
 mod order;
 mod specification;
@@ -14,6 +15,7 @@ mod store;
 
 pub use certificate::{AlternativeName, Certificate, ExtendedKeyUsage, KeyUsage, MOST_DAYS};
 pub use complete::{Completed, complete, may_generate};
+pub use links::{ConsumedLink, LinkNames, LinkedName};
 pub use order::{Error, Generate, Generation, NoGeneration, Order, Signer};
-pub use specification::{Password, Specification, User};
+pub use specification::{Password, Specification, User, placeholder};
 pub use store::{Invalid, Record, Store};

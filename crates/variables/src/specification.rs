@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use go_yaml::Node;
+use go_yaml::{Key, Node, Value};
 use interpolation::{Definition, Failure};
 use problem::did_you_mean;
 
 use crate::certificate::Certificate;
+use crate::links::LinkedName;
 use crate::options::Options;
 
 /// The types of variables.
@@ -48,7 +49,8 @@ pub struct User {
 }
 
 impl Specification {
-    /// The specification of a definition whose options have no references any more.
+    /// The specification of a definition whose options have no references any more; `names` are those of a certificate that
+    /// come from links.
     ///
     /// # Errors
     /// An unknown type; every option that is unknown, or has a value of another type or out of range.
@@ -56,6 +58,7 @@ impl Specification {
         definition: &Definition,
         kind: &str,
         options: Option<&Node>,
+        names: &[(LinkedName, String)],
     ) -> Result<Specification, Vec<Failure>> {
         let read = |known: &[&str]| Options::new(&definition.name, kind, options, definition.origin, known);
         match kind {
@@ -84,7 +87,9 @@ impl Specification {
                 }
                 options.finish(Specification::Ssh(bits, comment))
             }
-            "certificate" => Certificate::read(read(&crate::certificate::OPTIONS)).map(Specification::Certificate),
+            "certificate" => {
+                Certificate::read(read(&crate::certificate::OPTIONS), names).map(Specification::Certificate)
+            }
             other => {
                 let message = format!("Generating variable '{}': Unsupported value type: {other}", definition.name);
                 let mut failure = Failure::new(message, definition.origin);
@@ -120,6 +125,25 @@ impl Specification {
             Specification::Password(_) | Specification::User(_) => None,
             Specification::Rsa(bits) | Specification::Ssh(bits, _) => Some(*bits),
             Specification::Certificate(certificate) => Some(certificate.key_length),
+        }
+    }
+}
+
+/// A value with the structure of a type's values and without a secret, for a document that is read before values are generated.
+pub fn placeholder(kind: &str) -> Node {
+    let parts: &[&str] = match kind {
+        "certificate" => &["ca", "certificate", "private_key"],
+        "rsa" => &["private_key", "public_key"],
+        "ssh" => &["private_key", "public_key", "public_key_fingerprint"],
+        "user" => &["username", "password", "password_hash"],
+        _ => &[],
+    };
+    let text = |what: &str| Node::new(Value::String(format!("{what} to be generated")));
+    match parts {
+        [] => text(kind),
+        parts => {
+            let fields = parts.iter().map(|part| (Key::String((*part).to_owned()), text(part)));
+            Node::new(Value::Map(fields.collect()))
         }
     }
 }

@@ -118,6 +118,29 @@ impl Store {
         &self.values
     }
 
+    /// The part with the names that `wanted` accepts.
+    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Store {
+        let values = self.values.iter().filter(|(key, _)| key.as_str().is_some_and(&wanted));
+        let definitions = self.notes.definitions.iter().filter(|(name, _)| wanted(name));
+        let notes = Notes {
+            definitions: definitions.map(|(name, record)| (name.clone(), record.clone())).collect(),
+            rotate: self.notes.rotate.iter().filter(|name| wanted(name)).cloned().collect(),
+        };
+        Store { values: values.map(|(key, node)| (key.clone(), node.clone())).collect(), notes }
+    }
+
+    /// Adds the values of another store, which replace those of the same names.
+    pub fn absorb(&mut self, other: &Store) {
+        for (key, node) in other.values.iter() {
+            let name = key.as_str().unwrap_or_default();
+            self.notes.definitions.remove(name);
+            self.notes.rotate.remove(name);
+            self.values.insert(key.clone(), node.clone());
+        }
+        self.notes.definitions.extend(other.notes.definitions.clone());
+        self.notes.rotate.extend(other.notes.rotate.clone());
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&Node> {
         self.values.get(&Key::String(name.to_owned()))
@@ -208,6 +231,20 @@ mod tests {
         let store = parse("p: abc\ny: {certificate: x}\n").unwrap();
         assert_eq!(store.get("p").unwrap().as_str(), Some("abc"));
         assert!(store.get("y").is_some() && store.record("p").is_none());
+    }
+
+    #[test]
+    fn a_part_of_a_store_replaces_what_another_one_has() {
+        let shared = |name: &str| name.starts_with('/');
+        let mut store = parse("/a: old\nb: kept\n").unwrap();
+        store.mark("/a");
+        let mut other = parse("/a: new\nb: other\n").unwrap();
+        other.set("/c", Node::new(Value::Null), Record::default());
+        store.absorb(&other.only(shared));
+        let value = |name: &str| store.get(name).unwrap().as_str();
+        assert_eq!((value("/a"), value("b")), (Some("new"), Some("kept")));
+        assert!(!store.is_marked("/a") && store.record("/c").is_some());
+        assert_eq!(store.only(shared).values().iter().count(), 2);
     }
 
     #[test]

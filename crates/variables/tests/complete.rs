@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use go_yaml::{Key, Map, Node, Source, Value, read, write};
 use interpolation::{Definition, Failure, Kind, Sources};
 use proptest::prelude::*;
-use variables::{Completed, Error, Generate, Order, Signer, Specification, Store, complete};
+use variables::{Completed, ConsumedLink, Error, Generate, LinkNames, Order, Signer, Specification, Store, complete};
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
@@ -53,10 +53,20 @@ impl Generate for Numbers {
 struct Outcome {
     completed: Result<Completed, Vec<Failure>>,
     orders: Vec<String>,
+    specifications: Vec<Specification>,
+}
+
+/// One run, given the lines of `variables:`, in which every link has this address; none is known without one.
+fn run_with_links(manifest: &str, address: Option<&str>, store: &mut Store) -> Outcome {
+    generate(manifest, &[], address, store)
 }
 
 /// One run, given the lines of `variables:`.
 fn run(manifest: &str, given: &[(&str, &str)], store: &mut Store) -> Outcome {
+    generate(manifest, given, None, store)
+}
+
+fn generate(manifest: &str, given: &[(&str, &str)], address: Option<&str>, store: &mut Store) -> Outcome {
     let document = read(format!("variables:\n{manifest}").as_bytes(), Source::default()).unwrap();
     let definitions = Definition::of(&document).unwrap();
     let mut sources = Sources::default();
@@ -66,15 +76,20 @@ fn run(manifest: &str, given: &[(&str, &str)], store: &mut Store) -> Outcome {
     let mut sources = sources.merge().unwrap();
     let numbers = Numbers::default();
     let mut changed = store.clone();
-    let completed = complete(&definitions, &mut sources, &mut changed, &numbers).map_err(|error| match error {
+    let links = address.map_or_else(LinkNames::unknown, |address| {
+        let (links, _) = ConsumedLink::all_of(&definitions, &sources).unwrap();
+        LinkNames::of(&links, &vec![address.to_owned(); links.len()])
+    });
+    let completed = complete(&definitions, &mut sources, &mut changed, &links, &numbers).map_err(|error| match error {
         Error::Definitions(failures) => failures,
         Error::System(problems) => panic!("{problems}"),
     });
     if completed.is_ok() {
         *store = changed;
     }
-    let orders = numbers.orders.take().into_iter().map(|order| order.name).collect();
-    Outcome { completed, orders }
+    let specifications = numbers.orders.take().into_iter();
+    let (orders, specifications) = specifications.map(|order| (order.name, order.specification)).unzip();
+    Outcome { completed, orders, specifications }
 }
 
 fn warnings(outcome: &Outcome) -> Vec<&str> {
@@ -251,6 +266,58 @@ fn a_changed_definition_is_reported_or_generated_anew() {
     assert!(run(&manifest(20, "converge"), &[], &mut store).orders.is_empty());
     assert_eq!(run(&manifest(20, "overwrite"), &[], &mut store).orders, ["c"]);
     assert_eq!(run(&manifest(20, "overwrite"), &[], &mut store).orders, ["c"]);
+}
+
+const LINKED: &str = "
+- name: c
+  type: certificate
+  update_mode: MODE
+  options: {self_sign: true, alternative_names: [web.example.org]}
+  consumes: {alternative_name: {from: web, properties: {wildcard: true}}, common_name: {from: web}}
+";
+
+#[test]
+fn certificates_take_names_from_links() {
+    let certificate = |outcome: &Outcome| match &outcome.specifications[..] {
+        [Specification::Certificate(certificate)] => certificate.clone(),
+        other => panic!("{other:?}"),
+    };
+    let mut store = Store::default();
+    let linked = LINKED.replace("MODE", "no-overwrite");
+    let outcome = run_with_links(&linked, Some("d-web.ns.svc"), &mut store);
+    let shown = format!("{:?}", certificate(&outcome));
+    assert!(shown.contains(r#"alternative_names: [Dns("web.example.org"), Dns("*.ns.svc")]"#), "{shown}");
+    assert!(shown.contains(r#"("CN", "d-web.ns.svc")"#), "{shown}");
+    // The options' own common name counts, and one name occurs once.
+    let given =
+        linked.replace("self_sign: true", "common_name: own, self_sign: true").replace("web.example.org", "'*.ns.svc'");
+    let outcome = run_with_links(&given, Some("d-web.ns.svc"), &mut Store::default());
+    let shown = format!("{:?}", certificate(&outcome));
+    assert!(shown.contains(r#"("CN", "own")"#), "{shown}");
+    assert!(shown.contains(r#"alternative_names: [Dns("*.ns.svc")]"#), "{shown}");
+}
+
+#[test]
+fn another_address_of_a_link_is_a_changed_definition() {
+    let (kept, converged) = (LINKED.replace("MODE", "no-overwrite"), LINKED.replace("MODE", "converge"));
+    let mut store = Store::default();
+    run_with_links(&kept, Some("d-web.ns.svc"), &mut store);
+    assert!(warnings(&run_with_links(&kept, Some("d-web.ns.svc"), &mut store)).is_empty());
+    let expected =
+        ["the definition of variable 'c' has changed since its value was generated: alternative_names, common_name"];
+    assert_eq!(warnings(&run_with_links(&kept, Some("e-web.other.svc"), &mut store)), expected);
+    // A run that knows no links does not take them for changed.
+    let unknown = run_with_links(&converged, None, &mut store);
+    assert!(unknown.orders.is_empty() && warnings(&unknown).is_empty());
+    assert_eq!(run_with_links(&converged, Some("e-web.other.svc"), &mut store).orders, ["c"]);
+}
+
+#[test]
+fn a_certificate_that_lacks_the_names_of_its_links_is_reported() {
+    let mut store = Store::default();
+    let outcome = run_with_links(&LINKED.replace("MODE", "no-overwrite"), None, &mut store);
+    assert_eq!(outcome.orders, ["c"]);
+    assert!(warnings(&outcome)[0].starts_with("the certificate of variable 'c' lacks the names of the links"));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Creating directories that are removed again if their purpose fails.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use problem::{IoContext, Result};
@@ -12,10 +13,19 @@ pub struct MadeDirs(Vec<PathBuf>);
 
 /// Makes `dir` and the missing directories above it (mode as the umask says).
 pub fn make_dirs(dir: &Path) -> Result<MadeDirs> {
+    make(dir, 0o777)
+}
+
+/// As [`make_dirs`], for their owner alone.
+pub fn make_private_dirs(dir: &Path) -> Result<MadeDirs> {
+    make(dir, 0o700)
+}
+
+fn make(dir: &Path, mode: u32) -> Result<MadeDirs> {
     let mut made = MadeDirs::default();
     let missing: Vec<_> = dir.ancestors().take_while(|d| !d.as_os_str().is_empty() && !d.exists()).collect();
     for dir in missing.into_iter().rev() {
-        match fs::create_dir(dir) {
+        match DirBuilder::new().mode(mode).create(dir) {
             Ok(()) => made.0.push(dir.to_path_buf()),
             // Somebody else was faster.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}

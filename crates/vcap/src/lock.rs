@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result, code};
 
-use crate::dirs::{MadeDirs, make_dirs};
+use crate::dirs::{MadeDirs, make_private_dirs};
 
 /// How long a run waits for another one that uses the file.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -26,8 +26,14 @@ pub struct Lock {
     _made: MadeDirs,
 }
 
+/// The file that exists as long as a file is locked.
+pub fn lock_file(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.lock"))
+}
+
 impl Lock {
-    /// Locks the file `path`, which need not exist; the directories above it are created. `what` names it in messages ("the
+    /// Locks the file `path`, which need not exist; the directories above it are created, for their owner alone. `what` names it in messages ("the
     /// variables store"). `on_wait` is called once if another process holds the lock.
     ///
     /// # Errors
@@ -35,9 +41,8 @@ impl Lock {
     pub fn acquire(path: &Path, what: &str, wait: Duration, on_wait: &dyn Fn()) -> Result<Lock> {
         // Of a link, what it leads to.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let beside = target.with_file_name(format!(".{name}.lock"));
-        let made = make_dirs(beside.parent().unwrap_or(Path::new(".")))?;
+        let beside = lock_file(&target);
+        let made = make_private_dirs(beside.parent().unwrap_or(Path::new(".")))?;
         let mut waiting = Waiting { path, what, deadline: Instant::now() + wait, on_wait: Some(on_wait) };
         let file = loop {
             let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(&beside);
@@ -117,6 +122,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("new/dir/store.yml");
         let lock = acquire(&store).unwrap();
+        assert_eq!(fs::metadata(dir.path().join("new/dir")).unwrap().mode() & 0o7777, 0o700);
         let refused = acquire(&store).unwrap_err().into_vec().remove(0);
         assert_eq!(refused.code, code::STORE_LOCKED);
         assert_eq!(refused.message, format!("another process uses the store {}", store.display()));

@@ -11,7 +11,7 @@ use crate::{job, plan, template};
 
 /// A manifest with a marked value in every possible place; `V` stands for it, `PROPERTIES` for all properties.
 const MANIFEST: &str = "name: d
-tags: {V: V}
+tags: {team: blue}
 releases:
 - {name: r, version: 1, url: 'https://user:V@host/r?token=V#V'}
 stemcells:

@@ -12,7 +12,7 @@ use crate::{job, plan};
 /// A valid manifest; `V` stands for a marked value, `PROPERTIES` for all of them.
 const GOOD: &str = "name: d
 features: {use_dns_addresses: true}
-tags: {V: V}
+tags: {team: blue}
 releases:
 - {name: r, version: 1, url: V, sha1: V}
 stemcells:
@@ -76,6 +76,8 @@ const WRONG: &[(&str, &str)] = &[
     ("{name: r, version: 1, url: V, sha1: V}", "{name: r, version: [V]}"),
     ("{use_dns_addresses: true}", "V"),
     ("- {alias: default, os: V, version: V}", "- V"),
+    ("tags: {team: blue}", "tags: V"),
+    ("tags: {team: blue}", "tags: {team: [V]}"),
     ("addons: []", "addons: V"),
     ("addons: []", "addons: [V]"),
     ("addons: []", "addons: [{name: a, jobs: V}]"),
@@ -141,7 +143,7 @@ const WRONG: &[(&str, &str)] = &[
 ];
 
 /// Parts of BOSH's manifest without meaning in a pod: whatever they contain, they are not reported.
-const IGNORED: &[(&str, &str)] = &[("tags: {V: V}", "tags: V"), ("length: V", "length: [V]")];
+const IGNORED: &[(&str, &str)] = &[("length: V", "length: [V]")];
 
 fn setting(work: &Path) {
     let declared: String = names().map(|name| format!("  s.{name}: {{}}\n")).collect();

@@ -1,10 +1,9 @@
 //! The input of `up`, as far as it is checked before `plan` reads it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use manifest_inputs::{Configs, DefaultStore, Documents, Inputs};
-use problem::{Place, Problem, Problems, Result, code};
-use variable_generator::OwnVm;
+use manifest_inputs::{Configs, Documents, Inputs};
+use problem::{Problem, Problems, Result, code};
 
 use super::publish::Publish;
 use crate::cache::CacheLimit;
@@ -55,11 +54,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Checks that the files exist; `plan` checks what is in them.
-    pub(crate) fn read(config: Config) -> Result<Input> {
-        let documents = config
-            .documents
-            .map_or_else(|| read_documents(&config.inputs, &config.configs, &config.manifest, None), Ok);
+    /// Checks that the files exist; `plan` checks what is in them. `documents` are those of the config.
+    pub(crate) fn read(config: Config, documents: Result<Documents>) -> Result<Input> {
         let mut problems = missing_releases(&config.releases);
         let documents = documents.map_err(|found| join(found, std::mem::take(&mut problems)))?;
         Problems::check(problems)?;
@@ -84,21 +80,6 @@ impl Input {
     pub(crate) fn dir(&self, deployment: &str) -> Result<StateDir> {
         StateDir::of(self.given_dir.as_deref(), deployment)
     }
-}
-
-/// What the flags make of the manifest.
-pub(crate) fn read_documents(
-    inputs: &Inputs,
-    configs: &Configs,
-    manifest: &Path,
-    default_store: Option<&DefaultStore>,
-) -> Result<Documents> {
-    let (name, text) = manifest_inputs::read(manifest);
-    let refused = |e| {
-        let problem = Problem::input("cannot read the manifest").code(code::MANIFEST_MISSING);
-        problem.at(Place::file(&name)).because(e).into()
-    };
-    inputs.documents(configs, &name, text.map_err(refused), &OwnVm, default_store)
 }
 
 /// A problem for every release that does not exist.

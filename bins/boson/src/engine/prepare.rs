@@ -26,7 +26,7 @@ pub(crate) fn prepare(
     interrupt: &Interrupt,
 ) -> Result<Deployment, Failure> {
     let started = SystemTime::now();
-    let releases = stages::open_releases(input, interrupt)?;
+    let releases = stages::open_releases(&input.releases, interrupt)?;
     let given = input.releases.iter().map(PathBuf::as_path);
     let stemcells = Stemcells::open(&input.stemcells, &state::cache()?, &|| interrupt.is_asked())?;
     let source_names = SourceNames::new(releases.iter().zip(given));

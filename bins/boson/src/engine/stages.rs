@@ -8,7 +8,7 @@ mod tools;
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
@@ -22,7 +22,6 @@ pub(crate) use sources::SourceNames;
 pub(crate) use tools::lacking as lacking_tools;
 
 use super::failure::{FailedStage, Failure};
-use super::input::Input;
 use super::workspace;
 use crate::executable::DIES_WITH_PARENT;
 use crate::interrupt::Interrupt;
@@ -30,17 +29,20 @@ use crate::progress::Progress;
 use crate::state;
 
 /// Opens the releases; reports what is wrong with any of them.
-pub(crate) fn open_releases(input: &Input, interrupt: &Interrupt) -> Result<Vec<Release>, Failure> {
+pub(crate) fn open_releases(releases: &[PathBuf], interrupt: &Interrupt) -> Result<Vec<Release>, Failure> {
+    let opened = opened(releases, &|| interrupt.is_asked());
+    if interrupt.is_asked() { Err(Failure::Interrupted) } else { Ok(opened?) }
+}
+
+/// Opens releases until `stop` is true.
+pub(crate) fn opened(paths: &[PathBuf], stop: &dyn Fn() -> bool) -> Result<Vec<Release>, Problems> {
     let cache = state::cache()?;
     let (mut releases, mut problems) = (Vec::<Release>::new(), Vec::new());
-    for dir in &input.releases {
-        match Release::open_any(dir, &cache, &|| interrupt.is_asked()) {
+    for dir in paths {
+        match Release::open_any(dir, &cache, stop) {
             Ok(release) => releases.push(release),
             Err(found) => problems.extend(found.into_vec()),
         }
-    }
-    if interrupt.is_asked() {
-        return Err(Failure::Interrupted);
     }
     let mut names = HashSet::new();
     for release in &releases {

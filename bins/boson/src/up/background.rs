@@ -6,12 +6,12 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use manifest_inputs::{Document, Documents};
+use manifest_inputs::{Document, Documents, StorePaths};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result};
@@ -22,7 +22,7 @@ use super::{Options, command_line};
 use crate::engine::{self, Config, Started};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::state::{StateDir, make_private};
+use crate::state::StateDir;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
@@ -40,7 +40,12 @@ enum Message {
 /// until everything runs, else until the deployment has stopped.
 pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
-    let documents = documents(options)?;
+    // However long variables are generated, a signal ends this process: nothing is written yet.
+    let documents = signals.unblocked(|| documents(options))??;
+    if let Some(documents) = &documents {
+        // Before anything runs with these values, however the start ends.
+        documents.save_store()?;
+    }
     let (channel, end) = Channel::pair().map_err(failed)?;
     let mut command = Command::new("/proc/self/exe");
     // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.
@@ -82,23 +87,21 @@ fn documents(options: &Options) -> Result<Option<Documents>> {
     let mut files = std::iter::once(&options.manifest).chain(options.configs.files());
     let has_stream = files.any(|file| is_stream(file));
     let default_store = |name: Option<&str>| variables_store(options, name);
-    let read = engine::read_documents(&options.inputs, &options.configs, &options.manifest, Some(&default_store));
+    let read = engine::read_documents(&options.clone().into(), Some(&default_store));
     let documents = read.map_err(|problems| engine::join(problems, engine::missing_releases(&options.releases)))?;
     if !has_stream && documents.iter().all(Document::is_file) {
         return Ok(None);
     }
-    // Before anything runs with these values, however the start ends.
-    documents.save_store()?;
     Ok(Some(documents))
 }
 
-/// The variables store in the deployment's state, whose directory is made for it.
-fn variables_store(options: &Options, name: Option<&str>) -> Result<PathBuf> {
+/// The variables store in the deployment's state, and the one for all deployments. Their directories are made when something is
+/// written into them.
+fn variables_store(options: &Options, name: Option<&str>) -> Result<StorePaths> {
     let given = options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty());
     let dir =
         StateDir::of(given, options.name.as_deref().filter(|name| !name.is_empty()).or(name).unwrap_or_default())?;
     dir.check()?;
-    make_private(dir.path())?;
     Ok(dir.variables())
 }
 

@@ -98,8 +98,8 @@ fn problems_of_inputs_are_reported_with_their_places_and_before_anything_starts(
 #[test]
 fn settings_without_effect_are_shown() {
     let machine = Machine::new();
-    machine.write("runtime.yml", "tags: {a: b}\n");
+    machine.write("runtime.yml", "other: {a: b}\n");
     let up = machine.up(&["--runtime-config", "runtime.yml"]).ends_with(0);
-    let expected = "warning: 1 setting of the configs has no effect:\n  --> runtime.yml:1:1: tags\n";
+    let expected = "warning: 1 setting of the configs has no effect:\n  --> runtime.yml:1:1: other\n";
     assert!(up.stdout.contains(expected), "{}", up.stdout);
 }

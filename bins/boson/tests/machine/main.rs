@@ -11,5 +11,6 @@ mod names;
 mod redeploy;
 mod scripts;
 mod terminal;
+mod variables;
 
 use deployment::Machine;

@@ -6,6 +6,7 @@ mod bpm_yml;
 mod deployment;
 mod dns;
 mod inputs;
+mod linked_names;
 mod links;
 mod manifests;
 mod messages;

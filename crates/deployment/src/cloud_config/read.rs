@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use problem::{Note, Place, Problem, code};
 use value::Value;
 
-use super::{CPU, CloudConfig, DiskType, EPHEMERAL_DISK, Named, Network, RAM, STORAGE_CLASS};
+use super::{CPU, CloudConfig, DiskType, EPHEMERAL_DISK, Named, Network, RAM, STORAGE_CLASS, ZONE};
 use crate::names::canonical;
 use crate::reader::{Object, Reader};
 use crate::variables;
@@ -168,12 +168,14 @@ impl<'a> Merger<'a> {
 
     /// Checks what only all documents together show.
     fn finish(mut self, documents: &[Document]) -> (CloudConfig, Vec<Problem>) {
+        // What is not a Hash has no sections.
+        let are_hashes = documents.iter().all(|(value, _)| matches!(value, Value::Map(_)));
         let all = documents.iter().map(|(_, file)| *file).collect::<Vec<_>>().join(", ");
         let mut problem = |message: String| {
             let place = Place::file(documents.first().map_or("", |(_, file)| file));
             self.problems.push(Problem::input(message).code(code::CONFIG_INVALID).at(place));
         };
-        for key in ["networks", "compilation"].into_iter().filter(|key| !self.sections.contains(key)) {
+        for key in ["networks", "compilation"].into_iter().filter(|key| are_hashes && !self.sections.contains(key)) {
             problem(format!("Required property '{key}' was not specified in the cloud config ({all})"));
         }
         if self.sections.contains("networks") && self.config.networks.is_empty() {
@@ -232,8 +234,10 @@ impl<'a> Merger<'a> {
 
     /// Notes the cloud properties of an entry that are no sizes.
     fn unused_properties(&mut self, file: &str, object: &Object, key: &str, properties: &Value) {
+        let is_zone = |name: &str| ZONE.contains(&name) && properties.get(name).is_some_and(|v| v.as_str().is_some());
         let is_used = |name: &str| match key {
             "disk_types" => name == STORAGE_CLASS,
+            "azs" if is_zone(name) => true,
             _ => CPU.iter().chain(&RAM).chain(&EPHEMERAL_DISK).any(|known| *known == name),
         };
         for (name, _) in properties.as_map().into_iter().flat_map(value::Map::iter) {

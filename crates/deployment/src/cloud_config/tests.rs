@@ -218,10 +218,25 @@ fn what_has_no_meaning_is_listed() {
         "cloud_properties.elbs of 'vm_extensions'",
         "cloud_properties.instance_type of 'vm_types'",
         "cloud_properties.type of 'disk_types'",
-        "cloud_properties.zone of 'azs'",
         "compilation",
         "networks: their types, addresses and cloud properties",
         "other",
     ];
     assert_eq!(unused, expected);
+}
+
+#[test]
+fn the_zone_of_an_az_is_its_cloud_property() {
+    for (properties, zone) in [
+        ("{availability_zone: eu-1a}", Some("eu-1a")),
+        ("{zone: europe-west1-b}", Some("europe-west1-b")),
+        ("{zone: [1]}", None),
+        ("{}", None),
+    ] {
+        let (config, _) = read(&[&format!("azs: [{{name: z, cloud_properties: {properties}}}]")]);
+        assert_eq!(config.zone("z"), zone, "{properties}");
+        let is_unused = config.unused.iter().any(|note| note.what.as_deref() == Some("cloud_properties.zone of 'azs'"));
+        assert_eq!(is_unused, properties.contains('['), "{properties}");
+        assert_eq!(config.zone("other"), None);
+    }
 }

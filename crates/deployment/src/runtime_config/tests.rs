@@ -183,5 +183,30 @@ fn what_has_no_meaning_is_listed() {
     let (config, _) = RuntimeConfig::read(&yaml(text), "runtime.yml", 1);
     let unused: Vec<String> = config.unused.into_iter().filter_map(|note| note.what).collect();
     let team = "teams: a deployment belongs to no team here, so that the filter never fits";
-    assert_eq!(unused, ["other", "tags", team]);
+    assert_eq!(unused, ["other", team]);
+}
+
+#[test]
+fn tags_of_a_group_count_over_the_manifest_s_and_those_over_a_config_s() {
+    let text = "{name: d, releases: [], tags: {b: manifest, c: manifest}, \
+                instance_groups: [{name: g, instances: 1, jobs: [], tags: {c: 3}}]}";
+    let mut manifest = Manifest::parse(&yaml(text), "m.yml").unwrap();
+    let (config, problems) = RuntimeConfig::read(&yaml("{tags: {a: config, b: config, c: true}}"), "runtime.yml", 1);
+    assert!(problems.is_empty() && config.unused.is_empty());
+    assert!(manifest.apply_runtime_configs(&[config], "d").is_empty());
+    let tags = manifest.tags_of(&manifest.instance_groups[0]);
+    let expected = [("a", "config"), ("b", "manifest"), ("c", "3")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    assert_eq!(tags, expected.into());
+}
+
+#[test]
+fn tags_are_texts() {
+    for (tags, message) in [
+        ("a", "Property 'tags' value (a String) did not match the required type 'Hash'"),
+        ("{a: [b]}", "Property 'a' value (a Array) did not match the required type 'String'"),
+    ] {
+        let (_, problems) = RuntimeConfig::read(&yaml(&format!("{{tags: {tags}}}")), "runtime.yml", 1);
+        let found: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert_eq!(found, [message]);
+    }
 }

@@ -69,7 +69,7 @@ fn full() -> Deployment {
     let group = InstanceGroup {
         name: "store".into(),
         lifecycle: Lifecycle::Service,
-        azs: vec![Az { name: "z1".into(), instances: 1 }],
+        azs: vec![Az { name: "z1".into(), instances: 1, zone: Some("eu-central-1a".into()) }],
         replicas: 1,
         instances: vec![instance],
         update,
@@ -78,6 +78,7 @@ fn full() -> Deployment {
         persistent_disk: Some(PersistentDisk { size: Some(1024), disk_type: Some("fast".into()) }),
         vm_type: Some("small".into()),
         vm_resources: Some(VmResources { cpu: 1, ram: 1024, ephemeral_disk_size: 2048 }),
+        tags: [("team".into(), "blue".into())].into(),
         env,
         jobs: vec![job],
     };
@@ -110,9 +111,10 @@ fn absent_fields_are_not_written() {
     let mut few = full();
     let group = &mut few.instance_groups[0];
     (group.env, group.persistent_disk, group.vm_type, group.vm_resources) = (Env::default(), None, None, None);
-    (group.jobs[0].quarks, group.stemcell) = (Quarks::default(), None);
+    (group.jobs[0].quarks, group.stemcell, group.azs[0].zone) = (Quarks::default(), None, None);
+    group.tags.clear();
     let text = few.encode().unwrap();
-    for key in ["env", "persistent_disk", "vm_type", "vm_resources", "quarks", "stemcell"] {
+    for key in ["env", "persistent_disk", "vm_type", "vm_resources", "quarks", "stemcell", "tags", "zone"] {
         assert!(!text.contains(&format!(" {key}:")), "{key} in {text}");
     }
     assert_eq!(Deployment::decode(&text, "deployment.yaml").unwrap(), few);

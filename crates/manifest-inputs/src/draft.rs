@@ -1,0 +1,248 @@
+//! The documents of a run before variables are generated and replaced.
+//!
+//! Certificates may take names from links. Links are found in the deployment that the documents describe, and do not depend on
+//! generated values: what finds them reads [`Draft::preview`], in which placeholders take the place of these values.
+
+use std::sync::Arc;
+
+use go_yaml::Node;
+use interpolation::{Definition, Failure};
+use problem::{Place, Problem, Problems, Result};
+use variables::{ConsumedLink, Generation, LinkNames};
+
+use crate::documents::{Document, Documents};
+use crate::files::Files;
+use crate::flags::{Configs, Inputs};
+use crate::origins::Origins;
+use crate::places::Sources;
+use crate::store::{self, StoreFile, StorePaths};
+use crate::usage::Usage;
+use crate::{DefaultStore, files};
+
+/// The documents of a run before variables are generated and replaced.
+pub struct Draft<'a>(Stage<'a>);
+
+enum Stage<'a> {
+    /// The files as they are: neither operations nor variables are given.
+    Unchanged(Documents),
+    Changed(Box<Work<'a>>, Documented),
+}
+
+/// What is needed to make [`Documents`] of the result.
+struct Documented {
+    name: String,
+    /// How many of the configs are runtime configs.
+    runtime_configs: usize,
+}
+
+impl<'a> Draft<'a> {
+    /// See [`Inputs::read`].
+    pub(crate) fn read(
+        inputs: &'a Inputs,
+        configs: &Configs,
+        name: &str,
+        text: Result<Vec<u8>>,
+        default_store: Option<&DefaultStore>,
+    ) -> Result<Draft<'a>> {
+        let defines = || text.as_ref().is_ok_and(|text| store::defines(text));
+        if inputs.is_empty() && !(default_store.is_some() && defines()) {
+            return files::unchanged(configs, name, text).map(|documents| Draft(Stage::Unchanged(documents)));
+        }
+        let mut work = Work::read(inputs, configs, name, text, default_store)?;
+        work.read_links()?;
+        let documented = Documented { name: name.to_owned(), runtime_configs: configs.runtime_configs.len() };
+        Ok(Draft(Stage::Changed(Box::new(work), documented)))
+    }
+
+    /// The links that certificates take names from, and where the entries stand. None if nothing is generated.
+    pub fn links(&self) -> Vec<(ConsumedLink, Option<Place>)> {
+        match &self.0 {
+            Stage::Unchanged(_) => Vec::new(),
+            Stage::Changed(work, _) => {
+                work.links.iter().map(|link| (link.clone(), work.sources.place(link.origin))).collect()
+            }
+        }
+    }
+
+    /// The documents with placeholders for what is not generated yet.
+    ///
+    /// # Errors
+    /// References that cannot be replaced.
+    pub fn preview(&self) -> Result<Documents> {
+        match &self.0 {
+            Stage::Unchanged(documents) => Ok(documents.clone()),
+            Stage::Changed(work, documented) => Ok(documented.documents(work.preview()?)),
+        }
+    }
+
+    /// Generates the variables that have no value, and replaces all; `addresses` are those of [`Draft::links`], in their order.
+    ///
+    /// # Errors
+    /// Definitions that cannot be generated; then references that cannot be replaced; then, if asked for, variables that are
+    /// missing or unused. No message shows a value.
+    pub fn finish(self, generation: &dyn Generation, addresses: &[String]) -> Result<Documents> {
+        self.finish_with(generation, |links| LinkNames::of(links, addresses))
+    }
+
+    /// As [`Draft::finish`], where the job specs are not at hand that links come from: certificates take no names from them, and a
+    /// warning reports it.
+    ///
+    /// # Errors
+    /// As [`Draft::finish`].
+    pub fn finish_without_links(self, generation: &dyn Generation) -> Result<Documents> {
+        self.finish_with(generation, |_| LinkNames::unknown())
+    }
+
+    fn finish_with(
+        self,
+        generation: &dyn Generation,
+        names: impl FnOnce(&[ConsumedLink]) -> LinkNames,
+    ) -> Result<Documents> {
+        match self.0 {
+            Stage::Unchanged(documents) => Ok(documents),
+            Stage::Changed(mut work, documented) => {
+                let links = names(&work.links);
+                work.generate(generation, &links)?;
+                Ok(documented.documents(work.finish()?))
+            }
+        }
+    }
+}
+
+impl Documented {
+    fn documents(&self, applied: Applied) -> Documents {
+        let document = |name: String, node: &Node| {
+            let origins = Origins::of(node, applied.sources.names());
+            Document::interpolated(name, go_yaml::write(node), origins)
+        };
+        let manifest = document(self.name.clone(), &applied.manifest);
+        let mut runtime_configs: Vec<Document> =
+            applied.configs.iter().map(|(name, node)| document(name.clone(), node)).collect();
+        let cloud_configs = runtime_configs.split_off(self.runtime_configs);
+        Documents { manifest, runtime_configs, cloud_configs, store: applied.store.map(Arc::new) }
+    }
+}
+
+/// All documents after operations, and what their variables are made of.
+pub(crate) struct Work<'a> {
+    inputs: &'a Inputs,
+    manifest: Node,
+    /// Each config with its file's name.
+    configs: Vec<(String, Node)>,
+    values: interpolation::Sources,
+    store: Option<StoreFile>,
+    sources: Sources,
+    /// What may be generated; nothing without a store.
+    definitions: Vec<Definition>,
+    links: Vec<ConsumedLink>,
+}
+
+/// All documents after operations and variables.
+pub(crate) struct Applied {
+    pub(crate) manifest: Node,
+    pub(crate) configs: Vec<(String, Node)>,
+    pub(crate) sources: Sources,
+    pub(crate) store: Option<StoreFile>,
+}
+
+impl<'a> Work<'a> {
+    /// Reads all files, and applies the operations.
+    pub(crate) fn read(
+        inputs: &'a Inputs,
+        configs: &Configs,
+        name: &str,
+        text: Result<Vec<u8>>,
+        default_store: Option<&DefaultStore>,
+    ) -> Result<Work<'a>> {
+        let Files { mut manifest, configs, operations, values, mut store, mut sources } =
+            Files::read(inputs, configs, name, text)?;
+        for (number, file, operation) in &operations {
+            crate::apply(operation, &mut manifest)
+                .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;
+        }
+        let documents = || std::iter::once(&manifest).chain(configs.iter().map(|(_, node)| node));
+        if let Some(place) = default_store.filter(|_| store.is_none() && documents().any(store::has_types)) {
+            let paths: StorePaths = place(manifest.get("name").and_then(Node::as_str))?;
+            store = Some(StoreFile::read_as(paths, &mut sources)?);
+        }
+        let definitions = match store {
+            Some(_) => store::definitions(documents()).map_err(|failures| sources.problems(failures))?,
+            None => Vec::new(),
+        };
+        Ok(Work { inputs, manifest, configs, values, store, sources, definitions, links: Vec::new() })
+    }
+
+    /// Finds the links that are consumed.
+    fn read_links(&mut self) -> Result<()> {
+        let invalid = |failures: Vec<Failure>| self.sources.invalid_definitions(failures);
+        let (links, warnings) = ConsumedLink::all_of(&self.definitions, &self.values).map_err(invalid)?;
+        self.sources.warn(&warnings);
+        self.links = links;
+        Ok(())
+    }
+
+    /// Generates the variables that have no value, if there is a store for them.
+    pub(crate) fn generate(&mut self, generation: &dyn Generation, links: &LinkNames) -> Result<()> {
+        let Some(store) = self.store.take() else { return Ok(()) };
+        let store = store.complete(&self.definitions, &mut self.values, links, generation, &self.sources)?;
+        self.store = Some(store);
+        Ok(())
+    }
+
+    /// Takes the values that the store has.
+    pub(crate) fn use_store(&mut self) {
+        if let Some(store) = &self.store {
+            self.values.set_store(store.store.values().clone());
+        }
+    }
+
+    /// The documents with placeholders for the values that the store lacks.
+    fn preview(&self) -> Result<Applied> {
+        let mut values = self.values.clone();
+        if let Some(file) = &self.store {
+            values.set_store(file.store.values().clone());
+        }
+        for definition in &self.definitions {
+            if let (Some(kind), None) = (&definition.kind, values.get(&definition.name)) {
+                values.set_store_value(&definition.name, variables::placeholder(kind));
+            }
+        }
+        let documents = (self.manifest.clone(), self.configs.clone());
+        let (manifest, configs) = replaced(documents, &values, &self.sources, &mut Usage::default())?;
+        Ok(Applied { manifest, configs, sources: self.sources.clone(), store: None })
+    }
+
+    /// Replaces the variables.
+    pub(crate) fn finish(self) -> Result<Applied> {
+        let Work { inputs, manifest, configs, values, store, sources, .. } = self;
+        let mut usage = Usage::default();
+        let (manifest, configs) = replaced((manifest, configs), &values, &sources, &mut usage)?;
+        let shared = store.iter().flat_map(StoreFile::shared_names).collect();
+        Problems::check(usage.problems(inputs, &values, &sources, &shared))?;
+        Ok(Applied { manifest, configs, sources, store })
+    }
+}
+
+/// The manifest, and the configs with their files' names.
+type Nodes = (Node, Vec<(String, Node)>);
+
+/// Replaces the variables of all documents.
+fn replaced(
+    (manifest, configs): Nodes,
+    values: &interpolation::Sources,
+    sources: &Sources,
+    usage: &mut Usage,
+) -> Result<Nodes> {
+    let mut problems = Vec::new();
+    let mut replaced = |node| match interpolation::interpolate(node, values) {
+        Ok(found) => Some(usage.add(found)),
+        Err(failures) => {
+            problems.extend(sources.problems(failures).into_vec());
+            None
+        }
+    };
+    let manifest = replaced(manifest);
+    let configs = configs.into_iter().filter_map(|(name, node)| Some((name, replaced(node)?))).collect();
+    Problems::check(problems)?;
+    Ok((manifest.ok_or_else(|| Problem::internal("no manifest was interpolated"))?, configs))
+}
