@@ -34,6 +34,7 @@ const EXECUTABLE: Executable = Executable {
         "delete" => delete,
         "write-secrets" => write_secrets,
         "deploy" => deploy,
+        "serve-templates" => serve_templates,
     ),
 };
 

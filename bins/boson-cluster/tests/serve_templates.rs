@@ -1,0 +1,489 @@
+//! `serve-templates`, as clients of Kubernetes use it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+const BASE: &str = "/apis/template.openshift.io/v1/namespaces/shop";
+
+struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    address: String,
+}
+
+/// The answer to a request.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
+    }
+
+    /// The fields of the causes of a Status.
+    fn fields(&self) -> Vec<String> {
+        let causes = self.json()["details"]["causes"].as_array().unwrap().clone();
+        causes.iter().map(|cause| cause["field"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    fn reason(&self) -> (u16, String) {
+        let status = self.json();
+        assert_eq!(
+            (&status["kind"], &status["apiVersion"], &status["code"]),
+            (&json!("Status"), &json!("v1"), &json!(self.status))
+        );
+        (self.status, status["reason"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Server {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_boson-cluster"))
+            .arg("serve-templates")
+            .args(["--insecure", "--store", "memory", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line.strip_prefix("listening on http://").unwrap().trim_end().to_owned();
+        Server { child, stdout, address }
+    }
+
+    fn connect(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // A server that refuses a body need not read all of it.
+        let _ = stream.write_all(body);
+        stream
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let mut bytes = Vec::new();
+        let mut stream = self.connect(method, path, headers, body);
+        let done = stream.read_to_end(&mut bytes);
+        assert!(done.is_ok() || !bytes.is_empty(), "{done:?}");
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head[9..12].parse().unwrap();
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
+    }
+
+    /// Sends SIGTERM; the exit status.
+    fn stop(mut self) -> Option<i32> {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "", "one line is printed");
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn template(name: &str) -> Value {
+    json!({
+        "kind": "Template", "apiVersion": "template.openshift.io/v1",
+        "metadata": {"name": name, "labels": {"tier": name}, "annotations": {"description": "A web server"}},
+        "labels": {"app": "$(NAME)"},
+        "objects": [{"kind": "Service", "apiVersion": "v1", "metadata": {"name": "$(NAME)"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": "$((PORT))"}]}}],
+        "parameters": [{"name": "NAME", "required": true}, {"name": "PORT", "type": "int", "value": "80"}],
+    })
+}
+
+#[test]
+fn the_first_line_is_the_address_and_term_ends_with_0() {
+    let server = Server::start(&[]);
+    assert!(server.address.starts_with("127.0.0.1:") && !server.address.ends_with(":0"), "{}", server.address);
+    for path in ["/healthz", "/livez", "/readyz"] {
+        assert_eq!((server.get(path).status, server.get(path).body.as_str()), (200, "ok"));
+    }
+    // Also while a client watches.
+    let mut watching = server.connect("GET", &format!("{BASE}/templates?watch=true"), &[], b"");
+    let mut first = [0; 12];
+    watching.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn templates_are_processed_and_nothing_is_created() {
+    let server = Server::start(&[]);
+    let mut web = template("web");
+    web["parameters"][0]["value"] = json!("shop");
+    let done = server.post(&format!("{BASE}/processedtemplates"), &web);
+    assert_eq!(done.status, 201, "{}", done.body);
+    let service = json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "shop", "labels": {"app": "shop"}}, "spec": {"selector": {"a": "b", "app": "shop"}, "ports": [{"port": 80}]}});
+    let processed = done.json();
+    assert_eq!(
+        (&processed["kind"], &processed["apiVersion"]),
+        (&json!("Template"), &json!("template.openshift.io/v1"))
+    );
+    assert_eq!(processed["objects"], json!([service]));
+    assert_eq!(processed["labels"], json!({"app": "shop"}));
+    assert_eq!(processed["parameters"][1], json!({"name": "PORT", "type": "int", "value": "80"}));
+    let list = server.post(&format!("{BASE}/processedtemplates?as=list"), &web).json();
+    assert_eq!(list, json!({"apiVersion": "v1", "kind": "List", "items": [service]}));
+    assert_eq!(server.post(&format!("{BASE}/processedtemplates?as=other"), &web).reason(), (400, "BadRequest".into()));
+    assert_eq!(server.get(&format!("{BASE}/templates")).json()["items"], json!([]));
+    // YAML is read, and written to who accepts it.
+    let yaml =
+        "kind: Template\napiVersion: v1\nobjects: [{kind: K, apiVersion: v1, mode: 0644, big: 9007199254740993}]\n";
+    let headers = ["Content-Type: application/yaml", "Accept: application/yaml"];
+    let done = server.send("POST", &format!("{BASE}/processedtemplates?as=list"), &headers, yaml.as_bytes());
+    assert!(done.head.contains("content-type: application/yaml"), "{}", done.head);
+    assert_eq!(
+        done.body,
+        "apiVersion: v1\nkind: List\nitems:\n- kind: K\n  apiVersion: v1\n  mode: 420\n  big: 9007199254740993\n"
+    );
+}
+
+#[test]
+fn stored_templates_are_processed_with_parameters() {
+    let server = Server::start(&[]);
+    assert_eq!(server.post(&format!("{BASE}/templates"), &template("web")).status, 201);
+    let parameters = |list: Value| json!({"kind": "Parameters", "apiVersion": "v1", "parameters": list});
+    let path = format!("{BASE}/templates/web/processed");
+    let done =
+        server.post(&path, &parameters(json!([{"name": "NAME", "value": "a"}, {"name": "PORT", "value": "8080"}])));
+    assert_eq!((done.status, &done.json()["objects"][0]["spec"]["ports"][0]["port"]), (201, &json!(8080)));
+    let list = server.post(&format!("{path}?as=list"), &parameters(json!([{"name": "NAME", "value": "a"}]))).json();
+    assert_eq!((&list["kind"], &list["items"][0]["metadata"]["name"]), (&json!("List"), &json!("a")));
+    for (values, field) in [
+        (
+            json!([{"name": "NAME", "value": "a"}, {"name": "PORT", "value": "80"}, {"name": "OTHER", "value": "hunter2"}]),
+            "parameters[2].name",
+        ),
+        (json!([{"name": "NAME", "value": "a"}, {"name": "PORT", "value": "hunter2"}]), "parameters[1].value"),
+        (json!([{"name": "NAME", "value": "hunter2 is no label"}]), "labels.app"),
+        (json!([]), "parameters[0]"),
+    ] {
+        let failed = server.post(&path, &parameters(values));
+        assert_eq!(failed.reason(), (422, "Invalid".into()));
+        assert_eq!(failed.fields(), [field]);
+        assert!(!failed.body.contains("hunter2"), "{}", failed.body);
+    }
+    assert_eq!(server.post(&format!("{BASE}/templates/other/processed"), &parameters(json!([]))).reason().0, 404);
+    assert_eq!(server.post(&path, &template("web")).reason().0, 400);
+}
+
+#[test]
+fn templates_are_kept_with_versions() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    let web = format!("{all}/web");
+    let created = server.post(&all, &template("web"));
+    assert_eq!(created.status, 201);
+    let created = created.json();
+    for key in ["uid", "resourceVersion", "creationTimestamp"] {
+        assert!(created["metadata"][key].as_str().is_some_and(|value| !value.is_empty()), "{created}");
+    }
+    assert_eq!(created["metadata"]["namespace"], json!("shop"));
+    assert_eq!(server.get(&web).json(), created);
+    assert_eq!(server.post(&all, &template("web")).reason(), (409, "AlreadyExists".into()));
+    assert_eq!(server.get(&format!("{all}/other")).reason(), (404, "NotFound".into()));
+    assert_eq!(
+        server.get(&format!("{all}/other")).json()["message"],
+        json!("templates.template.openshift.io \"other\" not found")
+    );
+    // Update.
+    let put = |body: &Value| server.send("PUT", &web, &["Content-Type: application/json"], body.to_string().as_bytes());
+    let mut changed = created.clone();
+    changed["message"] = json!("x");
+    let updated = put(&changed).json();
+    assert_ne!(updated["metadata"]["resourceVersion"], created["metadata"]["resourceVersion"]);
+    assert_eq!(put(&changed).reason(), (409, "Conflict".into()));
+    // Patch.
+    let patch = |kind: &str, body: &Value| {
+        server.send("PATCH", &web, &[&format!("Content-Type: application/{kind}")], body.to_string().as_bytes())
+    };
+    assert_eq!(
+        patch("merge-patch+json", &json!({"message": null, "labels": {"x": "y"}})).json()["labels"],
+        json!({"app": "$(NAME)", "x": "y"})
+    );
+    let operations =
+        json!([{"op": "remove", "path": "/labels/x"}, {"op": "add", "path": "/metadata/labels/k", "value": "v"}]);
+    let patched = patch("json-patch+json", &operations).json();
+    assert_eq!((&patched["labels"], &patched["metadata"]["labels"]["k"]), (&json!({"app": "$(NAME)"}), &json!("v")));
+    assert_eq!(patch("strategic-merge-patch+json", &json!({})).reason(), (415, "UnsupportedMediaType".into()));
+    assert_eq!(patch("merge-patch+json", &json!({"objects": 5})).reason(), (422, "Invalid".into()));
+    // Lists.
+    server.post(&all, &template("db"));
+    server.post("/apis/template.openshift.io/v1/namespaces/other/templates", &template("web"));
+    let names = |path: &str| -> Vec<String> {
+        let list = server.get(path).json();
+        assert_eq!((&list["kind"], &list["apiVersion"]), (&json!("TemplateList"), &json!("template.openshift.io/v1")));
+        let name = |item: &Value| {
+            format!(
+                "{}/{}",
+                item["metadata"]["namespace"].as_str().unwrap(),
+                item["metadata"]["name"].as_str().unwrap()
+            )
+        };
+        list["items"].as_array().unwrap().iter().map(name).collect()
+    };
+    assert_eq!(names(&all), ["shop/db", "shop/web"]);
+    assert_eq!(names("/apis/template.openshift.io/v1/templates"), ["other/web", "shop/db", "shop/web"]);
+    assert_eq!(names(&format!("{all}?labelSelector=tier%3Ddb")), ["shop/db"]);
+    assert_eq!(names(&format!("{all}?fieldSelector=metadata.name!%3Ddb")), ["shop/web"]);
+    assert_eq!(server.get(&format!("{all}?labelSelector=a%20b")).reason().0, 400);
+    // Deletion.
+    let delete = |path: &str, body: &[u8]| server.send("DELETE", path, &["Content-Type: application/json"], body);
+    assert_eq!(delete(&web, br#"{"preconditions": {"uid": "x"}}"#).reason(), (409, "Conflict".into()));
+    assert_eq!(delete(&format!("{web}?dryRun=All"), b"").status, 200);
+    let deleted = delete(&web, br#"{"propagationPolicy": "Background"}"#).json();
+    assert_eq!(
+        (&deleted["kind"], &deleted["status"], &deleted["details"]["name"]),
+        (&json!("Status"), &json!("Success"), &json!("web"))
+    );
+    assert_eq!(delete(&web, b"").reason(), (404, "NotFound".into()));
+    assert_eq!(delete(&format!("{all}?labelSelector=tier%3Dnone"), b"").json()["items"], json!([]));
+    assert_eq!(delete(&all, b"").json()["items"].as_array().unwrap().len(), 1);
+    assert_eq!(names("/apis/template.openshift.io/v1/templates"), ["other/web"]);
+}
+
+#[test]
+fn templates_are_validated_when_they_are_stored() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    let mut wrong = template("web");
+    wrong["objects"][0]["spec"]["x"] = json!("$(OTHER)");
+    wrong["parameters"][1]["value"] = json!("hunter2");
+    wrong["objekts"] = json!([]);
+    wrong["metadata"]["name"] = json!("Not a name");
+    let failed = server.post(&all, &wrong);
+    assert_eq!(failed.reason(), (422, "Invalid".into()));
+    assert_eq!(failed.fields(), ["metadata.name", "", "parameters[1]", "objects[0].spec.x"]);
+    assert!(!failed.body.contains("hunter2"), "{}", failed.body);
+    // A required value may be missing.
+    assert_eq!(server.post(&format!("{all}?dryRun=All"), &template("web")).status, 201);
+    assert_eq!(server.get(&all).json()["items"], json!([]));
+}
+
+#[test]
+fn bad_requests_are_refused_and_the_server_lives_on() {
+    let server = Server::start(&["--max-body", "1M"]);
+    let all = format!("{BASE}/templates");
+    let send = |kind: &str, body: &[u8]| server.send("POST", &all, &[&format!("Content-Type: {kind}")], body).reason();
+    let json_type = "application/json";
+    let bad = (400, "BadRequest".to_owned());
+    for body in
+        [&b"{"[..], b"", b"[]", b"{\"kind\": \"Pod\", \"apiVersion\": \"v1\"}", b"{\"kind\": \"\xff\"}", b"{} {}"]
+    {
+        assert_eq!(send(json_type, body), bad, "{}", String::from_utf8_lossy(body));
+    }
+    let deep = "[".repeat(100_000);
+    assert_eq!(send(json_type, deep.as_bytes()), bad);
+    assert_eq!(send("application/yaml", deep.as_bytes()), bad);
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        bomb += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 9].join(", "));
+    }
+    assert_eq!(send("application/yaml", bomb.as_bytes()), bad);
+    assert_eq!(
+        send(
+            "application/yaml",
+            b"kind: Template\napiVersion: v1\nobjects: []\n---\nkind: Template\napiVersion: v1\nobjects: []\n"
+        ),
+        bad
+    );
+    assert_eq!(send(json_type, &vec![b' '; (1 << 20) + 1]), (413, "RequestEntityTooLarge".into()));
+    for kind in ["text/plain", "application/vnd.kubernetes.protobuf"] {
+        assert_eq!(send(kind, b"{}"), (415, "UnsupportedMediaType".into()));
+    }
+    for body in [
+        "objects: {}",
+        "objects: []\nlabels: []",
+        "objects: [{kind: Service, apiVersion: v1, spec: {selector: [a]}}]\nlabels: {a: b}",
+    ] {
+        let body = format!("kind: Template\napiVersion: v1\nmetadata: {{name: a}}\n{body}\n");
+        assert_eq!(send("application/yaml", body.as_bytes()), (422, "Invalid".into()), "{body}");
+    }
+    assert_eq!(server.send("GET", &all, &["Accept: text/html"], b"").reason().0, 406);
+    assert_eq!(server.send("PUT", &all, &[], b"{}").reason(), (405, "MethodNotAllowed".into()));
+    assert_eq!(server.get("/apis/other/v1").reason(), (404, "NotFound".into()));
+    assert_eq!(server.get("/healthz").status, 200);
+    assert_eq!(server.stop(), Some(0));
+}
+
+/// The body of an answer in chunks, as lines of JSON.
+struct Lines(BufReader<TcpStream>);
+
+impl Lines {
+    fn of(stream: TcpStream) -> Lines {
+        let mut lines = Lines(BufReader::new(stream));
+        while lines.line() != "" {}
+        lines
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// The type, and the name of the object of the next event.
+    fn event(&mut self) -> (String, String) {
+        let event = self.next();
+        let name = event["object"]["metadata"]["name"].as_str().unwrap_or_default();
+        (event["type"].as_str().unwrap().to_owned(), name.to_owned())
+    }
+
+    fn next(&mut self) -> Value {
+        // Each event is a chunk: its length, the line, and an empty line.
+        loop {
+            let line = self.line();
+            if line.starts_with('{') {
+                return serde_json::from_str(&line).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn changes_are_watched() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    server.post(&all, &template("web"));
+    let list = server.get(&all).json();
+    let version = list["metadata"]["resourceVersion"].as_str().unwrap();
+    let watch = |query: &str| Lines::of(server.connect("GET", &format!("{all}?watch=1&{query}"), &[], b""));
+    let mut present = watch("");
+    let mut since = watch(&format!("resourceVersion={version}"));
+    let mut selected = watch(&format!("resourceVersion={version}&labelSelector=k%3Dv"));
+    assert_eq!(present.event(), ("ADDED".into(), "web".into()));
+    server.post(&all, &template("db"));
+    let patch = |body: &str| {
+        server.send("PATCH", &format!("{all}/web"), &["Content-Type: application/merge-patch+json"], body.as_bytes())
+    };
+    patch(r#"{"metadata": {"labels": {"k": "v"}}}"#);
+    patch(r#"{"metadata": {"labels": {"k": null}}}"#);
+    server.post("/apis/template.openshift.io/v1/namespaces/other/templates", &template("other"));
+    server.send("DELETE", &format!("{all}/db"), &[], b"");
+    for lines in [&mut present, &mut since] {
+        for (kind, name) in [("ADDED", "db"), ("MODIFIED", "web"), ("MODIFIED", "web"), ("DELETED", "db")] {
+            assert_eq!(lines.event(), (kind.into(), name.into()));
+        }
+    }
+    // An object that becomes selected is new, and one that is not any more is gone.
+    assert_eq!(selected.event(), ("ADDED".into(), "web".into()));
+    assert_eq!(selected.event(), ("DELETED".into(), "web".into()));
+    assert_eq!(server.get(&format!("{all}?watch=1&resourceVersion=5")).reason(), (410, "Expired".into()));
+    // The present state and its end.
+    let mut bookmarked = watch("sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan");
+    assert_eq!(bookmarked.event(), ("ADDED".into(), "web".into()));
+    let bookmark = bookmarked.next();
+    assert_eq!(
+        (&bookmark["type"], &bookmark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"]),
+        (&json!("BOOKMARK"), &json!("true"))
+    );
+    // A watch has a time limit.
+    let ended = server.get(&format!("{all}?watch=1&timeoutSeconds=0"));
+    assert!(ended.status == 200 && ended.body.contains("\"ADDED\""), "{}", ended.body);
+}
+
+#[test]
+fn kubectl_finds_resources_and_tables() {
+    let server = Server::start(&["--group", "templates.example.com"]);
+    let base = "/apis/templates.example.com/v1";
+    let all = format!("{base}/namespaces/shop/templates");
+    assert_eq!(server.get("/apis").json()["groups"][0]["name"], json!("templates.example.com"));
+    assert_eq!(
+        server.get("/apis/templates.example.com").json()["preferredVersion"]["groupVersion"],
+        json!("templates.example.com/v1")
+    );
+    let resources = server.get(base).json()["resources"].clone();
+    let names: Vec<&str> = resources.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["processedtemplates", "templates", "templates/processed"]);
+    assert_eq!(
+        server.get("/openapi/v3").json()["paths"]["apis/templates.example.com/v1"]["serverRelativeURL"],
+        json!("/openapi/v3/apis/templates.example.com/v1")
+    );
+    assert!(server.get("/openapi/v3/apis/templates.example.com/v1").json()["components"]["schemas"]["com.example.templates.v1.Template"].is_object());
+    assert!(server.get("/openapi/v2").json()["definitions"].is_object());
+    // Templates of the proposal have the group of the API.
+    let mut web = template("web");
+    web["apiVersion"] = json!("v1");
+    assert_eq!(server.post(&all, &web).json()["apiVersion"], json!("templates.example.com/v1"));
+    let accept = "Accept: application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    let table = server.send("GET", &all, &[accept], b"").json();
+    assert_eq!(table["kind"], json!("Table"));
+    assert_eq!(table["rows"][0]["cells"], json!(["web", "A web server", "2 (1 blank)", 1]));
+    let one = server.send("GET", &format!("{all}/web"), &[accept], b"").json();
+    assert_eq!(
+        (&one["rows"][0]["object"]["metadata"]["name"], one["columnDefinitions"].as_array().unwrap().len()),
+        (&json!("web"), 4)
+    );
+}
+
+#[test]
+fn an_annotation_and_a_flag_name_the_syntax() {
+    let server = Server::start(&["--syntax", "openshift", "--label", "a=b"]);
+    let path = format!("{BASE}/processedtemplates?as=list");
+    let mut web = json!({
+        "kind": "Template", "apiVersion": "v1", "metadata": {},
+        "objects": [{"kind": "K", "apiVersion": "v1", "x": "${A} $(A)", "p": "${P}"}],
+        "parameters": [{"name": "A", "value": "v"}, {"name": "P", "generate": "expression", "from": "[a-f]{8}"}],
+    });
+    let object = server.post(&path, &web).json()["items"][0].clone();
+    assert_eq!((&object["x"], &object["metadata"]["labels"]), (&json!("v $(A)"), &json!({"a": "b"})));
+    assert!(object["p"].as_str().is_some_and(|value| value.len() == 8), "{object}");
+    web["metadata"] = json!({"annotations": {"boson.cloudfoundry.org/template-syntax": "kubernetes"}});
+    assert_eq!(server.post(&path, &web).json()["items"][0]["x"], json!("${A} v"));
+    web["metadata"] = json!({"annotations": {"boson.cloudfoundry.org/template-syntax": "other"}});
+    assert_eq!(server.post(&path, &web).fields(), ["metadata.annotations[\"boson.cloudfoundry.org/template-syntax\"]"]);
+}
+
+#[test]
+fn usage() {
+    for arguments in [
+        &["--listen", "127.0.0.1:0"][..],
+        &["--insecure", "--listen", "0.0.0.0:0"],
+        &["--insecure", "--store", "other"],
+        &["--insecure", "--group", "no-dot"],
+        &["--insecure", "--label", "a"],
+        &["--insecure", "--label", "a=b c"],
+        &["--insecure", "--max-body", "8MB"],
+    ] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_boson-cluster")).arg("serve-templates").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stdout.is_empty());
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_boson-cluster"))
+        .arg("serve-templates")
+        .args(["--insecure", "--listen", &address])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(70));
+}

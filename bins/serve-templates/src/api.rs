@@ -1,0 +1,355 @@
+//! The operations on templates: what a request does, without HTTP.
+
+use dialect_kubernetes_templates::{Given, Node, Value};
+
+use crate::birth::birth;
+use crate::node::{metadata, metadata_text, number, object, text};
+use crate::patch::{Limit, Patch};
+use crate::selector::Selector;
+use crate::status::{Failure, RESOURCE};
+use crate::store::{Refusal, Store, Stored};
+use crate::template::{Form, KIND, Rules, template_list};
+
+/// A change that does not name a resourceVersion is repeated so often if others change the object meanwhile.
+const ATTEMPTS: usize = 10;
+
+/// The templates and what is done with them.
+pub(crate) struct Api {
+    pub(crate) rules: Rules,
+    pub(crate) store: Store,
+    /// The largest body of a request, in bytes.
+    pub(crate) max_body: u64,
+}
+
+/// What a deletion expects of the object.
+#[derive(Debug, Default)]
+pub(crate) struct Preconditions {
+    uid: Option<String>,
+    version: Option<String>,
+}
+
+impl Api {
+    fn group(&self) -> &str {
+        &self.rules.group
+    }
+
+    /// A template.
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Result<Stored, Failure> {
+        self.store.get(namespace, name).ok_or_else(|| Failure::not_found(self.group(), name))
+    }
+
+    /// The selected templates of a namespace or of all.
+    pub(crate) fn list(&self, namespace: Option<&str>, selector: &Selector) -> (Vec<Node>, u64) {
+        let (stored, version) = self.store.list(namespace);
+        let nodes = stored.iter().map(Stored::node).filter(|node| selector.selects(node));
+        (nodes.collect(), version)
+    }
+
+    /// Stores a new template.
+    pub(crate) fn create(&self, namespace: &str, body: Node, is_dry_run: bool) -> Result<Node, Failure> {
+        let template = self.rules.template(body)?;
+        let template = self.rules.created(template, namespace, birth()?)?;
+        self.rules.check(&template)?;
+        let name = Rules::name(&template).to_owned();
+        let exists = || Failure::already_exists(self.group(), &name);
+        if is_dry_run {
+            return if self.store.get(namespace, &name).is_some() { Err(exists()) } else { Ok(template) };
+        }
+        match self.store.put(namespace, &name, None, template) {
+            Ok(stored) => Ok(stored.node()),
+            Err(_) => Err(exists()),
+        }
+    }
+
+    /// Replaces a template.
+    pub(crate) fn update(&self, namespace: &str, name: &str, body: Node, is_dry_run: bool) -> Result<Node, Failure> {
+        let template = self.rules.template(body)?;
+        self.change(namespace, name, is_dry_run, |_| Ok(template.clone()))
+    }
+
+    /// Changes a template.
+    pub(crate) fn patch(&self, namespace: &str, name: &str, patch: &Patch, is_dry_run: bool) -> Result<Node, Failure> {
+        let failed = |causes| Failure::invalid(self.group(), KIND, name, causes);
+        self.change(namespace, name, is_dry_run, |stored| {
+            let patched = patch.apply(stored, Limit(self.max_body), failed)?;
+            self.rules.template(patched)
+        })
+    }
+
+    /// Replaces a template by what `change` makes of it. If the result does not name the version that it is of, and others have
+    /// changed the template meanwhile, it is changed again.
+    fn change(
+        &self,
+        namespace: &str,
+        name: &str,
+        is_dry_run: bool,
+        change: impl Fn(Node) -> Result<Node, Failure>,
+    ) -> Result<Node, Failure> {
+        for _ in 0..ATTEMPTS {
+            let stored = self.get(namespace, name)?;
+            let old = stored.node();
+            let new = change(old.clone())?;
+            let version = metadata_text(&new, "resourceVersion").unwrap_or_default().to_owned();
+            if !version.is_empty() && version != stored.version.to_string() {
+                return Err(Failure::modified(self.group(), name));
+            }
+            let new = self.rules.updated(new, namespace, &old)?;
+            if without_version(old.clone()) == new {
+                return Ok(old);
+            }
+            self.rules.check(&new)?;
+            if is_dry_run {
+                return Ok(new);
+            }
+            match self.store.put(namespace, name, Some(stored.version), new) {
+                Ok(stored) => return Ok(stored.node()),
+                Err(Refusal::Absent) => return Err(Failure::not_found(self.group(), name)),
+                Err(Refusal::Exists | Refusal::Modified) => {}
+            }
+        }
+        Err(Failure::modified(self.group(), name))
+    }
+
+    /// Deletes a template.
+    pub(crate) fn delete(
+        &self,
+        namespace: &str,
+        name: &str,
+        preconditions: &Preconditions,
+        is_dry_run: bool,
+    ) -> Result<Node, Failure> {
+        let stored = self.get(namespace, name)?;
+        preconditions.check(&stored, self.group())?;
+        if !is_dry_run {
+            let is_expected = |now: &Stored| preconditions.check(now, self.group()).is_ok();
+            self.store.delete(namespace, name, is_expected).map_err(|refusal| match refusal {
+                Refusal::Absent => Failure::not_found(self.group(), name),
+                Refusal::Exists | Refusal::Modified => Failure::modified(self.group(), name),
+            })?;
+        }
+        Ok(deleted(self.group(), name, &stored.node()))
+    }
+
+    /// Deletes the selected templates of a namespace; gives what they were.
+    pub(crate) fn delete_all(&self, namespace: &str, selector: &Selector, is_dry_run: bool) -> Node {
+        let (mut nodes, version) = self.list(Some(namespace), selector);
+        if !is_dry_run {
+            // Others may have deleted some.
+            nodes.retain(|node| self.store.delete(namespace, Rules::name(node), |_| true).is_ok());
+        }
+        template_list(self.rules.api_version(), nodes, version)
+    }
+
+    /// Processes a template that is not stored.
+    pub(crate) fn process(&self, body: Node, form: Form) -> Result<Node, Failure> {
+        let template = self.rules.template(body)?;
+        self.rules.processed(template, &Given::default(), form)
+    }
+
+    /// Processes a template that is stored with the values of a Parameters object.
+    pub(crate) fn process_stored(&self, namespace: &str, name: &str, body: &Node, form: Form) -> Result<Node, Failure> {
+        let stored = self.get(namespace, name)?;
+        let given = self.rules.parameters(body)?;
+        let mut template = stored.node();
+        // It is a new object, not the stored one.
+        if let Some(metadata) = template.as_map_mut().and_then(|template| template.map_mut("metadata")) {
+            ["uid", "resourceVersion", "creationTimestamp"].iter().for_each(|key| drop(metadata.remove(key)));
+        }
+        self.rules.processed(template, &given, form)
+    }
+}
+
+/// A template as it is compared with a new one, which has no version yet.
+fn without_version(mut template: Node) -> Node {
+    if let Some(metadata) = template.as_map_mut().and_then(|template| template.map_mut("metadata")) {
+        metadata.remove("resourceVersion");
+    }
+    template
+}
+
+impl Preconditions {
+    /// Those of a DeleteOptions object; `true` if it asks for a dry run.
+    ///
+    /// # Errors
+    /// 400 for values of the wrong type.
+    pub(crate) fn of(options: &Node) -> Result<(Preconditions, bool), Failure> {
+        let Some(map) = options.as_map() else {
+            return Err(Failure::bad_request(format!("expected DeleteOptions, not {}", options.kind())));
+        };
+        let text = |key: &str| -> Result<Option<String>, Failure> {
+            let Some(node) = map.present("preconditions") else { return Ok(None) };
+            let found = node.as_map().and_then(|map| map.present(key));
+            match (node.as_map(), found.map(|node| node.as_str())) {
+                (None, _) | (_, Some(None)) => {
+                    Err(Failure::bad_request(format!("preconditions.{key}: must be a string")))
+                }
+                (_, found) => Ok(found.flatten().map(str::to_owned)),
+            }
+        };
+        let is_dry_run = match map.present("dryRun").map(|node| &node.value) {
+            None => false,
+            Some(Value::List(items)) => match items.iter().map(Node::as_str).collect::<Vec<_>>().as_slice() {
+                [] => false,
+                [Some("All")] => true,
+                _ => return Err(Failure::bad_request("dryRun: must be All")),
+            },
+            Some(_) => return Err(Failure::bad_request("dryRun: must be a list")),
+        };
+        Ok((Preconditions { uid: text("uid")?, version: text("resourceVersion")? }, is_dry_run))
+    }
+
+    fn check(&self, stored: &Stored, group: &str) -> Result<(), Failure> {
+        let node = stored.node();
+        let uid = metadata_text(&node, "uid").unwrap_or_default();
+        let version = stored.version.to_string();
+        for (what, expected, found) in [("UID", &self.uid, uid), ("ResourceVersion", &self.version, version.as_str())] {
+            if let Some(expected) = expected.as_deref().filter(|expected| *expected != found) {
+                let expected = expected.escape_debug();
+                let why =
+                    format!("Precondition failed: {what} in precondition: {expected}, {what} in object meta: {found}");
+                return Err(Failure::conflict(group, &stored.name, &why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The Status of a deletion.
+fn deleted(group: &str, name: &str, template: &Node) -> Node {
+    let uid = metadata(template).and_then(|metadata| metadata.str("uid")).unwrap_or_default();
+    let details = [("name", text(name)), ("group", text(group)), ("kind", text(RESOURCE)), ("uid", text(uid))];
+    object([
+        ("kind", text("Status")),
+        ("apiVersion", text("v1")),
+        ("metadata", object([])),
+        ("status", text("Success")),
+        ("details", object(details)),
+        ("code", number(200)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect_kubernetes_templates::{Format, Options, compact, read};
+
+    use super::*;
+
+    fn api() -> Api {
+        let rules = Rules { group: "example.com".into(), options: Options::default(), label_selectors: None };
+        Api { rules, store: Store::new(0), max_body: 10_000 }
+    }
+
+    fn yaml(text: &str) -> Node {
+        read(text.as_bytes(), Format::Yaml).unwrap()
+    }
+
+    fn template(name: &str, more: &str) -> Node {
+        yaml(&format!("kind: Template\napiVersion: v1\nmetadata: {{name: {name}}}\nobjects: []\n{more}"))
+    }
+
+    #[test]
+    fn changes_are_of_the_version_that_was_read() {
+        let api = api();
+        let created = api.create("n", template("a", ""), false).unwrap();
+        assert_eq!(api.create("n", template("a", ""), false).unwrap_err().reason, "AlreadyExists");
+        assert_eq!(api.create("n", template("a", ""), true).unwrap_err().reason, "AlreadyExists");
+        assert_eq!(api.update("n", "b", template("b", ""), false).unwrap_err().code, 404);
+        assert_eq!(api.update("n", "a", template("b", ""), false).unwrap_err().code, 400);
+        // Without a version, the newest one is replaced; what the server has set stays.
+        let updated = api.update("n", "a", template("a", "message: x"), false).unwrap();
+        assert_eq!(metadata_text(&updated, "uid"), metadata_text(&created, "uid"));
+        assert_eq!(metadata_text(&updated, "resourceVersion"), Some("2"));
+        // The version that was read first is not the newest one any more.
+        assert_eq!(api.update("n", "a", created, false).unwrap_err().reason, "Conflict");
+        // Nothing changes: no new version. Key order is part of a template.
+        assert_eq!(api.update("n", "a", updated.clone(), false).unwrap(), updated);
+        assert_eq!(api.store.list(None).1, 2);
+        // A dry run stores nothing.
+        assert!(compact(&api.update("n", "a", template("a", "message: other"), true).unwrap()).contains("\"other\""));
+        assert_eq!(api.get("n", "a").unwrap().node(), updated);
+    }
+
+    #[test]
+    fn patches_change_parts() {
+        let api = api();
+        api.create("n", template("a", "message: x"), false).unwrap();
+        let merge = |text: &str| Patch::Merge(yaml(text));
+        let patched = api.patch("n", "a", &merge("{message: y, metadata: {labels: {k: v}}}"), false).unwrap();
+        assert!(compact(&patched).contains(r#""labels":{"k":"v"}"#));
+        for (patch, code) in [
+            ("{metadata: {resourceVersion: '1'}}", 409),
+            ("{metadata: {name: b}}", 400),
+            ("{metadata: {uid: other}}", 409),
+            ("{kind: Pod}", 400),
+            ("{objects: x}", 422),
+            ("{objects: [{kind: K, apiVersion: v1, a: $(X)}]}", 422),
+        ] {
+            assert_eq!(api.patch("n", "a", &merge(patch), false).unwrap_err().code, code, "{patch}");
+        }
+        assert_eq!(api.get("n", "a").unwrap().node(), patched);
+    }
+
+    #[test]
+    fn deletions_have_preconditions() {
+        let api = api();
+        let created = api.create("n", template("a", ""), false).unwrap();
+        let options = |text: &str| Preconditions::of(&yaml(text)).unwrap();
+        for text in ["{preconditions: {uid: x}}", "{preconditions: {resourceVersion: '9'}}"] {
+            assert_eq!(api.delete("n", "a", &options(text).0, false).unwrap_err().reason, "Conflict");
+        }
+        assert!(options("{dryRun: [All]}").1 && !options("{propagationPolicy: Background}").1);
+        for text in ["[]", "{dryRun: All}", "{dryRun: [x]}", "{preconditions: {uid: 5}}", "{preconditions: x}"] {
+            assert_eq!(Preconditions::of(&yaml(text)).unwrap_err().code, 400, "{text}");
+        }
+        api.delete("n", "a", &Preconditions::default(), true).unwrap();
+        let uid = metadata_text(&created, "uid").unwrap();
+        let (conditions, _) = options(&format!("{{preconditions: {{uid: {uid}, resourceVersion: '1'}}}}"));
+        let status = compact(&api.delete("n", "a", &conditions, false).unwrap());
+        assert!(
+            status.contains(
+                r#""status":"Success","details":{"name":"a","group":"example.com","kind":"templates","uid":""#
+            ),
+            "{status}"
+        );
+        assert_eq!(api.delete("n", "a", &conditions, false).unwrap_err().code, 404);
+    }
+
+    #[test]
+    fn a_collection_is_deleted_by_its_labels() {
+        let api = api();
+        for (name, labels) in [("a", "{x: one}"), ("b", "{x: two}"), ("c", "{x: one}")] {
+            let text =
+                format!("kind: Template\napiVersion: v1\nmetadata: {{name: {name}, labels: {labels}}}\nobjects: []");
+            api.create("n", yaml(&text), false).unwrap();
+        }
+        let selector = Selector::parse(Some("x=one"), None).unwrap();
+        let gone = compact(&api.delete_all("n", &selector, false));
+        assert!(gone.contains("\"a\"") && gone.contains("\"c\"") && !gone.contains("\"b\""), "{gone}");
+        assert_eq!(api.list(None, &Selector::default()).0.len(), 1);
+    }
+
+    #[test]
+    fn stored_templates_are_processed() {
+        let api = api();
+        let more = "labels: {app: $(A)}\nparameters: [{name: A, required: true}]";
+        let text = format!(
+            "kind: Template\napiVersion: v1\nmetadata: {{name: a}}\nobjects: [{{kind: K, apiVersion: v1, a: $(A)}}]\n{more}"
+        );
+        api.create("n", yaml(&text), false).unwrap();
+        let values = yaml("kind: Parameters\napiVersion: v1\nparameters: [{name: A, value: x}]");
+        let list = compact(&api.process_stored("n", "a", &values, Form::List).unwrap());
+        assert_eq!(
+            list,
+            r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"K","apiVersion":"v1","a":"x","metadata":{"labels":{"app":"x"}}}]}"#
+        );
+        let done = compact(&api.process_stored("n", "a", &values, Form::Template).unwrap());
+        assert!(done.contains(r#""metadata":{"name":"a","namespace":"n"},"objects""#), "{done}");
+        assert!(done.contains(r#""parameters":[{"name":"A","required":true,"value":"x"}]"#), "{done}");
+        let none = yaml("kind: Parameters\napiVersion: v1");
+        assert_eq!(api.process_stored("n", "a", &none, Form::List).unwrap_err().code, 422);
+        assert_eq!(api.process_stored("n", "b", &none, Form::List).unwrap_err().code, 404);
+        assert_eq!(api.process(yaml(&text), Form::List).unwrap_err().code, 422);
+        // Nothing is created.
+        assert_eq!(api.store.list(None).1, 1);
+    }
+}

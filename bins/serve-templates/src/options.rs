@@ -1,0 +1,132 @@
+//! The command line of `serve-templates`.
+
+use std::net::SocketAddr;
+
+use clap::{Args, ValueEnum};
+use dialect_kubernetes_templates as dialect;
+use problem::{Problem, Problems, Result};
+use startup::parse_size;
+
+/// The options of `serve-templates`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Serve Kubernetes Templates as an API of Kubernetes, below /apis/template.openshift.io/v1/namespaces/NAMESPACE/:\n\n\
+        processedtemplates: POST a Template, get it processed; nothing is stored.\n\
+        templates: create, get, list, watch, update, patch, delete.\n\
+        templates/NAME/processed: POST values ({kind: Parameters, apiVersion: v1, parameters: [{name, value}]}), get the stored \
+        template processed.\n\n\
+        Processing gives a Template, and with ?as=list a List of its objects. Errors are Status objects with the field of every \
+        mistake; they contain no values. The first line on standard output is the address. SIGTERM ends the server with 0.",
+    after_long_help = "Example:\n\
+        \x20\x20serve-templates --insecure --store memory --listen 127.0.0.1:8080\n\
+        \x20\x20kubectl --server http://127.0.0.1:8080 create -f web.yaml\n\
+        \x20\x20kubectl --server http://127.0.0.1:8080 get templates\n\n\
+        Exit codes: 0 ended by a signal; 2 usage; 70 the environment failed."
+)]
+pub struct Options {
+    /// Address to listen on; port 0 is a free one
+    #[arg(long, env = "BOSON_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// Serve plain HTTP without authentication; on a loopback address only
+    #[arg(long, env = "BOSON_INSECURE")]
+    pub insecure: bool,
+    /// Where templates are kept
+    #[arg(long, env = "BOSON_STORE", value_name = "STORE", default_value = "memory")]
+    pub store: Store,
+    /// API group of the templates, for clusters where template.openshift.io is taken
+    #[arg(long, env = "BOSON_GROUP", value_name = "GROUP", default_value = "template.openshift.io")]
+    pub group: String,
+    /// Largest body of a request, in bytes or with a unit: 512K, 8M
+    #[arg(long, env = "BOSON_MAX_BODY", value_name = "SIZE", default_value = "8M", value_parser = parse_size)]
+    pub max_body: u64,
+    /// Syntax of references in templates that do not name one in the annotation boson.cloudfoundry.org/template-syntax
+    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX", default_value = "kubernetes")]
+    pub syntax: Syntax,
+    /// Whether undeclared references and unknown fields are errors (strict) or stay (compat)
+    #[arg(long, env = "BOSON_MODE", value_name = "MODE", default_value = "strict")]
+    pub mode: Mode,
+    /// Ignore values for names that no parameter has
+    #[arg(long, env = "BOSON_IGNORE_UNKNOWN")]
+    pub ignore_unknown: bool,
+    /// Add a label to all objects; replaces an equal one of the template. Commas separate labels in the variable
+    #[arg(long, env = "BOSON_LABEL", value_name = "KEY=VALUE", value_delimiter = ',')]
+    pub label: Vec<String>,
+    /// Add labels to selectors and pod templates too [default: true; in OpenShift's syntax false]
+    #[arg(long, env = "BOSON_LABEL_SELECTORS", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub label_selectors: Option<bool>,
+}
+
+/// Where templates are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Store {
+    /// In the server's memory, until it ends
+    Memory,
+}
+
+/// How references are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Syntax {
+    /// `$(NAME)` and `$((NAME))`
+    Kubernetes,
+    /// `${NAME}` and `${{NAME}}`
+    Openshift,
+}
+
+/// What is an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Whatever is left open
+    Strict,
+    /// What other tools refuse too
+    Compat,
+}
+
+impl Options {
+    /// Flags that contradict each other.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut problems = Vec::new();
+        if !self.insecure {
+            let problem = Problem::usage("--insecure is needed: this server has no TLS and no authentication");
+            problems.push(problem.hint("use it on a loopback address"));
+        }
+        if !self.listen.ip().is_loopback() {
+            let message = format!("--listen: {} is not a loopback address, which --insecure needs", self.listen.ip());
+            problems.push(Problem::usage(message));
+        }
+        let is_group = crate::template::is_name(&self.group) && self.group.contains('.');
+        if !is_group {
+            problems.push(Problem::usage("--group: must be a DNS name with a dot, as in template.openshift.io"));
+        }
+        for label in self.label.iter().filter(|label| !label.contains('=')) {
+            problems.push(Problem::usage(format!("--label: must be KEY=VALUE, not '{label}'")));
+        }
+        for (key, value) in self.labels() {
+            let error = dialect::label_key_error(&key).or_else(|| dialect::label_value_error(&value));
+            problems.extend(error.map(|error| Problem::usage(format!("--label: '{key}': {error}"))));
+        }
+        Problems::check(problems)
+    }
+
+    fn labels(&self) -> Vec<(String, String)> {
+        let pairs = self.label.iter().filter_map(|label| label.split_once('='));
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    /// How templates are processed.
+    pub(crate) fn processing(&self) -> dialect::Options {
+        dialect::Options {
+            syntax: match self.syntax {
+                Syntax::Kubernetes => dialect::Syntax::Kubernetes,
+                Syntax::Openshift => dialect::Syntax::Openshift,
+            },
+            mode: match self.mode {
+                Mode::Strict => dialect::Mode::Strict,
+                Mode::Compat => dialect::Mode::Compat,
+            },
+            labels: self.labels(),
+            ignore_unknown: self.ignore_unknown,
+            ..dialect::Options::default()
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Patches of an object: JSON Merge Patch (RFC 7386) and JSON Patch (RFC 6902).
+
+use dialect_kubernetes_templates::{Map, Node, Value};
+
+use crate::status::{Cause, Failure, INVALID};
+
+/// How an object is changed.
+#[derive(Debug)]
+pub(crate) enum Patch {
+    /// Maps are merged, `null` removes.
+    Merge(Node),
+    /// Operations, one after the other.
+    Operations(Vec<Operation>),
+}
+
+/// The media types of patches.
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+
+/// So many operations, as in Kubernetes.
+const MOST_OPERATIONS: usize = 10_000;
+
+/// One operation of a JSON Patch.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    kind: Kind,
+    path: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Add(Node),
+    Remove,
+    Replace(Node),
+    Test(Node),
+    Move(Vec<String>),
+    Copy(Vec<String>),
+}
+
+/// A patched object has no more bytes than its request could have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit(pub(crate) u64);
+
+impl Patch {
+    /// The operations of a JSON Patch.
+    ///
+    /// # Errors
+    /// 400 for what is not a list of operations.
+    pub(crate) fn operations(node: Node) -> Result<Patch, Failure> {
+        let Value::List(items) = node.value else {
+            return Err(Failure::bad_request("error decoding patch: a JSON Patch is a list of operations"));
+        };
+        if items.len() > MOST_OPERATIONS {
+            let message =
+                format!("The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {}", items.len());
+            return Err(Failure::too_long(message));
+        }
+        let operation = |(index, item): (usize, Node)| {
+            operation(item).ok_or_else(|| {
+                Failure::bad_request(format!("error decoding patch: [{index}] is not an operation of a JSON Patch"))
+            })
+        };
+        Ok(Patch::Operations(items.into_iter().enumerate().map(operation).collect::<Result<_, _>>()?))
+    }
+
+    /// The patched object.
+    ///
+    /// # Errors
+    /// 422 for an operation that does not fit the object, 413 for copies that make it too large.
+    pub(crate) fn apply(
+        &self,
+        mut node: Node,
+        limit: Limit,
+        failed: impl Fn(Vec<Cause>) -> Failure,
+    ) -> Result<Node, Failure> {
+        match self {
+            Patch::Merge(patch) => {
+                merge(&mut node, patch);
+                Ok(node)
+            }
+            Patch::Operations(operations) => {
+                let mut copied = 0;
+                for (index, operation) in operations.iter().enumerate() {
+                    let done = operation.apply(&mut node, &mut copied);
+                    if copied > limit.0 {
+                        return Err(Failure::too_large(limit.0));
+                    }
+                    if let Err(why) = done {
+                        let path = pointer(&operation.path);
+                        let message = format!("operation {index} of the patch: {why} at '{path}'");
+                        return Err(failed(vec![Cause::new(INVALID, "", message)]));
+                    }
+                }
+                Ok(node)
+            }
+        }
+    }
+}
+
+fn merge(target: &mut Node, patch: &Node) {
+    let Value::Map(patch) = &patch.value else {
+        target.value = patch.value.clone();
+        return;
+    };
+    if target.as_map().is_none() {
+        target.value = Value::Map(Map::default());
+    }
+    let Some(target) = target.as_map_mut() else { return };
+    for entry in patch.iter() {
+        if entry.node.is_null() {
+            target.remove(&entry.key);
+            continue;
+        }
+        if target.get(&entry.key).is_none() {
+            target.set(&entry.key, Node::new(Value::Null));
+        }
+        if let Some(node) = target.get_mut(&entry.key) {
+            merge(node, &entry.node);
+        }
+    }
+}
+
+fn operation(node: Node) -> Option<Operation> {
+    let map = node.as_map()?;
+    let value = || map.get("value").cloned();
+    let from = || tokens(map.str("from")?);
+    let kind = match map.str("op")? {
+        "add" => Kind::Add(value()?),
+        "remove" => Kind::Remove,
+        "replace" => Kind::Replace(value()?),
+        "test" => Kind::Test(value()?),
+        "move" => Kind::Move(from()?),
+        "copy" => Kind::Copy(from()?),
+        _ => return None,
+    };
+    Some(Operation { kind, path: tokens(map.str("path")?)? })
+}
+
+/// The parts of a JSON Pointer (RFC 6901).
+fn tokens(pointer: &str) -> Option<Vec<String>> {
+    match pointer.strip_prefix('/') {
+        Some(rest) => Some(rest.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect()),
+        None => pointer.is_empty().then(Vec::new),
+    }
+}
+
+fn pointer(tokens: &[String]) -> String {
+    tokens.iter().map(|token| format!("/{}", token.escape_debug())).collect()
+}
+
+const ABSENT: &str = "no value exists";
+
+impl Operation {
+    fn apply(&self, root: &mut Node, copied: &mut u64) -> Result<(), &'static str> {
+        match &self.kind {
+            Kind::Add(value) => add(root, &self.path, value.clone()),
+            Kind::Remove => remove(root, &self.path).map(drop),
+            Kind::Replace(value) => {
+                *find(root, &self.path).ok_or(ABSENT)? = value.clone();
+                Ok(())
+            }
+            Kind::Test(value) => match find(root, &self.path) {
+                Some(node) if node == value => Ok(()),
+                _ => Err("the test failed"),
+            },
+            Kind::Move(from) => {
+                if self.path.len() > from.len() && self.path.starts_with(from) {
+                    return Err("a value cannot be moved into itself");
+                }
+                let node = remove(root, from)?;
+                add(root, &self.path, node)
+            }
+            Kind::Copy(from) => {
+                let node = find(root, from).ok_or(ABSENT)?.clone();
+                *copied += size(&node);
+                add(root, &self.path, node)
+            }
+        }
+    }
+}
+
+/// About how many bytes a node has.
+fn size(node: &Node) -> u64 {
+    8 + match &node.value {
+        Value::String(text) => text.len() as u64,
+        Value::List(items) => items.iter().map(size).sum(),
+        Value::Map(map) => map.iter().map(|entry| entry.key.len() as u64 + size(&entry.node)).sum(),
+        _ => 0,
+    }
+}
+
+/// An index of a list with so many items.
+fn index(token: &str, length: usize) -> Option<usize> {
+    let is_number = token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
+    token.parse().ok().filter(|index| is_number && *index < length)
+}
+
+fn find<'n>(root: &'n mut Node, path: &[String]) -> Option<&'n mut Node> {
+    path.iter().try_fold(root, |node, token| match &mut node.value {
+        Value::Map(map) => map.get_mut(token),
+        Value::List(items) => {
+            let at = index(token, items.len())?;
+            items.get_mut(at)
+        }
+        _ => None,
+    })
+}
+
+fn add(root: &mut Node, path: &[String], value: Node) -> Result<(), &'static str> {
+    let Some((last, above)) = path.split_last() else {
+        *root = value;
+        return Ok(());
+    };
+    match &mut find(root, above).ok_or(ABSENT)?.value {
+        Value::Map(map) => map.set(last, value),
+        Value::List(items) if last == "-" => items.push(value),
+        Value::List(items) => {
+            let at = index(last, items.len() + 1).ok_or("the index is not one of the list")?;
+            items.insert(at, value);
+        }
+        _ => return Err("a scalar has no parts"),
+    }
+    Ok(())
+}
+
+fn remove(root: &mut Node, path: &[String]) -> Result<Node, &'static str> {
+    let (last, above) = path.split_last().ok_or("the object itself cannot be removed")?;
+    match &mut find(root, above).ok_or(ABSENT)?.value {
+        Value::Map(map) => map.remove(last).ok_or(ABSENT),
+        Value::List(items) => {
+            let at = index(last, items.len()).ok_or(ABSENT)?;
+            Ok(items.remove(at))
+        }
+        _ => Err(ABSENT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect_kubernetes_templates::{Format, compact, read};
+
+    use super::*;
+
+    fn json(text: &str) -> Node {
+        read(text.as_bytes(), Format::Json).unwrap()
+    }
+
+    fn apply(object: &str, patch: &Patch) -> Result<String, String> {
+        let failed = |causes: Vec<Cause>| Failure::invalid("g", "Template", "x", causes);
+        patch.apply(json(object), Limit(1000), failed).map(|node| compact(&node)).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn merge_patches() {
+        // The examples of RFC 7386, appendix A.
+        for (object, patch, expected) in [
+            (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
+            (r#"{"a":"b"}"#, r#"{"a":null}"#, "{}"),
+            (r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#),
+            (r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"c"}"#, r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
+            (r#"{"a":{"b":"c"}}"#, r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
+            (r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+            (r#"["a","b"]"#, r#"["c","d"]"#, r#"["c","d"]"#),
+            (r#"{"a":"b"}"#, r#"["c"]"#, r#"["c"]"#),
+            (r#"{"a":"foo"}"#, "null", "null"),
+            (r#"{"e":null}"#, r#"{"a":1}"#, r#"{"e":null,"a":1}"#),
+            ("[1,2]", r#"{"a":"b","c":null}"#, r#"{"a":"b"}"#),
+            ("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
+        ] {
+            assert_eq!(apply(object, &Patch::Merge(json(patch))).unwrap(), expected, "{patch}");
+        }
+    }
+
+    #[test]
+    fn json_patches() {
+        let object = r#"{"a":{"b":[1,2]},"c/d":"x"}"#;
+        for (operations, expected) in [
+            (r#"[{"op":"add","path":"/a/b/1","value":9}]"#, r#"{"a":{"b":[1,9,2]},"c/d":"x"}"#),
+            (r#"[{"op":"add","path":"/a/b/-","value":9}]"#, r#"{"a":{"b":[1,2,9]},"c/d":"x"}"#),
+            (r#"[{"op":"add","path":"/e","value":null}]"#, r#"{"a":{"b":[1,2]},"c/d":"x","e":null}"#),
+            (r#"[{"op":"remove","path":"/a/b/0"},{"op":"remove","path":"/c~1d"}]"#, r#"{"a":{"b":[2]}}"#),
+            (r#"[{"op":"replace","path":"/a","value":1}]"#, r#"{"a":1,"c/d":"x"}"#),
+            (
+                r#"[{"op":"test","path":"/a/b","value":[1,2]},{"op":"move","from":"/a/b","path":"/b"}]"#,
+                r#"{"a":{},"c/d":"x","b":[1,2]}"#,
+            ),
+            (r#"[{"op":"copy","from":"/a/b/1","path":"/a/b/0"}]"#, r#"{"a":{"b":[2,1,2]},"c/d":"x"}"#),
+            (r#"[{"op":"add","path":"","value":{}}]"#, "{}"),
+        ] {
+            let patch = Patch::operations(json(operations)).unwrap();
+            assert_eq!(apply(object, &patch).unwrap(), expected, "{operations}");
+        }
+        for operations in [
+            r#"[{"op":"remove","path":"/x"}]"#,
+            r#"[{"op":"replace","path":"/x","value":1}]"#,
+            r#"[{"op":"add","path":"/x/y","value":1}]"#,
+            r#"[{"op":"add","path":"/a/b/3","value":1}]"#,
+            r#"[{"op":"add","path":"/a/b/01","value":1}]"#,
+            r#"[{"op":"test","path":"/a","value":1}]"#,
+            r#"[{"op":"move","from":"/a","path":"/a/b"}]"#,
+            r#"[{"op":"remove","path":""}]"#,
+        ] {
+            let patch = Patch::operations(json(operations)).unwrap();
+            assert!(apply(object, &patch).unwrap_err().contains("operation 0 of the patch: "), "{operations}");
+        }
+        for operations in [
+            "{}",
+            "[1]",
+            r#"[{"op":"x","path":"/a"}]"#,
+            r#"[{"op":"add","path":"/a"}]"#,
+            r#"[{"op":"remove","path":"a"}]"#,
+        ] {
+            assert_eq!(Patch::operations(json(operations)).unwrap_err().code, 400, "{operations}");
+        }
+    }
+
+    #[test]
+    fn copies_have_a_limit() {
+        let copies = vec![r#"{"op":"copy","from":"","path":"/x"}"#; 60].join(",");
+        let patch = Patch::operations(json(&format!("[{copies}]"))).unwrap();
+        assert!(apply("{}", &patch).unwrap_err().starts_with("Request entity is too large"));
+    }
+}

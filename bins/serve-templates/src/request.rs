@@ -1,0 +1,249 @@
+//! What a request says: its query, its body, and the formats that its client reads.
+
+use axum::body::{Body, to_bytes};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName};
+use dialect_kubernetes_templates::{Format, Node, read};
+use percent_encoding::percent_decode_str;
+
+use crate::patch::{JSON_PATCH, MERGE_PATCH, Patch};
+use crate::status::Failure;
+
+/// The media types of documents.
+const DOCUMENTS: &str = "application/json, application/yaml";
+
+/// The query of a request: the last value of each name.
+#[derive(Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(query: Option<&str>) -> Query {
+        let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+        let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+        Query(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(name, value)| (decoded(name), decoded(value)))
+                .collect(),
+        )
+    }
+
+    /// The value of a name, if it is not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let value = self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// Whether a name is set to true.
+    pub(crate) fn is_true(&self, name: &str) -> bool {
+        self.0.iter().rev().find(|(known, _)| known == name).is_some_and(|(_, value)| {
+            // A name without value is true.
+            matches!(value.as_str(), "" | "true" | "1")
+        })
+    }
+
+    /// Whether nothing is to be stored.
+    ///
+    /// # Errors
+    /// 422 for another value than `All`.
+    pub(crate) fn is_dry_run(&self) -> Result<bool, Failure> {
+        match self.get("dryRun") {
+            None => Ok(false),
+            Some("All") => Ok(true),
+            Some(_) => Err(Failure::bad_request("dryRun: must be All")),
+        }
+    }
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// 400 for something else.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, Failure> {
+        let parsed =
+            |value: &str| value.parse().map_err(|_| Failure::bad_request(format!("{name}: must be a whole number")));
+        self.get(name).map(parsed).transpose()
+    }
+}
+
+/// A header as text; empty if it is absent.
+pub(crate) fn header(headers: &HeaderMap, name: HeaderName) -> &str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// A media type without its parameters, in lower case.
+fn media_type(header: &str) -> String {
+    header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The format of a body.
+fn format(headers: &HeaderMap) -> Result<Format, Failure> {
+    match media_type(header(headers, CONTENT_TYPE)).as_str() {
+        "" | "application/json" => Ok(Format::Json),
+        "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml" => Ok(Format::Yaml),
+        _ => Err(Failure::unsupported(DOCUMENTS)),
+    }
+}
+
+/// The bytes of a body.
+///
+/// # Errors
+/// 413 for more than `limit`, 400 for a connection that ends before the body.
+pub(crate) async fn bytes(headers: &HeaderMap, body: Body, limit: u64) -> Result<Vec<u8>, Failure> {
+    if header(headers, CONTENT_LENGTH).parse::<u64>().is_ok_and(|length| length > limit) {
+        return Err(Failure::too_large(limit));
+    }
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    match to_bytes(body, most).await {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(error) => {
+            let is_limit = format!("{error:?}").contains("LengthLimitError");
+            Err(if is_limit { Failure::too_large(limit) } else { Failure::bad_request("the body is incomplete") })
+        }
+    }
+}
+
+/// The document of a body.
+///
+/// # Errors
+/// 415 for another media type, 400 for what cannot be read.
+pub(crate) fn document(headers: &HeaderMap, bytes: &[u8]) -> Result<Node, Failure> {
+    let format = format(headers)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Failure::bad_request("the body of the request is empty"));
+    }
+    parsed(bytes, format)
+}
+
+fn parsed(bytes: &[u8], format: Format) -> Result<Node, Failure> {
+    read(bytes, format).map_err(|error| {
+        let at = error.position;
+        let place = if at.line > 0 { format!("line {}, column {}: ", at.line, at.column) } else { String::new() };
+        Failure::bad_request(format!("the body of the request cannot be read: {place}{error}"))
+    })
+}
+
+/// Checks the media type before the body is read.
+pub(crate) fn check_document(headers: &HeaderMap) -> Result<(), Failure> {
+    format(headers).map(drop)
+}
+
+/// The patch of a body.
+///
+/// # Errors
+/// 415 for another media type, 400 for what cannot be read.
+pub(crate) fn patch(headers: &HeaderMap, bytes: &[u8]) -> Result<Patch, Failure> {
+    match media_type(header(headers, CONTENT_TYPE)).as_str() {
+        MERGE_PATCH => parsed(bytes, Format::Json).map(Patch::Merge),
+        JSON_PATCH => Patch::operations(parsed(bytes, Format::Json)?),
+        _ => Err(Failure::unsupported(&format!("{JSON_PATCH}, {MERGE_PATCH}"))),
+    }
+}
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    pub(crate) format: Format,
+    /// Whether objects are shown as a Table.
+    pub(crate) is_table: bool,
+}
+
+/// The first of the formats that a client accepts.
+///
+/// # Errors
+/// 406 if the server has none of them.
+pub(crate) fn accepted(headers: &HeaderMap) -> Result<Accepted, Failure> {
+    let accept = header(headers, ACCEPT);
+    let mut ranges = accept.split(',').map(str::trim).filter(|range| !range.is_empty()).peekable();
+    if ranges.peek().is_none() {
+        return Ok(Accepted { format: Format::Json, is_table: false });
+    }
+    ranges.find_map(of_range).ok_or_else(Failure::not_acceptable)
+}
+
+fn of_range(range: &str) -> Option<Accepted> {
+    let format = match media_type(range).as_str() {
+        "*/*" | "application/*" | "application/json" => Format::Json,
+        "application/yaml" | "application/x-yaml" | "text/yaml" => Format::Yaml,
+        _ => return None,
+    };
+    let parameters: Vec<&str> = range.split(';').skip(1).map(str::trim).collect();
+    let parameter = |name: &str| parameters.iter().find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
+    match parameter("as") {
+        None => Some(Accepted { format, is_table: false }),
+        Some("Table") if parameter("v").is_none_or(|v| v == "v1") => Some(Accepted { format, is_table: true }),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn queries_are_decoded() {
+        let query = Query::parse(Some("labelSelector=a%3Db%2Cc&watch&limit=500&fieldSelector=a+b&empty="));
+        assert_eq!(query.get("labelSelector"), Some("a=b,c"));
+        assert_eq!(query.get("fieldSelector"), Some("a b"));
+        assert_eq!((query.get("empty"), query.get("other")), (None, None));
+        assert!(query.is_true("watch") && !query.is_true("limit") && !query.is_true("other"));
+        assert_eq!(query.number("limit").unwrap(), Some(500));
+        assert_eq!(query.number("watch").unwrap(), None);
+        assert_eq!(Query::parse(Some("limit=x")).number("limit").unwrap_err().code, 400);
+        assert!(Query::parse(Some("dryRun=All")).is_dry_run().unwrap());
+        assert_eq!(Query::parse(Some("dryRun=x")).is_dry_run().unwrap_err().code, 400);
+    }
+
+    #[test]
+    fn bodies_are_json_or_yaml() {
+        let read = |kind: &str, text: &str| document(&headers(CONTENT_TYPE, kind), text.as_bytes()).map_err(|f| f.code);
+        assert!(read("application/json", "{}").is_ok());
+        assert!(read("application/json; charset=utf-8", "{}").is_ok());
+        assert!(read("application/yaml", "a: b").is_ok());
+        assert!(document(&HeaderMap::new(), b"{}").is_ok());
+        assert_eq!(read("application/json", "a: b").unwrap_err(), 400);
+        assert_eq!(read("application/json", " ").unwrap_err(), 400);
+        assert_eq!(read("application/vnd.kubernetes.protobuf", "k8s").unwrap_err(), 415);
+        assert_eq!(read("text/plain", "{}").unwrap_err(), 415);
+        let failure = document(&HeaderMap::new(), b"{\"a\":\n}").unwrap_err();
+        assert_eq!(
+            failure.message,
+            "the body of the request cannot be read: line 2, column 1: invalid JSON: expected a value"
+        );
+        assert_eq!(
+            patch(&headers(CONTENT_TYPE, "application/strategic-merge-patch+json"), b"{}").unwrap_err().code,
+            415
+        );
+    }
+
+    #[test]
+    fn answers_have_a_format_that_the_client_accepts() {
+        let form =
+            |accept: &str| accepted(&headers(ACCEPT, accept)).map(|one| (one.format, one.is_table)).map_err(|f| f.code);
+        assert_eq!(accepted(&HeaderMap::new()).unwrap().format, Format::Json);
+        for (accept, expected) in [
+            ("*/*", Ok((Format::Json, false))),
+            ("application/json", Ok((Format::Json, false))),
+            ("application/yaml", Ok((Format::Yaml, false))),
+            (
+                "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+                Ok((Format::Json, true)),
+            ),
+            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Ok((Format::Json, false))),
+            ("application/vnd.kubernetes.protobuf, application/json", Ok((Format::Json, false))),
+            (
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
+                Ok((Format::Json, false)),
+            ),
+            ("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", Err(406)),
+            ("text/html", Err(406)),
+        ] {
+            assert_eq!(form(accept), expected, "{accept}");
+        }
+    }
+}

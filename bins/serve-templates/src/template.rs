@@ -1,0 +1,480 @@
+//! Templates as objects of the API: what a stored one has, and processing.
+
+use std::cell::Cell;
+
+use dialect_kubernetes_templates::{
+    Document, Given, Map, Node, Options, Outcome, Position, Syntax, Value, label_key_error, label_value_error, process,
+};
+use problem::{Place, Step};
+
+use crate::node::{metadata, metadata_text, object, text};
+use crate::status::{Cause, DUPLICATE, Failure, INVALID, NOT_SUPPORTED, PARAMETERS, REQUIRED};
+
+/// The annotation of a template that names the syntax of its references.
+pub(crate) const SYNTAX: &str = "boson.cloudfoundry.org/template-syntax";
+
+/// The group that the dialect knows.
+const OPENSHIFT: &str = "template.openshift.io/v1";
+
+pub(crate) const KIND: &str = "Template";
+
+/// The longest name of an object.
+const LONGEST_NAME: usize = 253;
+
+/// What is done with templates.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    /// The group of the API.
+    pub(crate) group: String,
+    /// How templates are processed; the syntax is that of those that do not name one.
+    pub(crate) options: Options,
+    /// Whether labels go to selectors too; else the syntax decides.
+    pub(crate) label_selectors: Option<bool>,
+}
+
+/// The form of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Template,
+    List,
+}
+
+/// What the server knows of a new object.
+pub(crate) struct Birth {
+    /// A UUID.
+    pub(crate) uid: String,
+    /// The time, as RFC 3339 writes it.
+    pub(crate) time: String,
+    /// What is added to `generateName`.
+    pub(crate) suffix: String,
+}
+
+impl Rules {
+    /// `GROUP/v1`
+    pub(crate) fn api_version(&self) -> String {
+        format!("{}/v1", self.group)
+    }
+
+    /// A document as a Template of this API, its metadata a map.
+    ///
+    /// # Errors
+    /// 400 for another kind or apiVersion, and for metadata of the wrong type.
+    pub(crate) fn template(&self, mut node: Node) -> Result<Node, Failure> {
+        let version = self.api_version();
+        let Some(template) = node.as_map_mut() else {
+            return Err(Failure::bad_request(format!("expected a Template, not {}", node.kind())));
+        };
+        self.check_kind(template, KIND, &[&version, OPENSHIFT, "v1"])?;
+        template.set("apiVersion", text(version));
+        if template.map_mut("metadata").is_none() {
+            return Err(Failure::bad_request("metadata: must be a map"));
+        }
+        Ok(node)
+    }
+
+    fn check_kind(&self, map: &Map, kind: &str, versions: &[&str]) -> Result<(), Failure> {
+        let found = |key: &str| map.str(key).unwrap_or_default().escape_debug().to_string();
+        if map.str("kind") != Some(kind) || !map.str("apiVersion").is_some_and(|version| versions.contains(&version)) {
+            let (version, found_kind) = (found("apiVersion"), found("kind"));
+            let message = format!(
+                "the object provided is unrecognized: expected kind {kind} of {}, not \"{found_kind}\" of \"{version}\"",
+                versions.join(" or ")
+            );
+            return Err(Failure::bad_request(message));
+        }
+        Ok(())
+    }
+
+    /// The name of a Template, empty if it has none.
+    pub(crate) fn name(template: &Node) -> &str {
+        metadata_text(template, "name").unwrap_or_default()
+    }
+
+    /// A Template that is to be created: with its name, namespace and what the server sets.
+    pub(crate) fn created(&self, mut template: Node, namespace: &str, birth: Birth) -> Result<Node, Failure> {
+        if metadata_text(&template, "resourceVersion").is_some_and(|version| !version.is_empty()) {
+            return Err(Failure::bad_request("resourceVersion should not be set on objects to be created"));
+        }
+        self.check_namespace(&template, namespace)?;
+        let prefix = metadata_text(&template, "generateName").unwrap_or_default().to_owned();
+        let Some(metadata) = template.as_map_mut().and_then(|template| template.map_mut("metadata")) else {
+            return Ok(template);
+        };
+        if metadata.str("name").is_none_or(str::is_empty)
+            && metadata.present("name").is_none_or(|n| n.as_str().is_some())
+            && !prefix.is_empty()
+        {
+            metadata.set("name", text(prefix + &birth.suffix));
+        }
+        metadata.set("namespace", text(namespace));
+        metadata.set("uid", text(birth.uid));
+        metadata.set("creationTimestamp", text(birth.time));
+        without_servers_fields(metadata);
+        Ok(template)
+    }
+
+    /// A Template in the place of the one that is stored: with what the server set when it was created.
+    pub(crate) fn updated(&self, mut template: Node, namespace: &str, stored: &Node) -> Result<Node, Failure> {
+        self.check_namespace(&template, namespace)?;
+        let (name, old) = (Rules::name(stored), metadata(stored).cloned().unwrap_or_default());
+        if Rules::name(&template) != name {
+            let message = "the name of the object does not match the name on the URL";
+            return Err(Failure::bad_request(message));
+        }
+        let given = metadata_text(&template, "uid").filter(|uid| !uid.is_empty());
+        if let (Some(given), Some(uid)) = (given, old.str("uid"))
+            && given != uid
+        {
+            let why = format!(
+                "Precondition failed: UID in precondition: {}, UID in object meta: {uid}",
+                given.escape_debug()
+            );
+            return Err(Failure::conflict(&self.group, name, &why));
+        }
+        let Some(metadata) = template.as_map_mut().and_then(|template| template.map_mut("metadata")) else {
+            return Ok(template);
+        };
+        metadata.set("namespace", text(namespace));
+        for key in ["uid", "creationTimestamp"] {
+            if let Some(value) = old.get(key) {
+                metadata.set(key, value.clone());
+            }
+        }
+        without_servers_fields(metadata);
+        Ok(template)
+    }
+
+    fn check_namespace(&self, template: &Node, namespace: &str) -> Result<(), Failure> {
+        match metadata_text(template, "namespace") {
+            Some(found) if !found.is_empty() && found != namespace => Err(Failure::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks a Template that is to be stored: its metadata, and everything that processing checks but required values.
+    pub(crate) fn check(&self, template: &Node) -> Result<(), Failure> {
+        let mut causes = metadata_causes(template);
+        let failure = |causes| Failure::invalid(&self.group, KIND, Rules::name(template), causes);
+        match self.options_of(template) {
+            Ok(options) => {
+                let options = Options { check_only: true, ..options };
+                match self.outcome(template.clone(), &Given::default(), &options)? {
+                    Outcome { result: Err(problems), .. } => {
+                        let mut found = Failure::of_problems(&self.group, KIND, Rules::name(template), &problems);
+                        if found.code != 422 {
+                            return Err(found);
+                        }
+                        causes.append(found.causes_mut());
+                    }
+                    Outcome { result: Ok(_), .. } => {}
+                }
+            }
+            Err(cause) => causes.push(cause),
+        }
+        if causes.is_empty() { Ok(()) } else { Err(failure(causes)) }
+    }
+
+    /// How a Template is processed.
+    fn options_of(&self, template: &Node) -> Result<Options, Cause> {
+        let annotations = metadata(template).and_then(|metadata| metadata.get("annotations")).and_then(Node::as_map);
+        let syntax = match annotations.and_then(|annotations| annotations.str(SYNTAX)) {
+            None => self.options.syntax,
+            Some("kubernetes") => Syntax::Kubernetes,
+            Some("openshift") => Syntax::Openshift,
+            Some(_) => {
+                let field = format!("metadata.annotations[\"{SYNTAX}\"]");
+                return Err(Cause::new(NOT_SUPPORTED, field, "must be kubernetes or openshift"));
+            }
+        };
+        let label_selectors = self.label_selectors.unwrap_or(syntax == Syntax::Kubernetes);
+        Ok(Options { syntax, label_selectors, ..self.options.clone() })
+    }
+
+    fn outcome(&self, mut template: Node, given: &Given, options: &Options) -> Result<Outcome, Failure> {
+        if let Some(template) = template.as_map_mut() {
+            template.set("apiVersion", text(OPENSHIFT));
+        }
+        let failed = Cell::new(false);
+        let outcome = process(Document::of(template, ""), given, options, &|bytes| {
+            if getrandom::fill(bytes).is_err() {
+                failed.set(true);
+            }
+        });
+        if failed.get() {
+            tracing::error!("cannot read random bytes");
+            return Err(Failure::internal());
+        }
+        Ok(outcome)
+    }
+
+    /// The processed Template, or a List of its objects.
+    ///
+    /// # Errors
+    /// 422 with everything that is wrong with the Template and the values.
+    pub(crate) fn processed(&self, template: Node, given: &Given, form: Form) -> Result<Node, Failure> {
+        let name = Rules::name(&template).to_owned();
+        let options =
+            self.options_of(&template).map_err(|cause| Failure::invalid(&self.group, KIND, &name, vec![cause]))?;
+        let done = self.outcome(template, given, &options)?.result;
+        let done = done.map_err(|problems| Failure::of_problems(&self.group, KIND, &name, &problems))?;
+        Ok(match form {
+            Form::List => done.into_list(),
+            Form::Template => {
+                let mut template = done.into_template();
+                if let Some(template) = template.as_map_mut() {
+                    template.set("apiVersion", text(self.api_version()));
+                }
+                template
+            }
+        })
+    }
+
+    /// The values of a Parameters object.
+    ///
+    /// # Errors
+    /// 400 for another kind, 422 for values that are not strings and names that are repeated.
+    pub(crate) fn parameters(&self, node: &Node) -> Result<Given, Failure> {
+        let version = self.api_version();
+        let Some(map) = node.as_map() else {
+            return Err(Failure::bad_request(format!("expected Parameters, not {}", node.kind())));
+        };
+        self.check_kind(map, PARAMETERS, &["v1", &version, OPENSHIFT])?;
+        let (mut given, mut causes) = (Given::default(), Vec::new());
+        match map.present("parameters").map(|node| &node.value) {
+            None => {}
+            Some(Value::List(items)) => {
+                items.iter().enumerate().for_each(|(index, item)| parameter(index, item, &mut given, &mut causes));
+            }
+            Some(other) => {
+                causes.push(Cause::new(INVALID, "parameters", format!("must be a list, not {}", other.kind())));
+            }
+        }
+        if causes.is_empty() { Ok(given) } else { Err(Failure::invalid(&self.group, PARAMETERS, "", causes)) }
+    }
+}
+
+/// One `{name, value}` of a Parameters object.
+fn parameter(index: usize, item: &Node, given: &mut Given, causes: &mut Vec<Cause>) {
+    let field = |key: &str| format!("parameters[{index}].{key}");
+    let Some(map) = item.as_map() else {
+        let message = format!("must be a map, not {}", item.kind());
+        causes.push(Cause::new(INVALID, format!("parameters[{index}]"), message));
+        return;
+    };
+    let Some(name) = map.str("name") else {
+        causes.push(Cause::new(REQUIRED, field("name"), "must be a string"));
+        return;
+    };
+    if given.get(name).is_some() {
+        causes.push(Cause::new(DUPLICATE, field("name"), "another value is given for this parameter"));
+        return;
+    }
+    match map.get("value").map(|node| &node.value) {
+        Some(Value::String(value)) => {
+            let path = vec![Step::from("parameters"), Step::from(index)];
+            given.set(name, value.as_str(), Place::node(PARAMETERS, path));
+        }
+        other => {
+            let found = other.map_or("absent", Value::kind);
+            causes.push(Cause::new(INVALID, field("value"), format!("must be a string, but is {found}")));
+        }
+    }
+}
+
+/// Removes what only the server sets, or what it does not have.
+fn without_servers_fields(metadata: &mut Map) {
+    for key in [
+        "resourceVersion",
+        "managedFields",
+        "selfLink",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        metadata.remove(key);
+    }
+}
+
+/// What is wrong with the metadata of a Template that is to be stored.
+fn metadata_causes(template: &Node) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let Some(metadata) = metadata(template) else { return causes };
+    let path = "metadata.name";
+    match metadata.present("name") {
+        None => causes.push(Cause::new(REQUIRED, path, "Required value: name or generateName is required")),
+        Some(node) => match node.as_str() {
+            Some("") => causes.push(Cause::new(REQUIRED, path, "Required value: name or generateName is required")),
+            Some(name) if is_name(name) => {}
+            _ => causes.push(Cause::new(
+                INVALID,
+                path,
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+            )),
+        },
+    }
+    for (field, is_label) in [("labels", true), ("annotations", false)] {
+        let Some(node) = metadata.present(field) else { continue };
+        let path = format!("metadata.{field}");
+        let Some(map) = node.as_map() else {
+            causes.push(Cause::new(INVALID, path, format!("must be a map, not {}", node.kind())));
+            continue;
+        };
+        for entry in map.iter() {
+            let message = match entry.node.as_str() {
+                None => Some("must be a string"),
+                Some(value) if is_label => label_key_error(&entry.key).or_else(|| label_value_error(value)),
+                Some(_) => label_key_error(&entry.key.to_ascii_lowercase()),
+            };
+            if let Some(message) = message {
+                let key = entry.key.escape_debug();
+                causes.push(Cause::new(INVALID, format!("{path}[\"{key}\"]"), message));
+            }
+        }
+    }
+    causes
+}
+
+/// Whether a text is a DNS name of one or more parts.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME
+        && name.split('.').all(|part| {
+            let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+            !part.is_empty() && part.bytes().all(is_inner) && !part.starts_with('-') && !part.ends_with('-')
+        })
+}
+
+/// A list of Templates.
+pub(crate) fn template_list(api_version: String, items: Vec<Node>, version: u64) -> Node {
+    object([
+        ("kind", text("TemplateList")),
+        ("apiVersion", text(api_version)),
+        ("metadata", object([("resourceVersion", text(version.to_string()))])),
+        ("items", Node { value: Value::List(items), position: Position::default() }),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect_kubernetes_templates::{Format, Mode, compact, read};
+
+    use super::*;
+
+    fn rules() -> Rules {
+        let options = Options { mode: Mode::Strict, ..Options::default() };
+        Rules { group: "example.com".to_owned(), options, label_selectors: None }
+    }
+
+    fn yaml(text: &str) -> Node {
+        read(text.as_bytes(), Format::Yaml).unwrap()
+    }
+
+    fn birth() -> Birth {
+        Birth { uid: "u".into(), time: "t".into(), suffix: "abcde".into() }
+    }
+
+    fn fields(failure: &Failure) -> Vec<String> {
+        let status = failure.status();
+        let causes = status.as_map().unwrap().get("details").unwrap().as_map().unwrap().get("causes").unwrap();
+        let Value::List(items) = &causes.value else { panic!("{}", compact(&status)) };
+        items.iter().map(|cause| cause.as_map().unwrap().str("field").unwrap_or_default().to_owned()).collect()
+    }
+
+    #[test]
+    fn created_templates_have_what_the_server_sets() {
+        let template =
+            "kind: Template\napiVersion: v1\nmetadata: {generateName: web-, uid: mine, managedFields: []}\nobjects: []";
+        let template = rules().template(yaml(template)).unwrap();
+        let created = rules().created(template, "shop", birth()).unwrap();
+        assert_eq!(
+            compact(&created),
+            r#"{"kind":"Template","apiVersion":"example.com/v1","metadata":{"generateName":"web-","uid":"u","name":"web-abcde","namespace":"shop","creationTimestamp":"t"},"objects":[]}"#
+        );
+        rules().check(&created).unwrap();
+        for metadata in ["{resourceVersion: '5'}", "{namespace: other}", "[]"] {
+            let text = format!("kind: Template\napiVersion: v1\nmetadata: {metadata}\nobjects: []");
+            let failure = rules().template(yaml(&text)).and_then(|one| rules().created(one, "shop", birth()));
+            assert_eq!(failure.unwrap_err().code, 400, "{metadata}");
+        }
+        for text in ["[]", "kind: Pod\napiVersion: v1", "kind: Template\napiVersion: other/v1", "kind: Template"] {
+            assert_eq!(rules().template(yaml(text)).unwrap_err().code, 400, "{text}");
+        }
+    }
+
+    #[test]
+    fn templates_are_checked_when_they_are_stored() {
+        let failure = |text: &str| {
+            let template = rules().template(yaml(text)).unwrap();
+            rules().check(&rules().created(template, "shop", birth()).unwrap()).unwrap_err()
+        };
+        let found = failure(
+            "kind: Template\napiVersion: v1\nmetadata: {name: A b, labels: {x: 'y z', '-': a}, annotations: {x: 5}}\nobjects: [{kind: K, apiVersion: v1, a: $(B)}]\nparameters: [{name: A, required: true}]",
+        );
+        assert_eq!(found.code, 422);
+        assert_eq!(
+            fields(&found),
+            [
+                "metadata.name",
+                "metadata.labels[\"x\"]",
+                "metadata.labels[\"-\"]",
+                "metadata.annotations[\"x\"]",
+                "objects[0].a"
+            ]
+        );
+        let head = "kind: Template\napiVersion: v1\nobjects: []\nmetadata: ";
+        assert_eq!(fields(&failure(&format!("{head}{{}}"))), ["metadata.name"]);
+        let syntax = format!("{head}{{name: a, annotations: {{{SYNTAX}: x}}}}");
+        assert_eq!(fields(&failure(&syntax)), [format!("metadata.annotations[\"{SYNTAX}\"]")]);
+    }
+
+    #[test]
+    fn an_annotation_names_the_syntax() {
+        let template = |annotations: &str| {
+            let text = format!(
+                "kind: Template\napiVersion: v1\nmetadata: {{annotations: {annotations}}}\nobjects: [{{kind: K, apiVersion: v1, a: '${{A}}$(A)'}}]\nparameters: [{{name: A, value: x}}]"
+            );
+            let list = rules().processed(yaml(&text), &Given::default(), Form::List).unwrap();
+            compact(&list)
+        };
+        assert!(template("{}").contains(r#""a":"${A}x""#));
+        assert!(template(&format!("{{{SYNTAX}: openshift}}")).contains(r#""a":"x$(A)""#));
+    }
+
+    #[test]
+    fn values_come_from_a_parameters_object() {
+        let template = yaml(
+            "kind: Template\napiVersion: v1\nobjects: [{kind: K, apiVersion: v1, a: $(A)}]\nparameters: [{name: A, type: int, required: true}, {name: B, type: int}]",
+        );
+        let given = |text: &str| rules().parameters(&yaml(&format!("kind: Parameters\napiVersion: v1\n{text}")));
+        let processed = |text: &str| {
+            given(text)
+                .and_then(|given| rules().processed(template.clone(), &given, Form::Template))
+                .map(|done| compact(&done))
+        };
+        let done = processed("parameters: [{name: A, value: '5'}]").unwrap();
+        assert!(
+            done.starts_with(
+                r#"{"kind":"Template","apiVersion":"example.com/v1","objects":[{"kind":"K","apiVersion":"v1","a":"5"}]"#
+            ),
+            "{done}"
+        );
+        for (text, expected) in [
+            ("parameters: [{name: A, value: '5'}, {name: C, value: x}]", vec!["parameters[1].name"]),
+            ("parameters: [{name: A, value: '5'}, {name: B, value: secret}]", vec!["parameters[1].value"]),
+            (
+                "parameters: [{name: A, value: 5}, {value: x}, 5]",
+                vec!["parameters[0].value", "parameters[1].name", "parameters[2]"],
+            ),
+            ("parameters: [{name: A, value: '5'}, {name: A, value: '6'}]", vec!["parameters[1].name"]),
+            ("parameters: {}", vec!["parameters"]),
+            ("parameters: []", vec!["parameters[0]"]),
+            ("", vec!["parameters[0]"]),
+        ] {
+            let failure = processed(text).unwrap_err();
+            assert_eq!(fields(&failure), expected, "{text}");
+            assert!(failure.code == 422 && !failure.message.contains("secret"), "{failure:?}");
+        }
+        assert_eq!(rules().parameters(&yaml("kind: Parameters\napiVersion: v2")).unwrap_err().code, 400);
+    }
+}
