@@ -258,6 +258,19 @@ fn a_wrong_probe_is_reported_before_anything_is_applied() {
 }
 
 #[test]
+fn an_old_server_is_refused() {
+    let cluster = Cluster::new();
+    let version = |request: &Request, _: &mut Store| {
+        (request.path == "/version").then(|| (200, json!({"major": "1", "minor": "27"})))
+    };
+    cluster.server.set_hook(Box::new(version));
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 70);
+    assert!(printed.err.contains("version 1.27") && printed.err.contains("1.29 or newer"), "{}", printed.err);
+    assert_eq!(cluster.server.take_writes(), [""; 0]);
+}
+
+#[test]
 fn an_unreachable_server_is_reported_as_such() {
     let cluster = Cluster::new();
     fs::write(cluster.path("kubeconfig"), "not: a kubeconfig").unwrap();

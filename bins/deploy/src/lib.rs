@@ -32,6 +32,7 @@ pub const ABOUT: &str = "Applies the workloads of a deployment";
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
+    cluster.check_version()?;
     let documents = documents::Documents::read(&cluster, &request.deployment)?;
     let settings = request.pods.settings(&documents.releases())?;
     let workloads = documents.workloads(&settings);

@@ -11,6 +11,8 @@ use crate::{Cluster, Kind, Object, name};
 /// Pauses before further tries.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
+/// The oldest version of Kubernetes that has sidecars by default.
+const OLDEST: (u32, u32) = (1, 29);
 /// Objects of one answer to a request for a list.
 const PAGE: usize = 500;
 
@@ -71,6 +73,28 @@ impl Cluster {
                 None => return Ok(objects),
             }
         }
+    }
+
+    /// Checks that the API server has what pods need: sidecars, which are init containers that go on running, and indexes of pods.
+    ///
+    /// # Errors
+    /// An older version; as [`Cluster::get`].
+    pub fn check_version(&self) -> Result<()> {
+        let found = self.send(Method::GET, "/version", None);
+        let found =
+            found.map_err(|error| explained(Problem::internal("cannot read the version of the API server"), &error))?;
+        // A minor version may end in a plus sign.
+        let number = |key: &str| {
+            let text = found[key].as_str().unwrap_or_default();
+            text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().unwrap_or_default()
+        };
+        let version = (number("major"), number("minor"));
+        if version >= OLDEST {
+            return Ok(());
+        }
+        let message = format!("the API server has version {}.{}, which is too old", version.0, version.1);
+        let hint = format!("Kubernetes {}.{} or newer is needed", OLDEST.0, OLDEST.1);
+        Err(Problem::internal(message).code(code::CLUSTER_TOO_OLD).hint(hint).into())
     }
 
     /// Creates an object.
@@ -218,8 +242,11 @@ fn named(kind: Option<Kind>, name: &str) -> String {
 
 /// What went wrong, with the API server's own words: they name verb, resource and field, and no content.
 fn problem(doing: &str, kind: Kind, name: &str, error: &Error) -> Problem {
-    let message = format!("cannot {doing} {}", named(Some(kind), name));
-    let problem = Problem::internal(message);
+    explained(Problem::internal(format!("cannot {doing} {}", named(Some(kind), name))), error)
+}
+
+/// A problem with the cause of a failed request.
+fn explained(problem: Problem, error: &Error) -> Problem {
     match error {
         Error::Api(status) => {
             let (code, hint) = match (status.code, status.reason.as_str()) {

@@ -202,6 +202,8 @@ codes! {
     CLUSTER_UNREACHABLE = "cluster-unreachable";
     /// The API server does not permit a request.
     CLUSTER_FORBIDDEN = "cluster-forbidden";
+    /// The API server has a version that is too old.
+    CLUSTER_TOO_OLD = "cluster-too-old";
     /// The API server refuses an object.
     CLUSTER_REFUSED = "cluster-refused";
     /// An object belongs to something else than this deployment.

@@ -64,6 +64,7 @@ impl Store {
         let path = &request.path;
         let is_trial = request.query.contains_key("dryRun");
         match request.method.as_str() {
+            "GET" if path == "/version" => (200, json!({"major": "1", "minor": "34+"})),
             "GET" if is_collection(path) => {
                 (200, self.list(path, request.query.get("labelSelector").map_or("", String::as_str)))
             }
