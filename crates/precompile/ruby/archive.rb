@@ -18,11 +18,11 @@ sources = [] if ARGV[0] == '--features'
 
 library = ENV['BOSON_RUBY_LIBRARY'] unless features.empty?
 # Libraries that no template can use or that are not a part of Ruby's library: package managers, tools of developers, objects of
-# other processes.
+# other processes, documents of web servers, downloads, command lines.
 NOT_EMBEDDED = %w[
-  bundled_gems bundled_gems.rb bundler bundler.rb debug did_you_mean did_you_mean.rb drb drb.rb error_highlight error_highlight.rb
-  fiddle fiddle.rb irb irb.rb mkmf.rb prism prism.rb racc rdoc rdoc.rb readline.rb reline reline.rb rinda ripper ripper.rb
-  ruby_vm rubygems rubygems.rb syntax_suggest syntax_suggest.rb un.rb
+  bundled_gems bundled_gems.rb bundler bundler.rb cgi/html.rb cgi/session cgi/session.rb debug did_you_mean did_you_mean.rb drb drb.rb
+  error_highlight error_highlight.rb fiddle fiddle.rb getoptlong.rb irb irb.rb mkmf.rb open-uri.rb prism prism.rb racc rdoc rdoc.rb
+  readline.rb reline reline.rb rinda ripper ripper.rb ruby_vm rubygems rubygems.rb syntax_suggest syntax_suggest.rb un.rb
 ].freeze
 places = library ? [library, "#{library}/#{RUBY_PLATFORM}"].map { |dir| "#{dir}/" } : []
 name_of = ->(path) { path.delete_prefix(places.select { |place| path.start_with?(place) }.max_by(&:size).to_s) }
@@ -87,7 +87,7 @@ source_of = lambda do |path|
 end
 files = loaded.values.flatten.uniq.grep(/\.rb\z/).to_h { |path| [path, path] } unless library
 files ||= Dir["#{library}/**/*.rb"].to_h { |path| [name_of.call(path), path] }
-                                  .reject { |name, _| NOT_EMBEDDED.include?(name[%r{\A[^/]+}]) }.sort.to_h
+                                  .reject { |name, _| NOT_EMBEDDED.any? { |left_out| name == left_out || name.start_with?("#{left_out}/") } }.sort.to_h
 files = files.to_h do |name, path|
   next [name, binary.call(RubyVM::InstructionSequence.compile(source_of.call(path), path, path, 1))] unless library
 
