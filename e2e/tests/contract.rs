@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use e2e::{here, run};
+use handoff::deployment::Deployment;
 use handoff::output::{BPM_YAML, encode};
 use handoff::process_state::{ProcessState, State, Stop};
 use handoff::versions::Versions;
@@ -179,13 +180,20 @@ fn every_field_of_deployment_yaml_is_documented() {
         named: &[("instance_groups[].env.values", "<switch>", ""), ("instance_groups[].env.settings", "<setting>", "")],
         closed: &[
             "instance_groups[].env.settings.<setting>",
+            "instance_groups[].tags",
             "instance_groups[].jobs[].quarks.run",
             "instance_groups[].jobs[].quarks.active_passive_probes",
             "instance_groups[].jobs[].quarks.envs[].value_from",
         ],
     };
-    let document = serde_yaml::from_str(&snapshot("3-output/deployment.yaml")).unwrap();
-    compare("`deployment.yaml`", &shape, "", &[document]);
+    let text = snapshot("3-output/deployment.yaml");
+    // What the scenario does not have: tags, and a zone of a cloud config.
+    let mut further = Deployment::decode(&text, "deployment.yaml").unwrap();
+    let group = &mut further.instance_groups[0];
+    group.tags.insert("team".to_owned(), "a".to_owned());
+    group.azs[0].zone = Some("eu-central-1a".to_owned());
+    let documents = [text, further.encode().unwrap()].map(|text| serde_yaml::from_str(&text).unwrap());
+    compare("`deployment.yaml`", &shape, "", &documents);
 }
 
 #[test]

@@ -62,6 +62,8 @@ impl BpmYml<'_> {
 
     fn differs(&self, field: &str) -> Problem {
         let (job, group) = (&self.job.name, &self.group.name);
+        // The name of a process is rendered, too.
+        let field = self.mask().apply(field);
         Problem::input(format!(
             "job '{job}' of instance group '{group}' renders a bpm.yml whose {field} differs between instances"
         ))
