@@ -298,7 +298,7 @@ mod tests {
         {
             assert_eq!(format_decimal(number), text);
         }
-        assert_eq!(format_float(1234567890223460.25), "1.2345678902234602e+15", "halves to even");
+        assert_eq!(format_float(1_234_567_890_223_460.2), "1.2345678902234602e+15", "halves to even");
         assert_eq!((format_float(1.5e-7), format_float(-1e6)), ("1.5e-07".into(), "-1e+06".into()));
         assert_eq!(format_float(f64::INFINITY), "+Inf");
     }
