@@ -20,24 +20,25 @@ fn asked(answer: &str) -> (std::process::ExitStatus, String, bool) {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("t.yaml"), TEMPLATE).unwrap();
     let OpenptyResult { master, slave } = openpty(None, None).unwrap();
-    let mut child = Command::new(testkit::executable("process-template"))
+    // What the verb holds of the terminal is all that keeps it open: where the verb has ended, reading does, too.
+    let child = Command::new(testkit::executable("process-template"))
         .args(["--template", "t.yaml", "--ask", "--output", "out.yaml"])
         .current_dir(directory.path())
         .stdin(Stdio::from(slave.try_clone().unwrap()))
-        .stderr(Stdio::from(slave.try_clone().unwrap()))
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::from(slave))
+        .spawn();
+    let mut child = child.unwrap();
     let mut terminal = File::from(master);
     let mut shown = Vec::new();
     while !shown.ends_with(b"> ") {
         let mut byte = [0];
-        terminal.read_exact(&mut byte).unwrap();
+        let read = terminal.read_exact(&mut byte);
+        read.unwrap_or_else(|error| panic!("{error} after {:?}", String::from_utf8_lossy(&shown)));
         shown.extend(byte);
     }
     terminal.write_all(answer.as_bytes()).unwrap();
     let status = child.wait().unwrap();
-    let shows = tcgetattr(&slave).unwrap().local_flags.contains(LocalFlags::ECHO | LocalFlags::ISIG);
-    drop(slave);
+    let shows = tcgetattr(&terminal).unwrap().local_flags.contains(LocalFlags::ECHO | LocalFlags::ISIG);
     // The end of a terminal is an error.
     let _ = terminal.read_to_end(&mut shown);
     if status.success() {

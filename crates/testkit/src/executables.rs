@@ -7,7 +7,6 @@
 mod sources;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -35,7 +34,7 @@ pub fn executable(name: &str) -> PathBuf {
 /// The executable that has this name in a pod.
 pub fn file_of(name: &str) -> &'static str {
     match name {
-        "boson" | "plan" | "render-jobs" => "boson",
+        "boson" | "generate-parameters" | "plan" | "process-template" | "render-jobs" => "boson",
         "boson-brokerpak" | "brokerpak" => "boson-brokerpak",
         "boson-cloud" | "render-files" => "boson-cloud",
         _ => "boson-pod",
@@ -99,9 +98,12 @@ fn link(executable: &Path, name: &str) -> PathBuf {
     let link = directory.join(name);
     let target = Path::new("..").join(executable.file_name().unwrap_or_default());
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
-    match std::os::unix::fs::symlink(target, &link) {
-        // Another test made the same link.
-        Err(e) if e.kind() != ErrorKind::AlreadyExists => panic!("{}: {e}", link.display()),
-        _ => link,
+    // Another test may have made the same link, an earlier build one to another executable.
+    if fs::read_link(&link).is_ok_and(|existing| existing == target) {
+        return link;
     }
+    let new = tempfile::TempDir::new_in(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    let made = std::os::unix::fs::symlink(target, new.path().join(name));
+    made.and_then(|()| fs::rename(new.path().join(name), &link)).unwrap_or_else(|e| panic!("{}: {e}", link.display()));
+    link
 }
