@@ -6,8 +6,9 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-use simple_dns::rdata::RData;
-use simple_dns::{CLASS, Name, Packet, PacketFlag, Question, RCODE, TYPE};
+use domain::base::iana::Rcode;
+use domain::base::{Message, MessageBuilder, Name, Question, Rtype};
+use domain::rdata::{A, Aaaa};
 
 use crate::Failure;
 
@@ -22,7 +23,7 @@ pub(crate) enum Kind {
 enum Answer {
     Addresses(Vec<IpAddr>),
     NoSuchName,
-    Other(RCODE),
+    Other(Rcode),
     /// It does not fit into a datagram.
     Truncated,
 }
@@ -61,37 +62,31 @@ pub(crate) fn ask(
 }
 
 /// The response code's name in dig(1).
-fn rcode_name(code: RCODE) -> String {
-    match code {
-        RCODE::ServerFailure => "SERVFAIL".to_owned(),
-        RCODE::Refused => "REFUSED".to_owned(),
-        RCODE::FormatError => "FORMERR".to_owned(),
-        other => format!("{other:?}"),
-    }
+fn rcode_name(code: Rcode) -> String {
+    code.to_string()
 }
 
-struct Query<'a> {
+struct Query {
     id: u16,
-    question: Question<'a>,
-    kind: Kind,
+    question: Question<Name<Vec<u8>>>,
     bytes: Vec<u8>,
 }
 
-impl<'a> Query<'a> {
-    fn new(name: &'a str, kind: Kind) -> Result<Query<'a>, Failure> {
+impl Query {
+    fn new(name: &str, kind: Kind) -> Result<Query, Failure> {
         let not_a_name = || Failure::NotAName { name: name.to_owned() };
         if name.is_empty() || name.contains("..") || name.starts_with('.') {
             return Err(not_a_name());
         }
-        let parsed = Name::new(name).map_err(|_| not_a_name())?;
-        let record = if kind == Kind::V4 { TYPE::A } else { TYPE::AAAA };
-        let question = Question::new(parsed, record.into(), CLASS::IN.into(), false);
+        let parsed = Name::vec_from_str(name).map_err(|_| not_a_name())?;
+        let question = Question::new_in(parsed, if kind == Kind::V4 { Rtype::A } else { Rtype::AAAA });
+        let mut message = MessageBuilder::new_vec();
         let id = random();
-        let mut packet = Packet::new_query(id);
-        packet.set_flags(PacketFlag::RECURSION_DESIRED);
-        packet.questions.push(question.clone());
-        let bytes = packet.build_bytes_vec().map_err(|_| not_a_name())?;
-        Ok(Query { id, question, kind, bytes })
+        message.header_mut().set_id(id);
+        message.header_mut().set_rd(true);
+        let mut message = message.question();
+        message.push(&question).map_err(|_| not_a_name())?;
+        Ok(Query { id, question, bytes: message.finish() })
     }
 
     fn by_udp(&self, server: SocketAddr, until: Instant) -> io::Result<Answer> {
@@ -128,39 +123,34 @@ impl<'a> Query<'a> {
 
     /// Nothing, if it does not answer this question.
     fn understand(&self, bytes: &[u8]) -> Option<Answer> {
-        use simple_dns::header_buffer::{has_flags, id, rcode};
-        if id(bytes).ok()? != self.id || !has_flags(bytes, PacketFlag::RESPONSE).ok()? {
+        let message = Message::from_octets(bytes).ok()?;
+        let header = message.header();
+        if header.id() != self.id || !header.qr() {
             return None;
         }
-        if has_flags(bytes, PacketFlag::TRUNCATION).ok()? {
+        if header.tc() {
             return Some(Answer::Truncated);
         }
-        let Ok(packet) = Packet::parse(bytes) else { return rcode(bytes).ok().map(Answer::Other) };
-        if let Some(question) = packet.questions.first()
-            && !self.is_asked_by(question)
-        {
-            return None;
+        match message.question().next() {
+            None => {}
+            Some(Ok(question)) if question == self.question => {}
+            Some(Ok(_)) => return None,
+            Some(Err(_)) => return Some(Answer::Other(header.rcode())),
         }
-        match packet.rcode() {
-            RCODE::NoError => {
-                Some(Answer::Addresses(packet.answers.iter().filter_map(|r| self.address(&r.rdata)).collect()))
-            }
-            RCODE::NameError => Some(Answer::NoSuchName),
+        match header.rcode() {
+            Rcode::NOERROR => Some(self.addresses(&message).map_or(Answer::Other(Rcode::NOERROR), Answer::Addresses)),
+            Rcode::NXDOMAIN => Some(Answer::NoSuchName),
             other => Some(Answer::Other(other)),
         }
     }
 
-    fn is_asked_by(&self, other: &Question<'_>) -> bool {
-        let lower = |name: &Name<'_>| name.to_string().to_ascii_lowercase();
-        other.qtype == self.question.qtype && lower(&other.qname) == lower(&self.question.qname)
-    }
-
-    /// Records of aliases (CNAME) on the way to the address come along in the same answer.
-    fn address(&self, record: &RData<'_>) -> Option<IpAddr> {
-        match (self.kind, record) {
-            (Kind::V4, RData::A(a)) => Some(Ipv4Addr::from(a.address).into()),
-            (Kind::V6, RData::AAAA(aaaa)) => Some(Ipv6Addr::from(aaaa.address).into()),
-            _ => None,
+    /// Records of aliases (CNAME) on the way to the address come along in the same answer. Nothing, if a record cannot be read.
+    fn addresses(&self, message: &Message<&[u8]>) -> Option<Vec<IpAddr>> {
+        let answer = message.answer().ok()?;
+        if self.question.qtype() == Rtype::A {
+            answer.limit_to::<A>().map(|record| Some(record.ok()?.data().addr().into())).collect()
+        } else {
+            answer.limit_to::<Aaaa>().map(|record| Some(record.ok()?.data().addr().into())).collect()
         }
     }
 }
