@@ -25,6 +25,8 @@ const EXECUTABLE: Executable = Executable {
         "post-deploy" => lifecycle::post_deploy,
         "bpm" => bpm_command,
         "monit" => bpm_command::monit,
+        "process-template" => process_template,
+        "generate-parameters" => process_template::generate_parameters,
     ),
 };
 

@@ -8,14 +8,16 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Sorted, without the executable's own.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 13] = [
     "bpm",
     "copy-jobs",
     "create-dirs",
+    "generate-parameters",
     "monit",
     "post-deploy",
     "post-start",
     "pre-start",
+    "process-template",
     "ready",
     "run-process",
     "tail-logs",
@@ -52,7 +54,7 @@ fn an_installed_name_runs_its_verb() {
         assert_eq!(names, expected, "nothing is left over");
     }
     let file = dir.join("boson-pod").metadata().unwrap();
-    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 12));
+    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 14));
     for name in NAMES {
         assert_eq!(dir.join(name).metadata().unwrap().ino(), file.ino());
         let help = text(&Command::new(dir.join(name)).arg("--help").output().unwrap().stdout);

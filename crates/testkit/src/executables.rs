@@ -34,7 +34,7 @@ pub fn executable(name: &str) -> PathBuf {
 /// The executable that has this name in a pod.
 pub fn file_of(name: &str) -> &'static str {
     match name {
-        "boson" | "generate-parameters" | "plan" | "process-template" | "render-jobs" => "boson",
+        "boson" | "plan" | "render-jobs" => "boson",
         "boson-brokerpak" | "brokerpak" => "boson-brokerpak",
         "boson-cloud" | "render-files" => "boson-cloud",
         _ => "boson-pod",
