@@ -1,113 +1,17 @@
 //! `serve-templates`, as clients of Kubernetes use it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod server;
+
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::server::Server;
+
 const BASE: &str = "/apis/template.openshift.io/v1/namespaces/shop";
-
-struct Server {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
-    address: String,
-}
-
-/// The answer to a request.
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
-    }
-
-    /// The fields of the causes of a Status.
-    fn fields(&self) -> Vec<String> {
-        let causes = self.json()["details"]["causes"].as_array().unwrap().clone();
-        causes.iter().map(|cause| cause["field"].as_str().unwrap_or_default().to_owned()).collect()
-    }
-
-    fn reason(&self) -> (u16, String) {
-        let status = self.json();
-        assert_eq!(
-            (&status["kind"], &status["apiVersion"], &status["code"]),
-            (&json!("Status"), &json!("v1"), &json!(self.status))
-        );
-        (self.status, status["reason"].as_str().unwrap_or_default().to_owned())
-    }
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_boson-cluster"))
-            .arg("serve-templates")
-            .args(["--insecure", "--store", "memory", "--listen", "127.0.0.1:0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let address = line.strip_prefix("listening on http://").unwrap().trim_end().to_owned();
-        Server { child, stdout, address }
-    }
-
-    fn connect(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
-            body.len()
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        // A server that refuses a body need not read all of it.
-        let _ = stream.write_all(body);
-        stream
-    }
-
-    fn send(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
-        let mut bytes = Vec::new();
-        let mut stream = self.connect(method, path, headers, body);
-        let done = stream.read_to_end(&mut bytes);
-        assert!(done.is_ok() || !bytes.is_empty(), "{done:?}");
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head[9..12].parse().unwrap();
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
-    }
-
-    fn get(&self, path: &str) -> Answer {
-        self.send("GET", path, &[], b"")
-    }
-
-    fn post(&self, path: &str, body: &Value) -> Answer {
-        self.send("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
-    }
-
-    /// Sends SIGTERM; the exit status.
-    fn stop(mut self) -> Option<i32> {
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).unwrap());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
-        let mut rest = String::new();
-        self.stdout.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "", "one line is printed");
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn template(name: &str) -> Value {
     json!({
