@@ -108,3 +108,22 @@ fn explain_shows_where_values_come_from() {
     assert_eq!(explain(&["--path", "/nam"]).status.code(), Some(65));
     assert_eq!(explain(&["--path", "name"]).status.code(), Some(2));
 }
+
+#[test]
+fn what_is_lost_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    write("manifest.yml", "releases: [{name: nats, version: 1.10}]\nname: a\nname: b\n---\nname: c\n");
+    write("ops.yml", "- {type: remove, path: /name, absend: true}\n");
+    let output = interpolate(directory.path()).args(["manifest.yml", "-o", "ops.yml"]).output().unwrap();
+    assert_eq!(printed(&output), "releases:\n- name: nats\n  version: 1.1\n");
+    let warnings = String::from_utf8(output.stderr).unwrap();
+    for expected in [
+        "the version is a number, which loses its final zero: write it in quotes\n  --> manifest.yml:1:34",
+        "the key 'name' occurs again in the same map, the last counts\n  --> manifest.yml:3:1",
+        "only the first document of the file is read\n  --> manifest.yml:4:1",
+        "the field 'absend' of an operation has no effect\n  --> ops.yml:1:39\n  hint: did you mean 'absent'?",
+    ] {
+        assert!(warnings.contains(expected), "{expected}\n{warnings}");
+    }
+}

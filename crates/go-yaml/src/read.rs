@@ -2,12 +2,14 @@
 
 mod decode;
 mod encoding;
+mod surprises;
 mod tree;
 
 use std::fmt;
 
 pub use decode::Expansion;
 pub use encoding::text;
+pub use surprises::surprises;
 pub use tree::{Kind as RawKind, Raw};
 
 use crate::node::{Key, Map, Node, Origin, Source, Value};

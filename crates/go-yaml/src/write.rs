@@ -104,7 +104,7 @@ impl Writer {
         }
         let style = if text.contains('\n') {
             Style::Literal
-        } else if plain(text, true) == Scalar::String && !is_base_60(text) {
+        } else if plain(text, true) == Scalar::String && !is_base_60(text) && !is_other_elsewhere(text) {
             Style::Plain
         } else {
             Style::DoubleQuoted
@@ -128,6 +128,26 @@ impl Writer {
         }
         self.emitter.scalar(&text, Some(c"tag:yaml.org,2002:binary"), style)
     }
+}
+
+/// Whether a text that yaml.v2 writes and reads as a string without quotes is something else to other readers: `<<`, a merge to itself;
+/// `:a`, `1,000` and `.iNf`, a symbol and numbers to Ruby's.
+fn is_other_elsewhere(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_of =
+        |text: &str, digit: fn(&u8) -> bool| text.bytes().all(|byte| digit(&byte) || matches!(byte, b',' | b'_'));
+    let is_number = match unsigned.split_once(['x', 'b']) {
+        Some(("0", digits)) => is_of(digits, u8::is_ascii_hexdigit),
+        _ => {
+            let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+            is_of(whole, u8::is_ascii_digit)
+                && fraction.bytes().all(|byte| byte.is_ascii_digit() || b"eE+-".contains(&byte))
+        }
+    };
+    text == "<<"
+        || (text.starts_with(':') && text.len() > 1)
+        || (is_number && unsigned.starts_with(|c: char| c.is_ascii_digit()) && unsigned.contains([',', '_']))
+        || [".inf", ".nan"].iter().any(|word| unsigned.eq_ignore_ascii_case(word))
 }
 
 /// `^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`: other readers take it for a number with the base 60.

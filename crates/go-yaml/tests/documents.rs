@@ -50,6 +50,17 @@ fn scalars_have_the_types_of_go() {
 }
 
 #[test]
+fn strings_that_ruby_would_read_otherwise_are_quoted() {
+    for text in [":a", "1,000", "-1,0.5", "0x1,F", ".iNf", "-.INf"] {
+        assert_eq!(rewritten(&format!("'{text}'")), format!("\"{text}\"\n"));
+    }
+    for text in ["a:b", "1.2.3", "10.0.0.1,10.0.0.2", "deadbeef", "1-2", "a,b", "0x1p4", "_1", ",1", ":"] {
+        let quoted = if text.starts_with([',', ':']) { format!("'{text}'") } else { text.to_owned() };
+        assert_eq!(rewritten(&format!("'{text}'")), quoted + "\n");
+    }
+}
+
+#[test]
 fn keys_have_the_order_of_go() {
     let keys = [
         "-a", "_a", "\"~\"", "\"9\"", "\"10\"", "Ab", "B", "a", "a 1", "a-b", "a.b", "a_b", "a1", "a1b", "a01", "a2",
@@ -69,7 +80,7 @@ fn keys_have_the_order_of_go() {
 fn merges_take_effect_where_they_stand() {
     assert_eq!(rewritten("m: &m {a: 1, b: 1}\nx: {a: 0, <<: *m, b: 2}\n"), "m:\n  a: 1\n  b: 1\nx:\n  a: 1\n  b: 2\n");
     assert_eq!(rewritten("{<<: [{a: 1}, {a: 2, b: 3}]}"), "a: 1\nb: 3\n");
-    assert_eq!(rewritten("{'<<': 1, a: 1, a: 2}"), "<<: 1\na: 2\n");
+    assert_eq!(rewritten("{'<<': 1, a: 1, a: 2}"), "\"<<\": 1\na: 2\n");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use go_yaml::{Node, Origin, Source, Value, read, read_names};
-use interpolation::{Kind, parse_assignment, parse_value};
-use ops_file::Operation;
-use problem::{Place, Problem, Problems, Result, code};
+use go_yaml::{Node, Origin, Source, Value, read, read_names, surprises};
+use interpolation::{Failure, Kind, parse_assignment, parse_value};
+use ops_file::{FIELDS, Operation, unknown_fields};
+use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 
 use crate::documents::{Document, Documents};
 use crate::flags::{Configs, Inputs};
@@ -135,7 +135,11 @@ impl Reader {
         parse: impl Fn(&[u8], Source) -> std::result::Result<T, go_yaml::Error>,
     ) -> Option<T> {
         let source = self.sources.add(name);
-        parse(text, source).map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()
+        let parsed = parse(text, source).map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()?;
+        for (message, origin) in surprises(text, source).unwrap_or_default() {
+            self.sources.warn(&[Failure::new(message, origin)]);
+        }
+        Some(parsed)
     }
 
     fn bytes(&mut self, path: &Path, message: &str) -> Option<Vec<u8>> {
@@ -154,6 +158,12 @@ impl Reader {
         let Some(document) = self.document(path, "the ops file", read) else {
             return Vec::new();
         };
+        for (field, origin) in unknown_fields(&document) {
+            let message = format!("the field '{}' of an operation has no effect", field.escape_debug());
+            let mut warning = Failure::new(message, origin);
+            warning.hint = did_you_mean(&field, FIELDS).map(|name| format!("did you mean '{name}'?"));
+            self.sources.warn(&[warning]);
+        }
         match ops_file::parse(&document) {
             Ok(operations) => operations
                 .into_iter()

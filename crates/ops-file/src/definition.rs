@@ -10,6 +10,9 @@ use crate::failure::Failure;
 use crate::find::find;
 use crate::path::Path;
 
+/// What an operation may have.
+pub const FIELDS: [&str; 5] = ["type", "path", "value", "absent", "error"];
+
 /// One operation of an ops file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
@@ -60,6 +63,20 @@ pub fn parse(document: &Node) -> Result<Vec<Operation>, DefinitionError> {
         return Err(not_unmarshalled(&wrong));
     }
     definitions.iter().enumerate().map(|(number, definition)| definition.operation(number)).collect()
+}
+
+/// The fields of an ops file's operations that have no meaning, each with its name and place.
+pub fn unknown_fields(document: &Node) -> Vec<(String, Origin)> {
+    let Value::List(items) = &document.value else { return Vec::new() };
+    let maps = items.iter().filter_map(|item| match &item.value {
+        Value::Map(map) => Some(map),
+        _ => None,
+    });
+    let name = |key: &Key| {
+        key.as_str().map_or_else(|| go_yaml::write(&Node::new(key.value())).trim_end().to_owned(), str::to_owned)
+    };
+    let fields = maps.flat_map(|map| map.iter().map(|(key, value)| (name(key), value.origin)));
+    fields.filter(|(name, _)| !FIELDS.contains(&name.as_str())).collect()
 }
 
 impl Operation {

@@ -10,7 +10,7 @@ mod find;
 mod list;
 mod path;
 
-pub use definition::{DefinitionError, Operation, parse};
+pub use definition::{DefinitionError, FIELDS, Operation, parse, unknown_fields};
 pub use failure::Failure;
 pub use find::find;
 pub use path::{Modifier, Path, PathError, Token};

@@ -42,7 +42,11 @@ fn documents_change_as_in_go() {
         if let Some(error) = expected["error"].as_str().filter(|error| error.contains("cannot decode")) {
             expected["error"] = without_value(error).into();
         }
-        let here = common::answer(request);
+        let mut here = common::answer(request);
+        // Go writes it without quotes, as a key too, which other readers take for a merge.
+        if let Some(output) = here["output"].as_str() {
+            here["output"] = output.replace("\"<<\"", "<<").into();
+        }
         failures += usize::from(expected["error"].is_string());
         if here != expected && !meets_the_defect(request) {
             wrong.push(format!("{request}\n  Go:   {expected}\n  here: {here}"));

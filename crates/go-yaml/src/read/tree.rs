@@ -46,23 +46,16 @@ enum Anchor {
 
 /// The root of the first document.
 pub(super) fn read(text: &str, source: Source) -> Result<Option<Rc<Raw>>, Error> {
-    let mut reader = Reader { parser: Parser::utf8(text), source, anchors: HashMap::new(), opened: 0 };
-    loop {
-        let event = reader.next()?;
-        match event.kind() {
-            libyaml::Kind::StreamEnd => return Ok(None),
-            libyaml::Kind::DocumentStart => {
-                if event.version().is_some_and(|version| version != (1, 1)) {
-                    return Err(reader.error("found incompatible YAML document", event.start()));
-                }
-                let event = reader.next()?;
-                let root = reader.node(&event, 0)?;
-                reader.next()?;
-                return Ok(Some(root));
-            }
-            _ => {}
-        }
-    }
+    Reader::new(text, source).document()
+}
+
+/// The root of the first document, and where the second one begins.
+pub(super) fn read_all(text: &str, source: Source) -> Result<(Option<Rc<Raw>>, Option<Origin>), Error> {
+    let mut reader = Reader::new(text, source);
+    let root = reader.document()?;
+    // What follows is never read otherwise, so it may be invalid.
+    let next = reader.next().ok().filter(|event| matches!(event.kind(), libyaml::Kind::DocumentStart));
+    Ok((root, next.map(|event| reader.origin(event.start()))))
 }
 
 struct Reader<'t> {
@@ -72,7 +65,30 @@ struct Reader<'t> {
     opened: usize,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, source: Source) -> Reader<'t> {
+        Reader { parser: Parser::utf8(text), source, anchors: HashMap::new(), opened: 0 }
+    }
+
+    fn document(&mut self) -> Result<Option<Rc<Raw>>, Error> {
+        loop {
+            let event = self.next()?;
+            match event.kind() {
+                libyaml::Kind::StreamEnd => return Ok(None),
+                libyaml::Kind::DocumentStart => {
+                    if event.version().is_some_and(|version| version != (1, 1)) {
+                        return Err(self.error("found incompatible YAML document", event.start()));
+                    }
+                    let event = self.next()?;
+                    let root = self.node(&event, 0)?;
+                    self.next()?;
+                    return Ok(Some(root));
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn next(&mut self) -> Result<Event, Error> {
         self.parser.next().map_err(|e| {
             // yaml.v2 counts lines from 0, except in the scanner's errors, and does not name the first.
