@@ -17,8 +17,8 @@ help: ## List what can be made
 deps: ## Install the Debian packages that are missing (root), or say how
 	@.ci/deps
 
-build: deps ## Build the executables (target/release/boson, boson-brokerpak, boson-cloud and boson-pod)
-	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-brokerpak -p boson-cloud -p boson-pod
+build: deps ## Build the executables (target/release/boson, boson-brokerpak, boson-cloud, boson-cluster and boson-pod)
+	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-brokerpak -p boson-cloud -p boson-cluster -p boson-pod
 
 static: ## Build the executables that ship, fully static (target/static)
 	@.ci/deps static
@@ -43,7 +43,7 @@ bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec 
 
 lint: deps ## Check format, lints, documentation and dependencies
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets --features e2e/cluster,e2e/network,go-template/go,hil/go,ops-file/go --locked -- -D warnings
+	@cargo clippy --workspace --all-targets --features e2e/cluster,e2e/network,dialect-kubernetes-templates/go,go-template/go,hil/go,ops-file/go --locked -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
 	@cargo run -q --locked -p xtask -- deny
 

@@ -1,7 +1,7 @@
 //! Interpolation of an input of cf-deployment's size: 3,000 lines, 30 ops files, 200 variables; and whether its time is linear
 //! in the number of operations.
 //!
-//! `cargo bench -p e2e --bench interpolate`; `BOSON_BENCH_BIN=$PWD/target/static` measures what `make static` has built.
+//! `cargo bench -p e2e --bench interpolate`; `BOSON_E2E_BIN=$PWD/target/static` measures what `make static` has built.
 
 #![allow(clippy::print_stdout, reason = "what a bench is for")]
 

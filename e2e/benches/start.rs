@@ -1,6 +1,6 @@
 //! What a process with Ruby in it costs before it does anything: against `ruby -e 1`.
 //!
-//! `cargo bench -p e2e --bench start`; `BOSON_BENCH_BIN=$PWD/target/static` measures what `make static` has built.
+//! `cargo bench -p e2e --bench start`; `BOSON_E2E_BIN=$PWD/target/static` measures what `make static` has built.
 
 #![allow(clippy::print_stdout, reason = "what a bench is for")]
 
