@@ -43,7 +43,7 @@ bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec 
 
 lint: deps ## Check format, lints, documentation and dependencies
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets --features e2e/cluster,e2e/network,dialect-kubernetes-templates/go,go-template/go,hil/go,ops-file/go --locked -- -D warnings
+	@cargo clippy --workspace --all-targets --features boson-cloud/moto,e2e/cluster,e2e/network,dialect-kubernetes-templates/go,go-template/go,hil/go,ops-file/go --locked -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
 	@cargo run -q --locked -p xtask -- deny
 
