@@ -42,6 +42,11 @@ impl Gathered {
         self.directory.path().join(name)
     }
 
+    /// The manifest, before ops files.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        self.path("manifest.yml")
+    }
+
     /// Replaces a text of the manifest.
     pub(crate) fn edit(&self, from: &str, to: &str) {
         let path = self.path("manifest.yml");

@@ -14,5 +14,7 @@ mod images;
 mod kills;
 mod large;
 mod nstance;
+mod plugin;
 mod postgres;
 mod workloads;
+mod writers;

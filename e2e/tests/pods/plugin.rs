@@ -1,0 +1,38 @@
+//! `kubectl boson` as a plugin, with the forms of the gather Job that are not the default.
+
+use crate::gathered::{Gathered, RESTRICTED};
+
+#[test]
+fn apply_waits_until_all_is_up_and_the_errand_has_run() {
+    let nats = Gathered::new("applies", "nats");
+    let images = nats.images();
+    let images = images.each_ref().map(String::as_str);
+    let manifest = nats.manifest();
+    let forms = ["--plan-containers", "group", "--network-policies", "--run-errand", "smoke-tests"];
+    let apply = [&["apply", manifest.to_str().unwrap()][..], &images, &RESTRICTED, &forms].concat();
+    nats.kubectl_boson(&apply).unwrap();
+    assert_eq!(nats.pods("nats").len(), 4);
+
+    // Each group was planned by a container of its own, and the errand has run to its end.
+    let selector = ["--selector", "quarks.cloudfoundry.org/kind=gather"];
+    let path = "-o=jsonpath={.items[*].spec.initContainers[*].name}";
+    let containers = nats.namespace.kubectl(&[&["get", "pods"][..], &selector, &[path]].concat());
+    assert!(["nats", "smoke-tests"].iter().all(|group| containers.matches(group).count() >= 2), "{containers}");
+    let path = "-o=jsonpath={.items[*].status.succeeded}";
+    let jobs = nats.namespace.kubectl(&["get", "jobs", "--selector", "quarks.cloudfoundry.org/kind!=gather", path]);
+    assert_eq!(jobs, "1");
+    let policies = nats.namespace.kubectl(&["get", "networkpolicies", "--output", "name"]);
+    assert!(policies.contains("nats-nats"), "{policies}");
+
+    // A second run finds nothing to do, and does not run the errand again.
+    nats.kubectl_boson(&apply).unwrap();
+    let again = nats.namespace.kubectl(&["get", "jobs", "--selector", "quarks.cloudfoundry.org/kind!=gather", path]);
+    assert_eq!(again, jobs);
+
+    let status = nats.kubectl_boson(&["status"]).unwrap();
+    assert!((0..4).all(|index| status.contains(&format!("nats/{index}"))), "{status}");
+    let logs = nats.kubectl_boson(&["logs", "--instance-group", "nats", "--lines", "5"]).unwrap();
+    assert!(logs.contains("nats-nats-z1-0") && logs.contains("nats-nats-z2-1"), "{logs}");
+    let events = nats.kubectl_boson(&["events"]).unwrap();
+    assert!(events.contains("nats-nats"), "{events}");
+}
