@@ -40,6 +40,8 @@ test: deps ## Run all tests that need no Kubernetes cluster
 bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
 	@images/build boson-pod
 	@cargo bench --locked -p e2e
+	@if GOTOOLCHAIN=local go -C crates/go-template/tests/go list . >/dev/null 2>&1; then cargo bench --locked -p go-template --features go; else \
+	  echo 'there is no Go 1.26: go-template is not compared with it'; fi
 
 lint: deps ## Check format, lints, documentation and dependencies
 	@cargo fmt --all --check
