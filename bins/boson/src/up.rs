@@ -47,8 +47,15 @@ pub(crate) struct Options {
     /// A release: its source directory (jobs/, packages/, src/), or an archive made by bosh; once for each
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
     pub(crate) releases: Vec<PathBuf>,
-    /// Name of the deployment [default: the manifest's] (no -d, which is --detach)
-    #[arg(long, short, visible_alias = "deployment-name", env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    /// Name of the deployment [default: the manifest's]
+    #[arg(
+        long,
+        short,
+        visible_short_alias = 'd',
+        visible_alias = "deployment-name",
+        env = "DEPLOYMENT_NAME",
+        value_name = "NAME"
+    )]
     pub(crate) name: Option<String>,
     /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
     #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
@@ -67,7 +74,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) configs: Configs,
     /// Return when all processes run
-    #[arg(long, short, env = "BOSON_DETACH")]
+    #[arg(long, env = "BOSON_DETACH")]
     pub(crate) detach: bool,
     /// If the start or the update fails, restore the state before: of a deployment that is not up, nothing stays
     #[arg(long, env = "BOSON_ROLLBACK")]

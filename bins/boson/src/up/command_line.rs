@@ -54,7 +54,11 @@ impl Part {
         }
         let Some(flags) = bytes.strip_prefix(b"-") else { return Part::Kept };
         for (at, flag) in flags.iter().enumerate() {
-            let found = grammar.get_arguments().find(|arg| arg.get_short() == Some(char::from(*flag)));
+            let is = |arg: &&Arg| {
+                let mut names = arg.get_short().into_iter().chain(arg.get_all_short_aliases().into_iter().flatten());
+                names.any(|short| short == char::from(*flag))
+            };
+            let found = grammar.get_arguments().find(is);
             let Some(found) = found.filter(|arg| takes_value(arg)) else { continue };
             let is_last = at + 1 == flags.len();
             let before = (at > 0).then(|| OsString::from_vec(bytes[..=at].to_vec()));
@@ -82,7 +86,8 @@ mod tests {
     fn values_of_variables_are_removed_in_every_form() {
         let cases = [
             ("up -m m.yml -v a=1 --var b=2 --var=c=3 -vd=4 -r r", "up -m m.yml -r r"),
-            ("up -dv a=1 -dva=1 -m -v -r v", "up -d -d -m -v -r v"),
+            ("up -hv a=1 -hva=1 -m -v -r v", "up -h -h -m -v -r v"),
+            ("up -dv -v a=1 -d v -va=1", "up -dv -d v"),
             (
                 "up --var-file v=x --vars-file v -o v -pv --name --var",
                 "up --var-file v=x --vars-file v -o v -pv --name --var",

@@ -50,7 +50,7 @@ fn the_manifest_and_variables_may_be_streams() {
     let machine = Machine::new();
     machine.write("ops.yml", OPS);
     machine.edit("manifest.yml", "---\nname: small\n", "---\n");
-    let script = "boson=$1; shift; cat manifest.yml | \"$boson\" up -m - -r release --detach -n small -o ops.yml \
+    let script = "boson=$1; shift; cat manifest.yml | \"$boson\" up -m - -r release --detach -d small -o ops.yml \
                   -l <(echo 'count: 1') --vars-env SMALL --runtime-config <(echo 'tags: {a: b}')";
     let boson = machine.command(&[]).get_program().to_owned();
     let mut command = std::process::Command::new("bash");
