@@ -30,9 +30,10 @@ fn apply_waits_until_all_is_up_and_the_errand_has_run() {
     assert_eq!(again, jobs);
 
     let status = nats.kubectl_boson(&["status"]).unwrap();
-    assert!((0..4).all(|index| status.contains(&format!("nats/{index}"))), "{status}");
+    let pods = ["nats-nats-z1-0", "nats-nats-z1-1", "nats-nats-z2-0", "nats-nats-z2-1"];
+    assert!(pods.iter().all(|pod| status.contains(pod)), "{status}");
     let logs = nats.kubectl_boson(&["logs", "--instance-group", "nats", "--lines", "5"]).unwrap();
-    assert!(logs.contains("nats-nats-z1-0") && logs.contains("nats-nats-z2-1"), "{logs}");
+    assert!(pods.iter().all(|pod| logs.contains(pod)), "{logs}");
     let events = nats.kubectl_boson(&["events"]).unwrap();
     assert!(events.contains("nats-nats"), "{events}");
 }
