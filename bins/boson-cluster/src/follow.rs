@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cluster::{Cluster, Kind, Object, name};
-use deploy::errands::{ended, failed};
+use deploy::errands::{ended, failed, pods_of};
 use problem::{Problem, Result, code};
 
 use crate::output::line;
@@ -21,7 +21,7 @@ pub(crate) fn job(cluster: &Cluster, job: &str, container: &str) -> Result<()> {
         let state = cluster.get(Kind::JOB, job)?.ok_or_else(|| {
             Problem::internal(format!("Job {job} was deleted before it ended")).code(code::DEPLOYMENT_NOT_READY)
         })?;
-        let pods = cluster.list(Kind::POD, &format!("batch.kubernetes.io/job-name={job}"))?;
+        let pods = pods_of(cluster, &state)?;
         for pod in pods.iter().filter(|pod| has_started(pod, container)) {
             let log = cluster.log(name(pod), container, None)?;
             let known = printed.iter().position(|(of, _)| of == name(pod));

@@ -70,6 +70,15 @@ pub fn ended(job: &Object) -> Option<bool> {
     if of("Complete") { Some(true) } else { of("Failed").then_some(false) }
 }
 
+/// The pods of a Job, not those of an earlier one of its name, which are deleted after it.
+///
+/// # Errors
+/// If they cannot be listed.
+pub fn pods_of(cluster: &Cluster, job: &Object) -> Result<Vec<Object>> {
+    let uid = job["metadata"]["uid"].as_str().unwrap_or_default();
+    cluster.list(Kind::POD, &format!("batch.kubernetes.io/controller-uid={uid}"))
+}
+
 /// A failed Job, with what its containers reported.
 pub fn failed(job: &str, pods: &[Object]) -> Problem {
     let mut problem = Problem::internal(format!("Job {job} failed")).code(code::DEPLOYMENT_NOT_READY);
@@ -134,7 +143,7 @@ fn until_ended(cluster: &Cluster, request: &Request, job: &str) -> Result<()> {
     let start = Instant::now();
     loop {
         let present = cluster.get(Kind::JOB, job)?.unwrap_or_default();
-        let pods = || cluster.list(Kind::POD, &format!("batch.kubernetes.io/job-name={job}"));
+        let pods = || pods_of(cluster, &present);
         match ended(&present) {
             Some(true) => return Ok(()),
             Some(false) => return Err(failed(job, &pods()?).into()),

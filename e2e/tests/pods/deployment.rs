@@ -55,9 +55,9 @@ fn nats_comes_up_from_one_file_and_updates_only_what_changes() {
     let printed = nats.kubectl_boson(&["errand", "smoke-tests"]).unwrap();
     assert!(printed.contains("Job nats-smoke-tests-1"), "{printed}");
 
-    // A run without a change writes nothing.
+    // A run of a manifest that differs only in what nobody reads writes nothing.
     let before = versions(&nats);
-    nats.edit("\nreleases:\n", "\ntags: {owner: somebody}\nreleases:\n");
+    nats.edit("    properties:\n      nats:", "    properties:\n      unread: 1\n      nats:");
     run();
     assert_eq!(versions(&nats), before);
 
