@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use measure::{Executables, Result, median_of, ms, table};
 
 /// The time to find primes differs from key to key.
-const RUNS: usize = 7;
+const RUNS: usize = 3;
 const AUTHORITIES: usize = 6;
 const CERTIFICATES: usize = 54;
 const KEYS: usize = 10;
