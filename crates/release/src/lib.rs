@@ -14,6 +14,7 @@ mod collect;
 mod compile;
 mod digests;
 mod fingerprint;
+mod glob;
 mod job;
 mod order;
 mod package;
