@@ -57,7 +57,7 @@ impl Client {
     /// # Errors
     /// The certificates cannot be read.
     pub fn new(root: &Path, certificates: Option<&Path>) -> Result<Client> {
-        Ok(Client { agent: agent(root, certificates, None)? })
+        Ok(Client { agent: agent(root, certificates, None, None)? })
     }
 
     /// Sends a request and returns its answer, whatever the status is.

@@ -4,12 +4,13 @@
 //! address: the author of a URL must not reach the metadata service of a cloud or what listens on this machine. Addresses are
 //! checked after names have been resolved, and those that were checked are connected to. Origins that are allowed
 //! explicitly are exempt, and may have plain http. Services that the operator configured are called by a [`Client`], which has
-//! the same TLS and no such restrictions.
+//! the same TLS and no such restrictions. URLs that the user wrote are downloaded with [`Fetcher::anywhere`], from any address.
 
 mod addresses;
 mod client;
 mod url;
 
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use ureq::config::Config;
 use ureq::http::header::LOCATION;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::DefaultConnector;
-use ureq::{Agent, Error};
+use ureq::{Agent, Body, Error, Proxy, Timeout};
 
 use crate::addresses::Checked;
 pub use crate::client::{Client, Failure, Limits};
@@ -28,6 +29,9 @@ pub use ureq::http;
 
 /// A download follows so many redirects.
 const REDIRECTS: usize = 5;
+
+/// How long a server may take to be connected to, and to begin its answer.
+const STALLED: Duration = Duration::from_secs(60);
 
 /// How downloads are bounded.
 #[derive(Debug, Clone)]
@@ -45,6 +49,7 @@ pub struct Bounds {
 pub struct Fetcher {
     agent: Agent,
     bounds: Bounds,
+    is_restricted: bool,
 }
 
 impl Fetcher {
@@ -54,51 +59,95 @@ impl Fetcher {
     /// # Errors
     /// The certificates cannot be read.
     pub fn new(root: &Path, certificates: Option<&Path>, bounds: Bounds) -> Result<Fetcher> {
-        Ok(Fetcher { agent: agent(root, certificates, Some(bounds.allow.clone()))?, bounds })
+        let agent = agent(root, certificates, Some(bounds.allow.clone()), None)?;
+        Ok(Fetcher { agent, bounds, is_restricted: true })
     }
 
-    /// Downloads a URL.
+    /// Downloads from any address, over plain http, too, and through the proxy of the environment (`HTTPS_PROXY` and its like): for
+    /// URLs that the user has written. A redirect from https to http is not followed. Otherwise as [`Fetcher::new`].
+    ///
+    /// # Errors
+    /// The certificates cannot be read.
+    pub fn anywhere(root: &Path, certificates: Option<&Path>, time: Duration, size: u64) -> Result<Fetcher> {
+        let bounds = Bounds { time, size, allow: Vec::new() };
+        let agent = agent(root, certificates, None, Proxy::try_from_env())?;
+        Ok(Fetcher { agent, bounds, is_restricted: false })
+    }
+
+    /// Downloads a URL into memory.
     ///
     /// # Errors
     /// Why it cannot be downloaded. The message shows URLs without query and userinfo.
     pub fn get(&self, url: &str) -> std::result::Result<Vec<u8>, String> {
+        let mut content = Vec::new();
+        self.copy(url, &mut content)?;
+        Ok(content)
+    }
+
+    /// Downloads a URL, and writes it while it comes. Gives its size.
+    ///
+    /// # Errors
+    /// Why it cannot be downloaded or written; a part may have been written. The message shows URLs without query and userinfo.
+    pub fn copy(&self, url: &str, to: &mut dyn Write) -> std::result::Result<u64, String> {
         let deadline = Instant::now() + self.bounds.time;
         let mut url = url.to_owned();
         for _ in 0..=REDIRECTS {
-            match self.get_one(&url, deadline).map_err(|why| format!("{}: {why}", shown(&url)))? {
-                Answer::Content(content) => return Ok(content),
-                Answer::Redirect(target) => url = target,
+            match self.copy_one(&url, deadline, to).map_err(|why| format!("{}: {why}", shown(&url)))? {
+                Answer::Content(size) => return Ok(size),
+                Answer::Redirect(target) => {
+                    if !self.is_restricted && is_https(&url) && !is_https(&target) {
+                        return Err(format!("{}: a redirect from https to {}", shown(&url), shown(&target)));
+                    }
+                    url = target;
+                }
             }
         }
         Err(format!("{}: more than {REDIRECTS} redirects", shown(&url)))
     }
 
-    fn get_one(&self, url: &str, deadline: Instant) -> std::result::Result<Answer, String> {
+    fn copy_one(&self, url: &str, deadline: Instant, to: &mut dyn Write) -> std::result::Result<Answer, String> {
         let origin = Origin::of(url)?;
-        if !origin.is_https() && !self.bounds.allow.contains(&origin) {
+        if self.is_restricted && !origin.is_https() && !self.bounds.allow.contains(&origin) {
             return Err("the URL must begin with https://".into());
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(self.slow());
         }
-        let request = self.agent.get(url).config().timeout_global(Some(left)).build();
+        let stalled = Some(STALLED.min(left));
+        let request = self.agent.get(url).config().timeout_global(Some(left));
+        let request = request.timeout_connect(stalled).timeout_recv_response(stalled).build();
         let mut response = request.call().map_err(|error| self.describe(&error))?;
         match response.status().as_u16() {
-            200 => {
-                if response.body().content_length().is_some_and(|length| length > self.bounds.size) {
-                    return Err(self.large());
-                }
-                let body = response.body_mut().with_config().limit(self.bounds.size.saturating_add(1)).read_to_vec();
-                let content = body.map_err(|error| self.describe(&error))?;
-                if content.len() as u64 > self.bounds.size { Err(self.large()) } else { Ok(Answer::Content(content)) }
-            }
+            200 => Ok(Answer::Content(self.copy_body(response.body_mut(), to)?)),
             status @ (301 | 302 | 303 | 307 | 308) => {
                 let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
                 let location = location.ok_or_else(|| format!("HTTP status {status} without a location"))?;
                 Ok(Answer::Redirect(url::join(url, location)?))
             }
             status => Err(format!("HTTP status {status}, not 200")),
+        }
+    }
+
+    fn copy_body(&self, body: &mut Body, to: &mut dyn Write) -> std::result::Result<u64, String> {
+        if body.content_length().is_some_and(|length| length > self.bounds.size) {
+            return Err(self.large());
+        }
+        let mut reader = body.with_config().limit(self.bounds.size.saturating_add(1)).reader();
+        let mut buffer = vec![0; 1 << 16];
+        let mut size = 0;
+        loop {
+            let read = match reader.read(&mut buffer) {
+                Ok(0) => return Ok(size),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.describe(&Error::from(error))),
+            };
+            size += read as u64;
+            if size > self.bounds.size {
+                return Err(self.large());
+            }
+            to.write_all(&buffer[..read]).map_err(|error| format!("cannot write what is downloaded: {error}"))?;
         }
     }
 
@@ -112,6 +161,9 @@ impl Fetcher {
 
     fn describe(&self, error: &Error) -> String {
         match error {
+            Error::Timeout(Timeout::Connect | Timeout::RecvResponse) if self.bounds.time > STALLED => {
+                format!("the server does not answer within {} s", STALLED.as_secs())
+            }
             Error::Timeout(_) => self.slow(),
             Error::BodyExceedsLimit(_) => self.large(),
             other => description(other),
@@ -119,8 +171,9 @@ impl Fetcher {
     }
 }
 
-/// An agent that follows no redirects. `allow` are the origins that may have any address; `None` is all.
-fn agent(root: &Path, certificates: Option<&Path>, allow: Option<Vec<Origin>>) -> Result<Agent> {
+/// An agent that follows no redirects. `allow` are the origins that may have any address; `None` is all. A proxy would resolve
+/// the names, and the addresses could not be checked.
+fn agent(root: &Path, certificates: Option<&Path>, allow: Option<Vec<Origin>>, proxy: Option<Proxy>) -> Result<Agent> {
     let roots = match certificates {
         None => RootCerts::WebPki,
         Some(path) => certificates_of(path)?,
@@ -128,8 +181,7 @@ fn agent(root: &Path, certificates: Option<&Path>, allow: Option<Vec<Origin>>) -
     let config = Config::builder()
         .http_status_as_error(false)
         .max_redirects(0)
-        // A proxy would resolve the names, and the addresses could not be checked.
-        .proxy(None)
+        .proxy(proxy)
         .user_agent("boson")
         .max_idle_connections(0)
         .tls_config(TlsConfig::builder().root_certs(roots).build())
@@ -152,8 +204,13 @@ fn description(error: &Error) -> String {
     }
 }
 
+fn is_https(url: &str) -> bool {
+    Origin::of(url).is_ok_and(|origin| origin.is_https())
+}
+
 enum Answer {
-    Content(Vec<u8>),
+    /// The content has been written; its size.
+    Content(u64),
     /// The absolute URL to continue with.
     Redirect(String),
 }

@@ -164,3 +164,24 @@ fn certificates_must_be_readable() {
     let error = new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap_err().to_string();
     assert!(error.contains("it contains no certificate"), "{error}");
 }
+
+#[test]
+fn what_the_user_wrote_is_downloaded_from_anywhere_while_it_comes() {
+    let address = server(|path, stream| match path {
+        "/short" => reply(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+        "/moved" => reply(stream, "HTTP/1.1 302 Found\r\nLocation: /short\r\nContent-Length: 0\r\n\r\n"),
+        "/cut" => reply(stream, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"),
+        _ => reply(stream, "HTTP/1.1 200 OK\r\n\r\n0123456789x"),
+    });
+    let fetcher = Fetcher::anywhere(Path::new("/"), None, LONG, 10).unwrap();
+    for path in ["short", "moved"] {
+        let mut content = Vec::new();
+        assert_eq!(fetcher.copy(&format!("http://{address}/{path}"), &mut content).unwrap(), 5);
+        assert_eq!(content, b"hello");
+    }
+    for path in ["cut", "long"] {
+        let mut content = Vec::new();
+        assert!(fetcher.copy(&format!("http://{address}/{path}"), &mut content).is_err());
+        assert!(content.len() <= 10);
+    }
+}
