@@ -309,6 +309,14 @@ fn credentials_come_from_where_aws_tools_find_them() {
     let mut profile = scene.command(&["images", "--log", "trace"]);
     profile.env("AWS_PROFILE", "p");
     live(profile);
+    let document =
+        serde_json::json!({"Version": 1, "AccessKeyId": id, "SecretAccessKey": secret, "SessionToken": token});
+    fs::write(scene.path("process.json"), document.to_string()).unwrap();
+    let command = format!("[profile q]\ncredential_process = cat {}\n", scene.path("process.json").display());
+    fs::write(scene.path(".aws/config"), command).unwrap();
+    let mut process = scene.command(&["images", "--log", "trace"]);
+    process.env("AWS_PROFILE", "q").env("PATH", "/usr/bin:/bin");
+    live(process);
     let mut container = scene.command(&["images"]);
     container.env("AWS_CONTAINER_CREDENTIALS_FULL_URI", format!("{}/credentials", scene.ec2.url()));
     container.env("AWS_CONTAINER_AUTHORIZATION_TOKEN", "container-token-canary");
@@ -341,6 +349,11 @@ fn without_valid_credentials_the_cause_is_clear() {
     web.envs([("AWS_WEB_IDENTITY_TOKEN_FILE", "missing-token"), ("AWS_ROLE_ARN", "arn:aws:iam::1:role/r")]);
     let text = cause(web);
     assert!(text.contains("credentials"), "{text}");
+    fs::create_dir(scene.path(".aws")).unwrap();
+    fs::write(scene.path(".aws/config"), "[profile q]\ncredential_process = echo canary >&2; exit 3\n").unwrap();
+    let mut process = scene.command(&["images", "--log", "trace"]);
+    process.env("AWS_PROFILE", "q").env("PATH", "/usr/bin:/bin");
+    assert!(cause(process).contains("credentials cannot be loaded"));
     let mut unreachable = scene.signed(&["images"]);
     unreachable.env("AWS_ENDPOINT_URL", "http://user:canary@127.0.0.1:1/?canary").env("AWS_MAX_ATTEMPTS", "1");
     let text = cause(unreachable);

@@ -14,6 +14,9 @@ use crate::http::Http;
 
 /// How long a connection may take to be made, unless AWS's configuration sets it.
 const CONNECT: Duration = Duration::from_secs(5);
+/// How long loading credentials may take: the command of a profile's `credential_process` has no limit of its own.
+const LOADING: Duration = Duration::from_secs(60);
+const TOO_LONG: &str = "it takes too long to get AWS credentials";
 
 /// All that a request needs.
 pub(crate) struct Session {
@@ -42,7 +45,7 @@ impl Session {
 /// # Errors
 /// Why there are no credentials, without any part of them.
 pub(crate) fn load(client: &Client, region: &str) -> Result<Session, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("the credentials cannot be loaded: {error}"))?;
     runtime.block_on(async {
         let config = aws_config::defaults(BehaviorVersion::latest())
@@ -52,7 +55,8 @@ pub(crate) fn load(client: &Client, region: &str) -> Result<Session, String> {
             .load()
             .await;
         let provider = config.credentials_provider().ok_or("AWS's configuration has no credentials")?;
-        let credentials = provider.provide_credentials().await.map_err(|error| describe(&error))?;
+        let credentials = tokio::time::timeout(LOADING, provider.provide_credentials()).await;
+        let credentials = credentials.map_err(|_| TOO_LONG.to_owned())?.map_err(|error| describe(&error))?;
         session(&config, region, credentials)
     })
 }
@@ -106,7 +110,7 @@ fn describe(error: &CredentialsError) -> String {
             "AWS credentials were not found: neither variables, nor a profile, a web identity, a container or an instance has any"
                 .into()
         }
-        CredentialsError::ProviderTimedOut(_) => "it takes too long to get AWS credentials".into(),
+        CredentialsError::ProviderTimedOut(_) => TOO_LONG.into(),
         CredentialsError::InvalidConfiguration(_) => "the configuration of AWS credentials is invalid".into(),
         _ => format!("the AWS credentials cannot be loaded{}", causes(error)),
     }
