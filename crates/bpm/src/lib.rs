@@ -13,12 +13,14 @@ mod additions;
 mod bytes;
 mod config;
 mod decode;
+mod overlay;
 mod reader;
 mod validate;
 mod yaml;
 
 pub use bytes::{INVALID_BYTE_QUANTITY, to_bytes};
 pub use config::{Hooks, Limits, ProcessConfig, ShutdownSignal, Unsafe, Volume};
+pub use overlay::{OVERLAID, Overlaid, Overlay};
 
 use problem::{Place, Problem, Problems, Result, code};
 use serde::Serialize;

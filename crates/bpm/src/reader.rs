@@ -77,7 +77,9 @@ fn env(d: &mut Decoder<'_>, node: &Node) -> BTreeMap<String, String> {
     for (name, value) in &entries {
         d.refuse_nul(name, value, "env: a variable's name");
     }
-    entries.iter().map(|(k, v)| (k.clone(), d.string(v, &format!("env.{k}")).unwrap_or_default())).collect()
+    let mut env = BTreeMap::new();
+    env.extend(entries.iter().map(|(k, v)| (k.clone(), d.string(v, &format!("env.{k}")).unwrap_or_default())));
+    env
 }
 
 fn limits(d: &mut Decoder<'_>, node: &Node) -> Limits {
