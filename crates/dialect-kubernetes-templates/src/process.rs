@@ -1,6 +1,6 @@
 //! From a template and values to objects.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use problem::{Class, Problem, Problems, code, did_you_mean};
 
@@ -74,6 +74,17 @@ impl Document {
             .map(|template| Declarations::read(template.get("parameters"), syntax, &mut report));
         Problems::check(report.problems)?;
         Ok(declarations.map(|declarations| declarations.list).unwrap_or_default())
+    }
+
+    /// The names that objects of a kind refer to.
+    pub fn references_of(&self, kind: &str, syntax: Syntax) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        if let Some(Value::List(objects)) =
+            self.root.as_map().and_then(|root| root.get("objects")).map(|node| &node.value)
+        {
+            objects.iter().for_each(|object| references_in(object, kind, syntax, &mut names));
+        }
+        names
     }
 
     /// The JSON Schema of the parameters.
@@ -314,6 +325,34 @@ fn object_of(node: &mut Node, index: usize, labels: &Labels, substitution: &mut 
     let (report, added) = (&mut *substitution.report, &mut substitution.added);
     let mut labelling = Labelling { labels, selectors, item, report, added };
     finish(node, None, path, &mut labelling);
+}
+
+/// Adds the names that an object of a kind, or the items of a List, refer to.
+fn references_in(node: &Node, kind: &str, syntax: Syntax, names: &mut BTreeSet<String>) {
+    let Some(object) = node.as_map() else { return };
+    match items(object) {
+        Some(items) => items.iter().for_each(|item| references_in(item, kind, syntax, names)),
+        None if object.str("kind") == Some(kind) => texts(node, &mut |text| {
+            names.extend(pieces(text, syntax).filter_map(|piece| match piece {
+                Piece::Reference(reference) => Some(reference.name.to_owned()),
+                Piece::Text(_) => None,
+            }));
+        }),
+        None => {}
+    }
+}
+
+/// Calls a function with every string, keys included.
+fn texts(node: &Node, each: &mut dyn FnMut(&str)) {
+    match &node.value {
+        Value::String(text) => each(text),
+        Value::List(items) => items.iter().for_each(|item| texts(item, each)),
+        Value::Map(map) => map.iter().for_each(|entry| {
+            each(&entry.key);
+            texts(&entry.node, each);
+        }),
+        _ => {}
+    }
 }
 
 /// Calls a function with an object, and with the items of a List.

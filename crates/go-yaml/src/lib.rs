@@ -19,6 +19,6 @@ mod write;
 pub use copy::copied;
 pub use node::{Key, Map, Node, Origin, Source, Value};
 pub use number::{Integer, format as format_float};
-pub use read::{Error, Expansion, Raw, RawKind, read, read_names, read_raw, surprises, text};
+pub use read::{Error, Expansion, Parsed, Raw, RawKind, parse, read, read_names, read_raw, text};
 pub use resolve::{Scalar, plain, scalar};
 pub use write::write;

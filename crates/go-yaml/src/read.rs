@@ -6,10 +6,10 @@ mod surprises;
 mod tree;
 
 use std::fmt;
+use std::rc::Rc;
 
 pub use decode::Expansion;
 pub use encoding::text;
-pub use surprises::surprises;
 pub use tree::{Kind as RawKind, Raw};
 
 use crate::node::{Key, Map, Node, Origin, Source, Value};
@@ -31,48 +31,83 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The first document of a text; null if there is none. Later documents are not read.
+/// A text that was parsed, to be read in one way or another.
+pub struct Parsed {
+    source: Source,
+    root: Option<Rc<Raw>>,
+    /// Where the second document begins.
+    next: Option<Origin>,
+}
+
+/// Parses the first document of a text. Later documents are not read.
 ///
 /// # Errors
-/// With `yaml.v2`'s messages: invalid YAML or UTF-8, an alias without or within its anchor, aliases that expand to far more than
-/// the text, a list or map as a key; and, beyond that library, more than 500 levels.
+/// With `yaml.v2`'s messages: invalid YAML or UTF-8, an alias without or within its anchor; and, beyond that library, more than 500
+/// levels.
+pub fn parse(text: &[u8], source: Source) -> Result<Parsed, Error> {
+    let (root, next) = tree::read(&self::text(text, source)?, source)?;
+    Ok(Parsed { source, root, next })
+}
+
+/// The first document of a text; null if there is none.
+///
+/// # Errors
+/// As [`parse`] and [`Parsed::node`].
 pub fn read(text: &[u8], source: Source) -> Result<Node, Error> {
-    match tree::read(&self::text(text, source)?, source)? {
-        Some(root) => decode::Decoder::new(source).node(&root),
-        None => Ok(Node { origin: Origin { source, line: 1, column: 1 }, ..Node::new(Value::Null) }),
-    }
+    parse(text, source)?.node()
+}
+
+/// The first document of a text as [`Parsed::names`] reads it.
+///
+/// # Errors
+/// As [`parse`] and [`Parsed::names`].
+pub fn read_names(text: &[u8], source: Source) -> Result<Map, Error> {
+    parse(text, source)?.names()
 }
 
 /// The first document of a text as it is written, for readers with other rules; `None` if there is none.
 ///
 /// # Errors
-/// Invalid YAML or UTF-8, an alias without or within its anchor, more than 500 levels.
-pub fn read_raw(text: &[u8], source: Source) -> Result<Option<std::rc::Rc<Raw>>, Error> {
-    tree::read(&self::text(text, source)?, source)
+/// As [`parse`].
+pub fn read_raw(text: &[u8], source: Source) -> Result<Option<Rc<Raw>>, Error> {
+    Ok(parse(text, source)?.root)
 }
 
-/// The first document of a text as a map whose keys are names: a key is the text that stands there (`y`, `1.0`), not what it
-/// means. Empty if there is no document, or null.
-///
-/// # Errors
-/// As [`read`]; and if the document is not a map.
-pub fn read_names(text: &[u8], source: Source) -> Result<Map, Error> {
-    let Some(root) = tree::read(&self::text(text, source)?, source)? else { return Ok(Map::default()) };
-    let mut map = Map::default();
-    if decode::Decoder::new(source).names(&root, &mut map)? {
-        return Ok(map);
+impl Parsed {
+    /// The document; null if there is none.
+    ///
+    /// # Errors
+    /// With `yaml.v2`'s messages: aliases that expand to far more than the text, a list or map as a key.
+    pub fn node(&self) -> Result<Node, Error> {
+        match &self.root {
+            Some(root) => decode::Decoder::new(self.source).node(root),
+            None => Ok(Node { origin: Origin { source: self.source, line: 1, column: 1 }, ..Node::new(Value::Null) }),
+        }
     }
-    let node = read(text, source)?;
-    let found = match node.value {
-        Value::Null => return Ok(map),
-        Value::List(_) => "!!seq",
-        Value::Bool(_) => "!!bool",
-        Value::Int(_) | Value::Uint(_) => "!!int",
-        Value::Float(_) => "!!float",
-        _ => "!!str",
-    };
-    let message = format!("unmarshal errors:\n  line {}: cannot unmarshal {found} into a map", node.origin.line);
-    Err(Error { message, origin: node.origin })
+
+    /// The document as a map whose keys are names: a key is the text that stands there (`y`, `1.0`), not what it means. Empty if there
+    /// is no document, or null.
+    ///
+    /// # Errors
+    /// As [`Parsed::node`]; and if the document is not a map.
+    pub fn names(&self) -> Result<Map, Error> {
+        let Some(root) = &self.root else { return Ok(Map::default()) };
+        let mut map = Map::default();
+        if decode::Decoder::new(self.source).names(root, &mut map)? {
+            return Ok(map);
+        }
+        let node = self.node()?;
+        let found = match node.value {
+            Value::Null => return Ok(map),
+            Value::List(_) => "!!seq",
+            Value::Bool(_) => "!!bool",
+            Value::Int(_) | Value::Uint(_) => "!!int",
+            Value::Float(_) => "!!float",
+            _ => "!!str",
+        };
+        let message = format!("unmarshal errors:\n  line {}: cannot unmarshal {found} into a map", node.origin.line);
+        Err(Error { message, origin: node.origin })
+    }
 }
 
 /// A key that is a name.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use go_yaml::{Node, Origin, Source, Value, read, read_names, surprises};
+use go_yaml::{Node, Origin, Parsed, Source, Value, read};
 use interpolation::{Failure, Kind, parse_assignment, parse_value};
 use ops_file::{FIELDS, Operation, unknown_fields};
 use problem::{Place, Problem, Problems, Result, code, did_you_mean};
@@ -37,7 +37,7 @@ impl Files {
     pub(crate) fn read(inputs: &Inputs, configs: &Configs, name: &str, manifest: Result<Vec<u8>>) -> Result<Files> {
         let mut reader = Reader::default();
         let manifest = match manifest {
-            Ok(text) => reader.parse(name.to_owned(), &text, "the manifest", read),
+            Ok(text) => reader.parse(name.to_owned(), &text, "the manifest", Parsed::node),
             Err(problems) => {
                 reader.problems.extend(problems.into_vec());
                 None
@@ -59,7 +59,8 @@ impl Files {
         for text in &inputs.vars {
             reader.var(text);
         }
-        let mut read_config = |path: &PathBuf| Some((path.display().to_string(), reader.document(path, CONFIG, read)?));
+        let mut read_config =
+            |path: &PathBuf| Some((path.display().to_string(), reader.document(path, CONFIG, Parsed::node)?));
         let configs = configs.files().filter_map(&mut read_config).collect();
         let store = inputs.vars_store.as_deref().map(|path| {
             let path = expanded(path);
@@ -120,11 +121,11 @@ impl Reader {
         &mut self,
         path: &Path,
         what: &str,
-        parse: impl Fn(&[u8], Source) -> std::result::Result<T, go_yaml::Error>,
+        read: impl Fn(&Parsed) -> std::result::Result<T, go_yaml::Error>,
     ) -> Option<T> {
         let name = path.display().to_string();
         let text = self.bytes(path, &format!("cannot read {what} {name}"))?;
-        self.parse(name, &text, what, parse)
+        self.parse(name, &text, what, read)
     }
 
     fn parse<T>(
@@ -132,14 +133,15 @@ impl Reader {
         name: String,
         text: &[u8],
         what: &str,
-        parse: impl Fn(&[u8], Source) -> std::result::Result<T, go_yaml::Error>,
+        read: impl Fn(&Parsed) -> std::result::Result<T, go_yaml::Error>,
     ) -> Option<T> {
         let source = self.sources.add(name);
-        let parsed = parse(text, source).map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()?;
-        for (message, origin) in surprises(text, source).unwrap_or_default() {
+        let read = go_yaml::parse(text, source).and_then(|parsed| Ok((read(&parsed)?, parsed.surprises())));
+        let (document, surprises) = read.map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()?;
+        for (message, origin) in surprises {
             self.sources.warn(&[Failure::new(message, origin)]);
         }
-        Some(parsed)
+        Some(document)
     }
 
     fn bytes(&mut self, path: &Path, message: &str) -> Option<Vec<u8>> {
@@ -155,7 +157,7 @@ impl Reader {
 
     fn operations(&mut self, path: &Path) -> Vec<(usize, String, Operation)> {
         let name = path.display().to_string();
-        let Some(document) = self.document(path, "the ops file", read) else {
+        let Some(document) = self.document(path, "the ops file", Parsed::node) else {
             return Vec::new();
         };
         for (field, origin) in unknown_fields(&document) {
@@ -180,7 +182,7 @@ impl Reader {
     }
 
     fn vars_file(&mut self, path: &Path) {
-        let Some(values) = self.document(path, "the variables file", read_names) else { return };
+        let Some(values) = self.document(path, "the variables file", Parsed::names) else { return };
         for (key, value) in values {
             self.values.add(Kind::File, key.as_str().unwrap_or_default(), value);
         }

@@ -84,6 +84,9 @@ impl Reader<'_> {
 
     /// The node that begins with an event. Only lists and maps recurse: their frames are small, for documents are deep.
     fn node(&mut self, event: &Event, depth: usize) -> Result<Node, ReadError> {
+        if let Some(node) = self.plain_scalar(event, depth)? {
+            return Ok(node);
+        }
         let before = self.begin(event, depth)?;
         let value = match event.kind() {
             Kind::SequenceStart { .. } => Value::List(self.items(depth)?),
@@ -91,6 +94,18 @@ impl Reader<'_> {
             _ => self.leaf(event)?,
         };
         self.end(event, value, before)
+    }
+
+    /// A scalar without anchor and tag, as most nodes are; `None` for others.
+    #[inline(never)]
+    fn plain_scalar(&mut self, event: &Event, depth: usize) -> Result<Option<Node>, ReadError> {
+        let Kind::Scalar { text, anchor: None, tag: None, quoted, .. } = event.kind() else { return Ok(None) };
+        let at = position(event.start());
+        if depth > DEEPEST {
+            return Err(ReadError::too_deep(at));
+        }
+        self.count(Size { nodes: 1, bytes: text.len() as u64 }, false, at)?;
+        scalar(text, None, quoted, at).map(|value| Some(Node { value, position: at }))
     }
 
     /// Counts a node, and opens its anchor; gives the size of what has been read before it.
@@ -213,11 +228,19 @@ impl Reader<'_> {
     /// A key as JSON has it: text.
     fn key(&mut self, event: &Event, depth: usize) -> Result<String, ReadError> {
         let at = position(event.start());
-        let plain = match event.kind() {
-            Kind::Scalar { text, tag: None, quoted: false, .. } => std::str::from_utf8(text).ok(),
-            _ => None,
+        let (plain, has_anchor) = match event.kind() {
+            Kind::Scalar { text, tag: None, quoted: false, anchor, .. } => {
+                (std::str::from_utf8(text).ok(), anchor.is_some())
+            }
+            _ => (None, false),
         };
         match plain.map(|text| go_yaml::plain(text, true)) {
+            // What it is has been found out: most keys end here.
+            Some(Scalar::String | Scalar::Timestamp) if !has_anchor && depth < DEEPEST => {
+                let text = plain.unwrap_or_default();
+                self.count(Size { nodes: 1, bytes: text.len() as u64 }, false, at)?;
+                return Ok(text.to_owned());
+            }
             // As JSON writes it, except for floats, which sigs.k8s.io/yaml shortens to 32 bits.
             Some(Scalar::Float(number)) => {
                 self.count(Size { nodes: 1, bytes: 0 }, false, at)?;

@@ -2,23 +2,21 @@
 
 use std::collections::HashSet;
 
-use super::Error;
-use super::tree::{self, Kind, Raw};
-use crate::node::{Origin, Source};
+use super::Parsed;
+use super::tree::{Kind, Raw};
+use crate::node::Origin;
 
-/// What a text has that is lost when it is read: keys that occur again in a map, versions that are numbers with a final zero (`1.10`
-/// is 1.1), and documents behind the first. Each has a message, without values, and its place.
-///
-/// # Errors
-/// As [`super::read`], except for what only the decoder finds.
-pub fn surprises(text: &[u8], source: Source) -> Result<Vec<(String, Origin)>, Error> {
-    let (root, next) = tree::read_all(&super::text(text, source)?, source)?;
-    let mut found = Vec::new();
-    if let Some(root) = root {
-        collect(&root, &mut found);
+impl Parsed {
+    /// What the text has that is lost when it is read: keys that occur again in a map, versions that are numbers with a final zero
+    /// (`1.10` is 1.1), and documents behind the first. Each has a message, without values, and its place.
+    pub fn surprises(&self) -> Vec<(String, Origin)> {
+        let mut found = Vec::new();
+        if let Some(root) = &self.root {
+            collect(root, &mut found);
+        }
+        found.extend(self.next.map(|origin| ("only the first document of the file is read".to_owned(), origin)));
+        found
     }
-    found.extend(next.map(|origin| ("only the first document of the file is read".to_owned(), origin)));
-    Ok(found)
 }
 
 fn collect(node: &Raw, found: &mut Vec<(String, Origin)>) {
@@ -58,10 +56,11 @@ fn is_number_with_final_zero(node: &Raw) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::parse;
+    use crate::Source;
 
     fn found(text: &str) -> Vec<(u32, u32)> {
-        let all = surprises(text.as_bytes(), Source::default()).unwrap();
+        let all = parse(text.as_bytes(), Source::default()).unwrap().surprises();
         all.into_iter().map(|(_, origin)| (origin.line, origin.column)).collect()
     }
 

@@ -44,16 +44,11 @@ enum Anchor {
     Closed(Rc<Raw>),
 }
 
-/// The root of the first document.
-pub(super) fn read(text: &str, source: Source) -> Result<Option<Rc<Raw>>, Error> {
-    Reader::new(text, source).document()
-}
-
 /// The root of the first document, and where the second one begins.
-pub(super) fn read_all(text: &str, source: Source) -> Result<(Option<Rc<Raw>>, Option<Origin>), Error> {
-    let mut reader = Reader::new(text, source);
+pub(super) fn read(text: &str, source: Source) -> Result<(Option<Rc<Raw>>, Option<Origin>), Error> {
+    let mut reader = Reader { parser: Parser::utf8(text), source, anchors: HashMap::new(), opened: 0 };
     let root = reader.document()?;
-    // What follows is never read otherwise, so it may be invalid.
+    // What follows is not read, so it may be invalid.
     let next = reader.next().ok().filter(|event| matches!(event.kind(), libyaml::Kind::DocumentStart));
     Ok((root, next.map(|event| reader.origin(event.start()))))
 }
@@ -65,11 +60,7 @@ struct Reader<'t> {
     opened: usize,
 }
 
-impl<'t> Reader<'t> {
-    fn new(text: &'t str, source: Source) -> Reader<'t> {
-        Reader { parser: Parser::utf8(text), source, anchors: HashMap::new(), opened: 0 }
-    }
-
+impl Reader<'_> {
     fn document(&mut self) -> Result<Option<Rc<Raw>>, Error> {
         loop {
             let event = self.next()?;
