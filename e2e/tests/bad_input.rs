@@ -72,10 +72,38 @@ const PRE_START: &str = "base/jobs-src/nats/nats/templates/pre-start.erb";
 const SMOKE_RUN: &str = "base/jobs-src/nats/smoke-tests/templates/run.erb";
 const SMOKE_SPEC: &str = "base/jobs-src/nats/smoke-tests/spec";
 
+/// A patch of another version of the release, of a file that it does not have, and of one elsewhere.
+const PATCH: &str = "\
+--- a/jobs/nats/templates/nats.conf.erb
++++ b/jobs/nats/templates/nats.conf.erb
+@@ -1,2 +1,2 @@
+-listen: 127.0.0.1
++listen: 0.0.0.0
+ port: 4222
+--- a/src/nats/main.go
++++ b/src/nats/main.go
+@@ -1 +1 @@
+-package nats
++package main
+--- a/../nats/monit
++++ b/../nats/monit
+@@ -1 +1 @@
+-x
++y
+";
+const COPY_WITH_PATCH: [&str; 9] =
+    ["copy-jobs", "--from", "base/jobs-src/nats", "--to", "output", "--patch", "listen.diff", "--release", "nats"];
+
 const CASES: &[Case] = &[
     Case::plan("usage-flag-unknown", 2).arguments(&["plan", "--output-dri", "output"]),
     Case::plan("usage-nothing-to-do", 2).arguments(&["plan"]),
     Case::plan("copy-jobs-source-missing", 65).arguments(&["copy-jobs", "--root", ".", "--release", "nats"]),
+    Case::plan("copy-jobs-patch-fails", 65).files(&[("listen.diff", PATCH)]).arguments(&COPY_WITH_PATCH),
+    Case::plan("copy-jobs-patch-malformed", 65)
+        .files(&[("listen.diff", "--- a/jobs/nats/monit\n+++ b/jobs/nats/monit\n@@ -1,9 +1 @@\n-x\n+y\n")])
+        .arguments(&COPY_WITH_PATCH),
+    Case::plan("package-missing", 65)
+        .files(&[("base/jobs-src/nats/.packages", "{\"version\":1,\"packages\":[\"other\"]}\n")]),
     Case::plan("run-process-not-rendered", 65).arguments(&["run-process", "--root", ".", "--job", "nats"]),
     Case::plan("run-process-unknown", 65)
         .files(&[("var/vcap/jobs/nats/config/bpm.yml", "processes: [{name: nats, executable: /bin/true}]\n")])

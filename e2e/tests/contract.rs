@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use e2e::{here, run};
-use handoff::deployment::Deployment;
+use handoff::deployment::{ConsumedLink, Deployment, ExternalLink, ForeignPackage};
 use handoff::output::{BPM_YAML, encode};
 use handoff::process_state::{ProcessState, State, Stop};
 use handoff::versions::Versions;
@@ -182,16 +182,23 @@ fn every_field_of_deployment_yaml_is_documented() {
             "instance_groups[].env.settings.<setting>",
             "instance_groups[].tags",
             "instance_groups[].jobs[].quarks.run",
+            "instance_groups[].jobs[].quarks.resources",
             "instance_groups[].jobs[].quarks.active_passive_probes",
             "instance_groups[].jobs[].quarks.envs[].value_from",
         ],
     };
     let text = snapshot("3-output/deployment.yaml");
-    // What the scenario does not have: tags, and a zone of a cloud config.
+    // What the scenario does not have: tags, a zone of a cloud config, a package of another release.
     let mut further = Deployment::decode(&text, "deployment.yaml").unwrap();
     let group = &mut further.instance_groups[0];
     group.tags.insert("team".to_owned(), "a".to_owned());
     group.azs[0].zone = Some("eu-central-1a".to_owned());
+    let package = ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() };
+    group.jobs[0].foreign_packages.push(package);
+    let [deployment, name, service] = ["shared", "db", "postgres"].map(str::to_owned);
+    let external = Some(ExternalLink { deployment, name: name.clone(), service: Some(service) });
+    let link = ConsumedLink { name, link_type: "sql".to_owned(), instance_group: None, external };
+    group.jobs[0].consumes.push(link);
     let documents = [text, further.encode().unwrap()].map(|text| serde_yaml::from_str(&text).unwrap());
     compare("`deployment.yaml`", &shape, "", &documents);
 }
@@ -250,7 +257,7 @@ fn every_variable_of_a_stage_is_in_the_table_of_stages() {
         let known: BTreeSet<&str> = known.filter(|name| !name.starts_with("BOSON_")).collect();
         assert_eq!(listed, known, "{verb}; left: {PAGE}, right: --help");
     }
-    assert_eq!(seen.len(), 6, "stages");
+    assert_eq!(seen.len(), 7, "stages");
 }
 
 #[test]

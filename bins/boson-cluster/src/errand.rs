@@ -1,8 +1,12 @@
 //! `kubectl boson errand`: runs an errand to its end.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use clap::Args;
 use cluster::{Cluster, Connection, Created, Kind, Object, label, name};
 use deploy::errands::{self, RUN};
+use deploy::requests::{self, Server};
+use handoff::requests::What;
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 use startup::Common;
@@ -17,13 +21,19 @@ pub(crate) const ABOUT: &str = "Runs an errand";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Runs an errand in a pod of its own, shows its output and exits when it has. The pod stays for its logs until \
-        the errand runs again or the deployment is deleted.",
-    after_long_help = "Example:\n\x20\x20kubectl boson errand smoke-tests --deployment-name nats"
+        the errand runs again or the deployment is deleted. An errand that is colocated with services runs in the pods of \
+        these, in all at once.",
+    after_long_help = "Examples:\n\
+        \x20\x20kubectl boson errand smoke-tests --deployment-name nats\n\
+        \x20\x20kubectl boson errand backup --pod ledger-db-0"
 )]
 pub(crate) struct Options {
-    /// The errand: an instance group with `lifecycle: errand`
+    /// The errand: an instance group with `lifecycle: errand`, or a job with `bin/run` that is colocated with services
     #[arg(value_name = "NAME")]
     name: String,
+    /// Run a colocated errand in this pod only; repeatable [default: in all that have it]
+    #[arg(long = "pod", value_name = "POD")]
+    pods: Vec<String>,
     /// The deployment [default: the only one of the namespace]
     #[arg(short = 'd', long, env = "DEPLOYMENT_NAME", value_name = "NAME")]
     deployment_name: Option<String>,
@@ -40,8 +50,16 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let wanted = options.deployment_name.filter(|name| !name.is_empty());
     let deployment = target::find(Cluster::connect(&options.connection)?, wanted)?;
     let jobs = deployment.list(Kind::JOB)?;
-    let errand = errands::find(jobs.iter(), &options.name)?;
     let cluster = &deployment.cluster;
+    let errand = match errands::find(jobs.iter(), &options.name) {
+        Ok(errand) => errand,
+        Err(unknown) => {
+            let mut servers = requests::of_deployment(cluster, &deployment.name, &What::Errand, Some(&options.name))?;
+            servers.retain(|of| options.pods.is_empty() || options.pods.contains(&of.pod));
+            // Neither is there.
+            return if servers.is_empty() { Err(unknown) } else { in_instances(cluster, &servers).map(|()| 0) };
+        }
+    };
     // Numbers are this verb's; other ends of names are those of automatic runs.
     let is_numbered = |job: &Object| {
         let end = name(job).strip_prefix(name(errand)).and_then(|end| end.strip_prefix('-'));
@@ -56,6 +74,38 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let container = errand["spec"]["template"]["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
     follow::job(cluster, &run, container)?;
     Ok(0)
+}
+
+/// Runs an errand in these containers, and shows what each prints.
+fn in_instances(cluster: &Cluster, servers: &[Server]) -> Result<()> {
+    const INTERVAL: Duration = Duration::from_millis(500);
+    // No two requests have the same id.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let id = format!("{:x}", now.as_nanos());
+    for server in servers {
+        requests::send(cluster, server, &What::Errand, &id)?;
+    }
+    let mut waiting: Vec<(&Server, usize)> = servers.iter().map(|server| (server, 0)).collect();
+    let mut failed = Vec::new();
+    while !waiting.is_empty() {
+        let mut left = Vec::new();
+        for (server, shown) in waiting {
+            let (printed, status) = requests::answer(cluster, server, &id)?;
+            for text in printed.iter().skip(shown) {
+                line(format_args!("[{}] {text}", server.pod));
+            }
+            match status {
+                Some(0) => line(format_args!("[{}] succeeded", server.pod)),
+                Some(status) => failed.push((server, format!("exit status {status}"))),
+                None => left.push((server, printed.len())),
+            }
+        }
+        waiting = left;
+        if !waiting.is_empty() {
+            std::thread::sleep(INTERVAL);
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(requests::problem(&What::Errand, &failed).into()) }
 }
 
 /// Starts a copy of the errand's suspended Job; gives its name.

@@ -1,8 +1,10 @@
 //! `kubectl boson status`: the instances of a deployment, and what keeps them from being ready.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use cluster::{Kind, Object, label, name};
-use deploy::health;
+use deploy::{health, standby};
 use kubernetes_objects as objects;
 use problem::Result;
 use startup::Common;
@@ -17,7 +19,7 @@ pub(crate) const ABOUT: &str = "Shows the instances of a deployment";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Shows the instances of a deployment with their pods, nodes and restarts, and below them what keeps an \
-        instance from being ready. Exits with 0 if all instances are ready, else with 70.",
+        instance from being ready, and the packages that pods have of other releases than their containers'. Exits with 0 if all instances are ready, else with 70.",
     after_long_help = "Example:\n\x20\x20kubectl boson status nats"
 )]
 pub(crate) struct Options {
@@ -36,9 +38,14 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let services = deployment.list(Kind::SERVICE)?;
     rows.extend(pods.iter().map(|pod| of_pod(pod, &services)));
     table(&rows);
+    packages(&pods).iter().for_each(|packages| line(format_args!("{packages}")));
     let troubles: Vec<String> = pods.iter().filter(|pod| !is_finished(pod)).flat_map(health::troubles).collect();
     troubles.iter().for_each(|trouble| line(format_args!("{trouble}")));
-    let all_ready = sets.iter().all(health::is_ready);
+    let is_ready = |set: &Object| match standby::has_standbys(set) {
+        true => standby::have_started(set, &pods),
+        false => health::is_ready(set),
+    };
+    let all_ready = sets.iter().all(is_ready);
     if let Some(job) = deployment.newest_gather()?.filter(|_| sets.is_empty()) {
         line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
     }
@@ -57,11 +64,12 @@ fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
     let state = if is_finished(pod) { "completed".to_owned() } else { format!("{ready}/{total}") };
     let text = |value: &Object| value.as_str().unwrap_or("-").to_owned();
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-    let zone = &affinity["nodeSelectorTerms"][0]["matchExpressions"][0]["values"][0];
+    let expressions = affinity["nodeSelectorTerms"][0]["matchExpressions"].as_array();
+    let zone = expressions.and_then(|all| all.iter().find(|of| of["key"] == "topology.kubernetes.io/zone"));
     vec![
         label(pod, objects::GROUP).unwrap_or("-").to_owned(),
         index(pod, services).unwrap_or_else(|| "-".to_owned()),
-        text(zone),
+        zone.map_or_else(|| "-".to_owned(), |zone| text(&zone["values"][0])),
         name(pod).to_owned(),
         state,
         restarts.to_string(),
@@ -69,9 +77,49 @@ fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
     ]
 }
 
+/// The packages that init containers copy out of the images of other releases, by group.
+fn packages(pods: &[Object]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for pod in pods {
+        let group = label(pod, objects::GROUP).unwrap_or("-");
+        for container in pod["spec"]["initContainers"].as_array().into_iter().flatten() {
+            let Some(release) = name_of(container).strip_prefix("copy-packages-") else { continue };
+            let command: Vec<&str> =
+                container["command"].as_array().into_iter().flatten().filter_map(Object::as_str).collect();
+            let names = command.windows(2).filter(|pair| pair[0] == "--package").map(|pair| pair[1]);
+            let names = names.collect::<Vec<_>>().join(", ");
+            found.insert(format!("{group} has packages of the release {release}: {names}"));
+        }
+    }
+    found
+}
+
+fn name_of(container: &Object) -> &str {
+    container["name"].as_str().unwrap_or_default()
+}
+
 /// The index of a pod's instance: the number at the end of the Service that selects it alone.
 fn index(pod: &Object, services: &[Object]) -> Option<String> {
     let label = "statefulset.kubernetes.io/pod-name";
     let service = services.iter().find(|of| of["spec"]["selector"][label] == name(pod))?;
     name(service).rsplit_once('-').map(|(_, index)| index.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn packages_of_other_releases_are_listed_once_for_each_group() {
+        let command = ["/bin/copy-packages", "--package", "jq", "--package", "cf-cli"];
+        let pod = |group: &str| {
+            let containers = json!([{"name": "copy-jobs-web"}, {"name": "copy-packages-tools", "command": command}]);
+            json!({"metadata": {"labels": {objects::GROUP: group}}, "spec": {"initContainers": containers}})
+        };
+        let found: Vec<String> = packages(&[pod("web"), pod("web"), pod("api")]).into_iter().collect();
+        let expected = ["api", "web"].map(|group| format!("{group} has packages of the release tools: jq, cf-cli"));
+        assert_eq!(found, expected);
+    }
 }

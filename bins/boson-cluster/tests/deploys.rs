@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use handoff::deployment::PersistentDisk;
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, encode};
 use serde_json::{Value, json};
 use testkit::api_server::{ApiServer, Request, Store, failure};
@@ -69,6 +70,13 @@ impl Cluster {
         self.server.take_writes();
     }
 
+    /// The requests since the last call that have changed something.
+    fn written(&self) -> Vec<String> {
+        let mut writes = self.server.take_writes();
+        writes.retain(|write| !write.ends_with("(dry run)"));
+        writes
+    }
+
     fn run(&self, arguments: &[&str]) -> Printed {
         let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
         let Output { status, stdout, stderr } =
@@ -82,12 +90,20 @@ impl Cluster {
     }
 }
 
-/// All pods of a StatefulSet are ready, and have its template.
+/// All pods of a StatefulSet are ready, and have its template; so have those of the server of DNS aliases.
 fn make_ready(request: &Request, store: &mut Store) {
+    make_name_server_ready(request, store);
     if let Some(set) = store.objects.get_mut(&request.path).filter(|_| request.path.contains("/statefulsets/")) {
         let replicas = set["spec"]["replicas"].clone();
         set["status"] = json!({"observedGeneration": set["metadata"]["generation"], "replicas": replicas,
             "readyReplicas": replicas, "updatedReplicas": replicas, "currentRevision": "a", "updateRevision": "a"});
+    }
+}
+
+fn make_name_server_ready(request: &Request, store: &mut Store) {
+    if let Some(server) = store.objects.get_mut(&request.path).filter(|_| request.path.contains("/deployments/")) {
+        let generation = server["metadata"]["generation"].clone();
+        server["status"] = json!({"observedGeneration": generation, "updatedReplicas": 1, "availableReplicas": 1});
     }
 }
 
@@ -117,8 +133,33 @@ fn a_trial_and_files_write_nothing() {
     assert_eq!(cluster.deploy(&["--output-dir", objects.to_str().unwrap()]).code, 0);
     let group = fs::read_to_string(objects.join("group-nats.yaml")).unwrap();
     assert!(group.contains("kind: StatefulSet") && objects.join("shared.yaml").is_file(), "{group}");
-    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.written(), [""; 0]);
     assert_eq!(cluster.server.store().versions(), before);
+}
+
+#[test]
+fn what_was_planned_is_checked_before_it_is_written() {
+    let cluster = Cluster::new();
+    let planned = cluster.path("output");
+    let check = || cluster.deploy(&["--check", planned.to_str().unwrap()]);
+    let checked = check();
+    assert_eq!((checked.code, checked.out.as_str()), (0, ""), "{}", checked.err);
+    // Its Secrets are not read: they may not exist yet.
+    cluster.server.store().objects.retain(|path, _| !path.contains("/secrets/"));
+    assert_eq!(check().code, 0);
+    cluster.server.set_hook(Box::new(|request, _| {
+        let is_trial = request.path.ends_with("/pods") && request.method == "POST";
+        is_trial.then(|| failure(403, "Forbidden", "pods \"x\" is forbidden: violates PodSecurity"))
+    }));
+    let refused = check();
+    assert_eq!(refused.code, 70, "{}", refused.err);
+    assert!(refused.err.contains("does not admit the pods of StatefulSet nats-nats-z1"), "{}", refused.err);
+    let writes = cluster.server.take_writes();
+    assert!(writes.iter().all(|write| write.ends_with("(dry run)")), "{writes:?}");
+    fs::remove_dir_all(planned.join("nats")).unwrap();
+    let missing = check();
+    assert_eq!(missing.code, 65);
+    assert!(missing.err.contains("nats/bpm/output.json does not exist"), "{}", missing.err);
 }
 
 #[test]
@@ -146,7 +187,7 @@ fn objects_of_others_are_not_overwritten() {
         printed.err
     );
     assert!(printed.err.contains("--force-conflicts"), "{}", printed.err);
-    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.written(), [""; 0]);
     assert_eq!(cluster.deploy(&["--force-conflicts"]).code, 0);
 }
 
@@ -182,7 +223,10 @@ fn what_the_api_server_refuses_is_reported_in_its_words() {
 #[test]
 fn groups_that_do_not_become_ready_are_reported_with_the_reason() {
     let cluster = Cluster::new();
-    cluster.server.set_hook(Box::new(|_, _| None));
+    cluster.server.set_hook(Box::new(|request, store| {
+        make_name_server_ready(request, store);
+        None
+    }));
     let labels = json!({"quarks.cloudfoundry.org/deployment-name": "nats", "quarks.cloudfoundry.org/instance-group-name": "nats"});
     let waiting = json!({"reason": "ImagePullBackOff", "message": "Back-off pulling image \"r/nats:1\""});
     let pod = json!({"metadata": {"name": "nats-nats-z1-0", "labels": labels},
@@ -210,7 +254,7 @@ fn an_errand_runs_once() {
     let unknown = cluster.deploy(&["--run-errand", "smoke-test"]);
     assert_eq!(unknown.code, 65);
     assert!(unknown.err.contains("did you mean 'smoke-tests'?"), "{}", unknown.err);
-    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.written(), [""; 0]);
 
     // The Job's controller: what is created ends at once, first with a failure.
     let mut result = "Failed";
@@ -249,12 +293,76 @@ fn a_wrong_probe_is_reported_before_anything_is_applied() {
     for part in [
         ".natz is not a process of the job",
         "did you mean 'nats'?",
-        ".nats.ready is not a probe",
-        ".nats.liveness is not a probe of Kubernetes",
+        ".nats.ready: unknown probe 'ready'",
+        ".nats.liveness: must be Probe, not an integer",
     ] {
         assert!(printed.err.contains(part) && printed.err.contains(path), "{part}: {}", printed.err);
     }
-    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.written(), [""; 0]);
+}
+
+#[test]
+fn a_storage_class_that_does_not_exist_is_reported_before_anything_is_applied() {
+    let cluster = Cluster::new();
+    cluster.edit_deployment(|deployment| {
+        let disk = PersistentDisk { size: Some(100), disk_type: Some("fast".to_owned()) };
+        deployment.instance_groups[0].persistent_disk = Some(disk);
+    });
+    let class = |answer: (u16, Value)| {
+        cluster.server.set_hook(Box::new(move |request, store| {
+            make_ready(request, store);
+            request.path.ends_with("/storageclasses/fast").then(|| answer.clone())
+        }));
+    };
+    class(failure(404, "NotFound", "storageclasses.storage.k8s.io \"fast\" not found"));
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 65);
+    let users = "storage class 'fast' of StatefulSet nats-nats-z1, StatefulSet nats-nats-z2 does not exist";
+    assert!(printed.err.contains(users) && printed.err.contains("storage-class-unknown"), "{}", printed.err);
+    assert_eq!(cluster.written(), [""; 0]);
+    // The account of the gather Job may not see classes unless somebody has granted it.
+    class(failure(403, "Forbidden", "storageclasses.storage.k8s.io is forbidden"));
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    assert!(printed.out.starts_with("storage class fast is not checked: the account may not read"), "{}", printed.out);
+}
+
+/// `lifecycle: auto-errand` of Quarks.
+#[test]
+fn an_auto_errand_runs_at_the_end() {
+    let cluster = Cluster::new();
+    cluster.edit_deployment(|deployment| deployment.instance_groups[1].runs_at_deploy = true);
+    cluster.server.set_hook(Box::new(|request, store| {
+        make_ready(request, store);
+        let runs = |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("nats-smoke-tests-"));
+        if let Some(job) = store.objects.get_mut(&request.path).filter(|_| runs(&request.path)) {
+            job["status"] = json!({"conditions": [{"type": "Complete", "status": "True"}]});
+        }
+        None
+    }));
+    let printed = cluster.deploy(&[]);
+    assert!(printed.out.ends_with("errand smoke-tests has succeeded\n"), "{}{}", printed.out, printed.err);
+}
+
+/// A serial group that waits for a group behind it does not keep that from being applied.
+#[test]
+fn groups_may_wait_for_those_behind_them_but_not_for_each_other() {
+    let cluster = Cluster::new();
+    let named = |deployment: &mut handoff::deployment::Deployment, wait_for: &str| {
+        deployment.instance_groups[0].env.settings = json!({"wait_for": [wait_for]});
+    };
+    for (wait_for, message) in [
+        ("nats", "instance groups wait for each other: nats -> nats"),
+        ("smoke-tests", "waits for instance group 'smoke-tests', which is an errand or has no instances"),
+        ("smoke-test", "did you mean 'smoke-tests'?"),
+        ("https://uaa", "wait for the port: tcp:HOST:PORT"),
+    ] {
+        cluster.edit_deployment(|deployment| named(deployment, wait_for));
+        let printed = cluster.deploy(&[]);
+        assert_eq!(printed.code, 65);
+        assert!(printed.err.contains(message), "{message}: {}", printed.err);
+        assert_eq!(cluster.written(), [""; 0]);
+    }
 }
 
 #[test]
@@ -267,7 +375,7 @@ fn an_old_server_is_refused() {
     let printed = cluster.deploy(&[]);
     assert_eq!(printed.code, 70);
     assert!(printed.err.contains("version 1.27") && printed.err.contains("1.29 or newer"), "{}", printed.err);
-    assert_eq!(cluster.server.take_writes(), [""; 0]);
+    assert_eq!(cluster.written(), [""; 0]);
 }
 
 #[test]

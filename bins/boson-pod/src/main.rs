@@ -15,6 +15,7 @@ const EXECUTABLE: Executable = Executable {
     verbs: startup::verbs!("boson-pod":
         "install" => install,
         "copy-jobs" => copy_jobs,
+        "copy-packages" => copy_jobs::copy_packages,
         "create-dirs" => create_dirs,
         "wait-for" => wait_for,
         "pre-start" => lifecycle::pre_start,
@@ -23,6 +24,7 @@ const EXECUTABLE: Executable = Executable {
         "post-start" => lifecycle::post_start,
         "ready" => ready,
         "post-deploy" => lifecycle::post_deploy,
+        "run-requests" => run_requests,
         "bpm" => bpm_command,
         "monit" => bpm_command::monit,
         "process-template" => process_template,

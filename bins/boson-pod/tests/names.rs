@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Sorted, without the executable's own.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 15] = [
     "bpm",
     "copy-jobs",
+    "copy-packages",
     "create-dirs",
     "generate-parameters",
     "monit",
@@ -20,6 +21,7 @@ const NAMES: [&str; 13] = [
     "process-template",
     "ready",
     "run-process",
+    "run-requests",
     "tail-logs",
     "wait-for",
 ];
@@ -54,7 +56,7 @@ fn an_installed_name_runs_its_verb() {
         assert_eq!(names, expected, "nothing is left over");
     }
     let file = dir.join("boson-pod").metadata().unwrap();
-    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 14));
+    assert_eq!((file.mode() & 0o7777, file.nlink()), (0o755, 16));
     for name in NAMES {
         assert_eq!(dir.join(name).metadata().unwrap().ino(), file.ino());
         let help = text(&Command::new(dir.join(name)).arg("--help").output().unwrap().stdout);

@@ -11,7 +11,7 @@ use problem::Result;
 use startup::Common;
 
 use crate::cache::CacheLimit;
-use crate::engine::{Config, Publish};
+use crate::engine::{Config, Publish, ReleasePatch};
 use crate::signals::Signals;
 use crate::stemcells::StemcellOption;
 
@@ -47,6 +47,9 @@ pub(crate) struct Options {
     /// A release: its source directory (jobs/, packages/, src/), or an archive made by bosh; once for each
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
     pub(crate) releases: Vec<PathBuf>,
+    /// Apply a unified diff (git diff, diff -u) to the job sources of a release; repeatable, in order
+    #[arg(long = "patch", value_name = "RELEASE=FILE")]
+    pub(crate) patches: Vec<ReleasePatch>,
     /// Name of the deployment [default: the manifest's]
     #[arg(
         long,
@@ -95,6 +98,7 @@ impl From<Options> for Config {
             configs: options.configs,
             documents: None,
             releases: options.releases,
+            patches: options.patches,
             stemcells: options.stemcells,
             cache_limit: options.limit,
             name: options.name,

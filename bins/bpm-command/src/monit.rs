@@ -178,7 +178,8 @@ fn select(all: &[Entry], options: &Options) -> Result<Vec<Entry>> {
 
 /// Adds what depends on the services, directly or not: monit leaves them alone together.
 fn add_dependents(all: &[Entry], wanted: &mut Vec<Entry>) {
-    let mut names: BTreeSet<String> = wanted.iter().map(|entry| entry.name.clone()).collect();
+    let mut names = BTreeSet::new();
+    names.extend(wanted.iter().map(|entry| entry.name.clone()));
     loop {
         let depends = |entry: &&Entry| {
             !names.contains(&entry.name) && entry.depends_on.iter().any(|depends| names.contains(depends))

@@ -1,15 +1,19 @@
 //! Copies a release image's job sources into the shared volume.
 //!
 //! The copy is made in a hidden directory beside the destination and swapped in, so a reader sees the old sources or the
-//! new ones. It keeps permission bits (but not setuid and setgid), times, owners where possible, and links; hard links
+//! new ones. Beside them is the list of the image's packages, for `plan`. It keeps permission bits (but not setuid and setgid), times, owners where possible, and links; hard links
 //! become files of their own. Nothing is flushed to a disk: the volume lives as long as its pod.
 
 mod beyond;
 mod copy;
+pub mod copy_packages;
 mod destination;
 mod interrupt;
 mod item;
 mod links;
+mod package_list;
+mod patched_tree;
+mod patches;
 mod source;
 mod stage;
 
@@ -24,6 +28,7 @@ use vcap::Vcap;
 
 use destination::Destination;
 use interrupt::{Interrupt, Stop};
+use patches::Patches;
 use source::Source;
 use stage::Stage;
 
@@ -37,12 +42,15 @@ use stage::Stage;
         again at any time, and many can run at once into one volume. Permission bits (without setuid and \
         setgid), times and links are kept. A link that leads out of the job sources is refused; an \
         absolute one that stays inside becomes relative. In the directory jobs of a release, a link to \
-        another place of the release (shared_job_templates) is replaced by a copy of what it points to.",
+        another place of the release (shared_job_templates) is replaced by a copy of what it points to.\n\n\
+        A patch is a unified diff (git diff, diff -u) whose paths begin with jobs/JOB/ or JOB/. All hunks of all patches \
+        apply, or nothing is copied. Lines are compared exactly; a hunk whose line numbers are wrong applies where its \
+        lines are, if they are at one place only.",
     after_long_help = "Example, in a release image:\n\
         \x20\x20copy-jobs --release nats\n\n\
         Example, on a laptop:\n\
         \x20\x20copy-jobs --from ./nats-release/jobs --to /tmp/all-releases/jobs-src/nats\n\n\
-        Exit codes: 0 copied; 2 usage; 65 the job sources are missing or cannot be copied; 70 the \
+        Exit codes: 0 copied; 2 usage; 65 the job sources are missing or cannot be copied, or a patch does not apply; 70 the \
         destination cannot be written."
 )]
 pub struct Options {
@@ -55,6 +63,9 @@ pub struct Options {
     /// Name of the release; required without --to
     #[arg(long, env = "RELEASE_NAME", value_name = "NAME")]
     pub release: Option<String>,
+    /// Apply a unified diff to the copy, or those in a directory, by name; repeatable, in order
+    #[arg(long = "patch", value_name = "PATH")]
+    pub patches: Vec<PathBuf>,
 }
 
 /// One line for `--help`.
@@ -71,12 +82,15 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     // Links in the default tree may name it without the root's prefix.
     let also_known_as: &[&Path] = if options.from.is_none() { &[Path::new(JOBS_SRC)] } else { &[] };
     let source = Source::read(from, also_known_as)?;
+    let patches = Patches::read(&options.patches)?;
     refuse_overlap(&source.root, &destination.path())?;
     if source.items.is_empty() {
         tracing::warn!(from = %from.display(), "there are no job sources to copy");
     }
+    // Only an image says which packages a release has in it.
+    let packages = options.from.is_none().then(|| Vcap::under(&common.root).packages());
     let interrupt = Interrupt::hold();
-    match copy(&source, &destination, &interrupt) {
+    match copy(&source, &patches, packages.as_deref(), &destination, &interrupt) {
         Ok(()) => {
             tracing::info!(from = %from.display(), to = %destination.path().display(), "copied the job sources");
             Ok(0)
@@ -89,7 +103,13 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 /// How often a directory above the destination may disappear (another run that failed takes its own away again).
 const ATTEMPTS: usize = 5;
 
-fn copy(source: &Source, destination: &Destination, interrupt: &Interrupt) -> std::result::Result<(), Stop> {
+fn copy(
+    source: &Source,
+    patches: &Patches,
+    packages: Option<&Path>,
+    destination: &Destination,
+    interrupt: &Interrupt,
+) -> std::result::Result<(), Stop> {
     for attempt in 1.. {
         // A failure removes the stage first, then the directories made for it.
         let (parent, made) = destination.open_parent()?;
@@ -99,6 +119,10 @@ fn copy(source: &Source, destination: &Destination, interrupt: &Interrupt) -> st
             stage => stage.map_err(|e| unwritable(destination, &e))?,
         };
         copy::copy(source, stage.dir(), interrupt)?;
+        patches.apply(stage.dir())?;
+        if let Some(packages) = packages {
+            package_list::write(packages, stage.dir())?;
+        }
         interrupt.check()?;
         stage.swap_in().map_err(|e| unwritable(destination, &e))?;
         made.keep();

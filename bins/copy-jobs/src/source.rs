@@ -62,7 +62,7 @@ impl Source {
         }
         Problems::check(problems)?;
         // A directory before what it holds.
-        items.sort_by(|a, b| a.path.cmp(&b.path));
+        items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(Source { root, items })
     }
 }

@@ -22,7 +22,8 @@ pub(crate) fn check(cluster: &Cluster, plan: &Plan) -> Result<()> {
         }
     }
     let needs_less = problems.iter().any(|problem| problem.causes.iter().any(|cause| cause.contains("PodSecurity")));
-    if let Some(problem) = problems.last_mut().filter(|_| needs_less) {
+    // With the first problem: a termination message has no place for many.
+    if let Some(problem) = problems.first_mut().filter(|_| needs_less) {
         problem.hint = Some("--run-hooks-as vcap runs lifecycle scripts without root".to_owned());
     }
     Problems::check(problems)

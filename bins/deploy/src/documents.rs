@@ -1,9 +1,11 @@
 //! The documents that the record names.
 
+use std::path::Path;
+
 use cluster::{Cluster, Kind, Object};
 use deployment::replaced::is_spec_unneeded;
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::Deployment;
+use handoff::deployment::{Deployment, InstanceGroup};
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML};
 use handoff::versions::{VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
@@ -29,6 +31,18 @@ struct Group {
 }
 
 impl Documents {
+    /// What `plan` has written, before it has versions.
+    pub(crate) fn planned(cluster: &Cluster, name: &str, directory: &Path) -> Result<Documents> {
+        let deployment = planned::deployment(directory)?;
+        if deployment.name != name {
+            let message = format!("{} has the deployment '{}', not '{name}'", directory.display(), deployment.name);
+            return Err(Problem::input(message).code(code::DOCUMENT_INVALID).into());
+        }
+        let infos = planned::groups(directory, &deployment)?;
+        let groups = infos.into_iter().map(|info| Group { info, version: 1, parts: 1 }).collect();
+        Ok(Documents { anchor: anchor(cluster, name)?, deployment, groups })
+    }
+
     pub(crate) fn read(cluster: &Cluster, name: &str) -> Result<Documents> {
         let record = objects::record(name);
         let missing = || {
@@ -39,7 +53,7 @@ impl Documents {
         let text = record_of["data"][VERSIONS_YAML].as_str().unwrap_or_default();
         let versions = Versions::decode(text, &format!("ConfigMap {record}"))?;
         let run = versions.runs.first().ok_or_else(missing)?;
-        let anchor = cluster.get(Kind::CONFIG_MAP, &objects::anchor(name))?.ok_or_else(missing)?;
+        let anchor = anchor(cluster, name)?;
         let secret = objects::versioned("deployment", None, run.deployment);
         let deployment = Deployment::decode(&document(cluster, &secret, DEPLOYMENT_YAML)?, &secret)?;
         let mut groups = Vec::new();
@@ -76,16 +90,28 @@ impl Documents {
     }
 
     pub(crate) fn workloads<'a>(&'a self, settings: &'a Settings) -> Workloads<'a> {
-        let of_pods = workload::Settings { grace: settings.grace, template_settings: Vec::new() };
+        let of_pods = |group: &InstanceGroup| workload::Settings {
+            grace: settings.grace_of(group),
+            template_settings: Vec::new(),
+        };
         let groups = self.deployment.instance_groups.iter().zip(&self.groups);
         let groups = groups.map(|(group, of)| GroupWorkload {
             group,
-            pod: Pod::new(&of.info, group, &of_pods),
+            pod: Pod::new(&of.info, group, &of_pods(group)),
             version: of.version,
             parts: of.parts,
         });
         Workloads { deployment: &self.deployment, groups: groups.collect(), settings }
     }
+}
+
+fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
+    let name = objects::anchor(deployment);
+    let problem = || {
+        let problem = Problem::input(format!("ConfigMap {name} does not exist")).code(code::DOCUMENT_MISSING);
+        problem.hint("what `boson gather` prints has it; is this the right namespace?")
+    };
+    Ok(cluster.get(Kind::CONFIG_MAP, &name)?.ok_or_else(problem)?)
 }
 
 fn problem(secret: &str, what: &str) -> Problem {

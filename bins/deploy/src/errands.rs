@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use cluster::{Cluster, Created, Kind, Object, label, name};
+use handoff::requests::What;
 use kubernetes_objects as objects;
 use problem::{Note, Place, Problem, Result, code, did_you_mean};
 use serde_json::json;
 
 use crate::options::Request;
 use crate::plan::Plan;
-use crate::{health, say};
+use crate::{health, requests, say};
 
 /// The kind of a Job that an errand runs in.
 pub const RUN: &str = "errand-run";
@@ -58,7 +59,10 @@ pub fn run_of(errand: &Object, end: &str) -> Object {
         },
         "spec": {
             "backoffLimit": errand["spec"]["backoffLimit"],
-            "template": {"metadata": {"labels": pod_labels}, "spec": template["spec"]},
+            "template": {
+                "metadata": {"labels": pod_labels, "annotations": template["metadata"]["annotations"]},
+                "spec": template["spec"],
+            },
         },
     })
 }
@@ -89,12 +93,45 @@ pub fn failed(job: &str, pods: &[Object]) -> Problem {
 
 /// Checks that the deployment has the errands that are to run at the end.
 pub(crate) fn check(plan: &Plan, request: &Request) -> Result<()> {
-    request.run_errands.iter().try_for_each(|wanted| find(plan.objects(), wanted).map(drop))
+    request.run_errands.iter().try_for_each(|wanted| match is_colocated(plan, wanted) {
+        true => Ok(()),
+        false => find(plan.objects(), wanted).map(drop),
+    })
 }
 
-/// Runs the requested errands, one after the other. One that has succeeded does not run again before it changes.
+/// Whether a job with this name is an errand in a group of services, and no group or job with this name has a Job.
+fn is_colocated(plan: &Plan, wanted: &str) -> bool {
+    let mut servers = plan.objects().flat_map(requests::servers);
+    find(plan.objects(), wanted).is_err() && servers.any(|of| of.serves(&What::Errand) && of.job == wanted)
+}
+
+/// Runs an errand in all instances that have it.
+fn run_colocated(cluster: &Cluster, request: &Request, plan: &Plan, wanted: &str) -> Result<()> {
+    if request.dry_run {
+        say(format_args!("errand {wanted} would run in its instances unless it has succeeded"));
+        return Ok(());
+    }
+    let servers = requests::of_deployment(cluster, &plan.deployment, &What::Errand, Some(wanted))?;
+    if requests::carry_out(cluster, &servers, &What::Errand, &plan.digest(), request.ready_timeout)? {
+        say(format_args!("errand {wanted} has succeeded"));
+    }
+    Ok(())
+}
+
+/// The errands that run at the end: those of `lifecycle: auto-errand` in the manifest's order, then the requested ones.
+fn wanted<'a>(plan: &'a Plan, request: &'a Request) -> Vec<&'a String> {
+    let mut all: Vec<&String> = plan.auto_errands.iter().collect();
+    all.extend(request.run_errands.iter().filter(|wanted| !plan.auto_errands.contains(wanted)));
+    all
+}
+
+/// Runs the errands that are to run at the end, one after the other. One that has succeeded does not run again before it changes.
 pub(crate) fn run(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
-    for wanted in &request.run_errands {
+    for wanted in wanted(plan, request) {
+        if is_colocated(plan, wanted) {
+            run_colocated(cluster, request, plan, wanted)?;
+            continue;
+        }
         let errand = find(plan.objects(), wanted)?;
         let digest = errand["metadata"]["annotations"][objects::TEMPLATE_DIGEST].as_str().unwrap_or_default();
         let run = run_of(errand, digest.get(..DIGITS).unwrap_or(digest));

@@ -5,15 +5,21 @@ mod apply;
 mod documents;
 pub mod errands;
 pub mod health;
+mod name_server;
 mod options;
 mod plan;
 mod prune;
+pub mod requests;
+pub mod standby;
+mod storage;
 mod wait;
 
 use std::io::Write;
 
 use cluster::Cluster;
+use handoff::requests::What;
 use kubernetes_objects as objects;
+use objects::GroupObjects;
 use problem::{IoContext, Result};
 use startup::Common;
 
@@ -33,30 +39,52 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
     cluster.check_version()?;
-    let documents = documents::Documents::read(&cluster, &request.deployment)?;
+    let documents = match &request.check {
+        Some(directory) => documents::Documents::planned(&cluster, &request.deployment, directory)?,
+        None => documents::Documents::read(&cluster, &request.deployment)?,
+    };
     let settings = request.pods.settings(&documents.releases())?;
-    let workloads = documents.workloads(&settings);
-    workloads.check()?;
-    let plan = Plan::new(&cluster, &workloads, &documents.anchor)?;
+    let settings = objects::Settings { patches: request.patches.clone(), ..settings };
+    let with_name_server = |apply: bool| -> Result<objects::Settings> {
+        let workloads = documents.workloads(&settings);
+        let name_server = name_server::address(&cluster, &request, &workloads, &documents.anchor, apply)?;
+        Ok(objects::Settings { name_server, ..settings.clone() })
+    };
+    documents.workloads(&settings).check()?;
+    // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
+    let tried = with_name_server(false)?;
+    let plan = Plan::new(&cluster, &documents.workloads(&tried), &documents.anchor)?;
     plan.check_owners(request.force_conflicts)?;
     if let Some(directory) = &request.output_dir {
         return write_files(directory, &plan).map(|()| 0);
     }
     errands::check(&plan, &request)?;
+    storage::check(&cluster, &plan)?;
     admission::check(&cluster, &plan)?;
-    deploy(&cluster, &request, &plan)?;
+    if request.check.is_some() {
+        return Ok(0);
+    }
+    let settings = with_name_server(!request.dry_run)?;
+    if settings == tried {
+        deploy(&cluster, &request, &plan)?;
+    } else {
+        deploy(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)?;
+    }
     Ok(0)
 }
 
 fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
     let apply = apply::Applier::new(cluster, request, plan);
     plan.shared.iter().try_for_each(|object| apply.object(object))?;
+    if let Some(server) = plan.shared.iter().find(|object| object["kind"] == cluster::Kind::DEPLOYMENT.kind) {
+        name_server::until_ready(cluster, request, cluster::name(server))?;
+    }
     let mut unfinished = Vec::new();
     for group in &plan.groups {
         group.objects.iter().try_for_each(|object| apply.object(object))?;
         unfinished.push(group);
-        // BOSH: the groups behind a serial one wait for it.
-        if plan.is_serial(&group.group) && !request.dry_run {
+        // BOSH: the groups behind a serial one wait for it. But none waits for a group that is behind it.
+        if plan.is_serial(&group.group) && !request.dry_run && !waits_for_later(&unfinished, plan) {
             wait::until_ready(cluster, request, plan, &unfinished)?;
             unfinished.clear();
         }
@@ -65,7 +93,28 @@ fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
         wait::until_ready(cluster, request, plan, &unfinished)?;
     }
     prune::prune(cluster, request, plan)?;
+    post_deploy(cluster, request, plan)?;
     errands::run(cluster, request, plan)
+}
+
+/// Runs the post-deploy scripts of all instances, in each once for what is deployed.
+fn post_deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
+    if request.dry_run || plan.objects().flat_map(requests::servers).all(|of| !of.serves(&What::PostDeploy)) {
+        return Ok(());
+    }
+    let servers = requests::of_deployment(cluster, &plan.deployment, &What::PostDeploy, None)?;
+    if requests::carry_out(cluster, &servers, &What::PostDeploy, &plan.digest(), request.ready_timeout)? {
+        say(format_args!("post-deploy scripts have succeeded"));
+    }
+    Ok(())
+}
+
+/// Whether a group that is not ready yet waits for one that is not applied yet.
+fn waits_for_later(unfinished: &[&GroupObjects], plan: &Plan) -> bool {
+    let Some(last) = unfinished.last().map(|group| &group.group) else { return false };
+    let later = plan.groups.iter().skip_while(|group| group.group != *last).skip(1).map(|group| &group.group);
+    let later: Vec<&String> = later.collect();
+    unfinished.iter().flat_map(|group| &group.waits_for).any(|name| later.contains(&name))
 }
 
 /// The objects as files, one for each group.

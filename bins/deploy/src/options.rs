@@ -1,5 +1,6 @@
 //! The flags of `deploy`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ use problem::{Problem, Problems, Result};
         only if something that it renders or runs has changed. What has left the manifest is deleted.",
     after_long_help = "Examples:\n\
         \x20\x20deploy --deployment-name nats --image nats=nats-release:2.3\n\
-        \x20\x20deploy --deployment-name nats --registry registry.example --output-dir objects\n\n\
+        \x20\x20deploy --deployment-name nats --registry registry.example --output-dir objects\n\
+        \x20\x20deploy --deployment-name nats --registry registry.example --check planned\n\n\
         Exit codes: 0 done; 2 usage; 65 a name, an image or a document is wrong; 70 the cluster failed or instances are not ready."
 )]
 pub struct Options {
@@ -27,6 +29,9 @@ pub struct Options {
     /// Show what would change, and change nothing
     #[arg(long, env = "DRY_RUN")]
     pub dry_run: bool,
+    /// Check the documents that `plan` has written into this directory, and whether the cluster takes their objects; apply nothing
+    #[arg(long, env = "CHECK_DIR", value_name = "DIR", conflicts_with_all = ["dry_run", "output_dir"])]
+    pub check: Option<PathBuf>,
     /// Write the objects into files of this directory, and apply nothing
     #[arg(long, env = "OUTPUT_DIR", value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
@@ -36,6 +41,9 @@ pub struct Options {
     /// How long the instances of a group may take until they are ready; 0: do not wait
     #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION", default_value = "15m")]
     pub ready_timeout: String,
+    /// The ConfigMap with the patches of a release's job sources, which the gather Job names; repeatable
+    #[arg(long = "patches", value_name = "RELEASE=CONFIGMAP")]
+    pub patches: Vec<String>,
     /// Run an errand when all instances are ready, unless it has succeeded since it last changed; repeatable, in order
     #[arg(long = "run-errand", value_name = "NAME")]
     pub run_errands: Vec<String>,
@@ -51,10 +59,12 @@ pub struct Options {
 pub(crate) struct Request {
     pub(crate) deployment: String,
     pub(crate) dry_run: bool,
+    pub(crate) check: Option<PathBuf>,
     pub(crate) output_dir: Option<PathBuf>,
     pub(crate) force_conflicts: bool,
     pub(crate) ready_timeout: Duration,
     pub(crate) run_errands: Vec<String>,
+    pub(crate) patches: BTreeMap<String, String>,
     pub(crate) pods: ObjectFlags,
     pub(crate) connection: Connection,
 }
@@ -70,14 +80,25 @@ impl Options {
             problems.push(Problem::usage(format!("--ready-timeout {why}, not '{}'", self.ready_timeout)));
             Duration::ZERO
         });
+        let mut patches = BTreeMap::new();
+        for text in &self.patches {
+            match text.split_once('=').filter(|(release, name)| !release.is_empty() && !name.is_empty()) {
+                Some((release, name)) => drop(patches.insert(release.to_owned(), name.to_owned())),
+                None => {
+                    problems.push(Problem::usage(format!("--patches must be RELEASE=CONFIGMAP, not '{text}'")));
+                }
+            }
+        }
         Problems::check(problems)?;
         Ok(Request {
             deployment,
             dry_run: self.dry_run,
+            check: self.check.filter(|path| !path.as_os_str().is_empty()),
             output_dir: self.output_dir.filter(|path| !path.as_os_str().is_empty()),
             force_conflicts: self.force_conflicts,
             ready_timeout,
             run_errands: self.run_errands,
+            patches,
             pods: self.pods,
             connection: self.connection,
         })

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     /// The objects of the namespace, by kind and name.
     live: BTreeMap<(&'static str, String), Object>,
     serial: BTreeMap<String, bool>,
+    /// The groups that each deployment runs as errands.
+    pub(crate) auto_errands: Vec<String>,
 }
 
 impl Plan {
@@ -33,6 +35,12 @@ impl Plan {
         let mut live = BTreeMap::new();
         for kind in kinds(workloads.settings) {
             live.extend(cluster.list(kind, "")?.into_iter().map(|of| ((kind.kind, name(&of).to_owned()), of)));
+        }
+        // An account of the user's may not read Deployments where none is needed.
+        let name_server = (Kind::SERVICE.kind, objects::dns(&workloads.deployment.name));
+        if workloads.name_server_service().is_some() || live.contains_key(&name_server) {
+            let servers = cluster.list(Kind::DEPLOYMENT, "")?;
+            live.extend(servers.into_iter().map(|of| ((Kind::DEPLOYMENT.kind, name(&of).to_owned()), of)));
         }
         let previous = |set: &str| live.get(&(Kind::STATEFUL_SET.kind, set.to_owned())).and_then(Previous::of);
         let metadata = &anchor["metadata"];
@@ -47,8 +55,11 @@ impl Plan {
         shared.iter_mut().for_each(own);
         let mut groups = workloads.groups(previous);
         groups.iter_mut().flat_map(|group| &mut group.objects).for_each(own);
-        let serial = workloads.groups.iter().map(|of| (of.group.name.clone(), of.group.update.serial)).collect();
-        Ok(Plan { deployment: workloads.deployment.name.clone(), shared, groups, live, serial })
+        let mut serial = BTreeMap::new();
+        serial.extend(workloads.groups.iter().map(|of| (of.group.name.clone(), of.group.update.serial)));
+        let auto_errands = workloads.groups.iter().filter(|of| of.group.runs_at_deploy);
+        let auto_errands = auto_errands.map(|of| of.group.name.clone()).collect();
+        Ok(Plan { deployment: workloads.deployment.name.clone(), shared, groups, live, serial, auto_errands })
     }
 
     /// Whether the groups behind a group wait for it.
@@ -59,6 +70,11 @@ impl Plan {
     /// Everything that is to be.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.shared.iter().chain(self.groups.iter().flat_map(|group| &group.objects))
+    }
+
+    /// A digest of what is deployed: what instances render, and their pods.
+    pub(crate) fn digest(&self) -> String {
+        objects::digest_of(self.groups.iter().flat_map(|group| &group.objects))
     }
 
     /// Everything that is, by kind.

@@ -9,7 +9,7 @@ use problem::{Note, Place, Problem, Problems, Result, code};
 
 use crate::options::Request;
 use crate::plan::Plan;
-use crate::{health, say};
+use crate::{health, say, standby};
 
 const INTERVAL: Duration = Duration::from_millis(500);
 
@@ -43,7 +43,10 @@ pub(crate) fn until_ready(cluster: &Cluster, request: &Request, plan: &Plan, gro
 
 fn is_ready(cluster: &Cluster, group: &GroupObjects) -> Result<bool> {
     for set in &group.stateful_sets {
-        if !cluster.get(Kind::STATEFUL_SET, set)?.is_some_and(|set| health::is_ready(&set)) {
+        let Some(set) = cluster.get(Kind::STATEFUL_SET, set)? else { return Ok(false) };
+        let is_ready =
+            if standby::has_standbys(&set) { standby::advance(cluster, &set)? } else { health::is_ready(&set) };
+        if !is_ready {
             return Ok(false);
         }
     }
@@ -62,8 +65,11 @@ fn problem(cluster: &Cluster, request: &Request, plan: &Plan, group: &str) -> Re
     let sets = plan.groups.iter().filter(|of| of.group == group).flat_map(|of| &of.stateful_sets);
     let sets: Vec<&String> = sets.collect();
     let events = cluster.list(Kind::EVENT, "")?;
+    // The claim of a disk is named after its volume, its StatefulSet and the ordinal.
+    let is_of = |name: &str, set: &str| name == set || name.contains(&format!("-{set}-"));
     let of_sets = events.iter().filter(|event| {
-        event["type"] == "Warning" && sets.iter().any(|set| event["involvedObject"]["name"] == set.as_str())
+        let name = event["involvedObject"]["name"].as_str().unwrap_or_default();
+        event["type"] == "Warning" && sets.iter().any(|set| is_of(name, set))
     });
     lines.extend(of_sets.map(|event| {
         let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();

@@ -1,9 +1,11 @@
 //! Prints what a cluster needs to run a deployment: the gather Job, its account, the manifest.
 
 mod explain;
+mod links;
 mod manifest;
 mod nodes;
 mod options;
+mod patches;
 mod releases;
 
 use std::io::{ErrorKind, Write};
@@ -32,9 +34,10 @@ pub const ABOUT: &str = "Prints what a cluster needs to run a deployment";
     after_long_help = "Examples:\n\
         \x20\x20boson gather nats.yml --registry registry.example/releases | kubectl apply -f -\n\
         \x20\x20boson gather nats.yml -o scale.yml -v instances=3 --image nats=nats-release:2.3\n\
+        \x20\x20boson gather nats.yml --registry R --patch nats=listen.diff\n\
         \x20\x20boson plan -m nats.yml -b all-releases --output-dir planned &&\n\
         \x20\x20boson gather nats.yml --explain-security planned\n\n\
-        Exit codes: 0 done; 2 usage; 65 the manifest, an ops file, a variable or an image is wrong; 70 the environment failed."
+        Exit codes: 0 done; 2 usage; 65 the manifest, an ops file, a variable, an image or a patch is wrong; 70 the environment failed."
 )]
 // The flags of the objects are a group of this name, too.
 #[group(skip)]
@@ -42,7 +45,7 @@ pub struct PrintOptions {
     /// What is printed
     #[command(flatten)]
     pub options: Options,
-    /// Print what pods need beyond the Pod Security Standard restricted, and nothing else; DIR is what `boson plan --output-dir DIR`
+    /// Print what pods need beyond the Pod Security Standard restricted, and packages of other releases, and nothing else; DIR is what `boson plan --output-dir DIR`
     /// has written
     #[arg(long, value_name = "DIR")]
     pub explain_security: Option<PathBuf>,
@@ -99,6 +102,7 @@ pub fn objects(options: &Options, generation: &dyn Generation) -> Result<Vec<Obj
     }
     let settings = options.pods.settings(&manifest.releases)?;
     let releases: Vec<String> = needed(&manifest.releases).map(|release| release.name.clone()).collect();
+    let patches = patches::read(&options.patches, &manifest.releases)?;
     let (runtime_configs, cloud_configs) =
         (texts(&manifest.documents.runtime_configs), texts(&manifest.documents.cloud_configs));
     let mut deploy = object_flags::arguments(&settings);
@@ -111,6 +115,8 @@ pub fn objects(options: &Options, generation: &dyn Generation) -> Result<Vec<Obj
         namespace: given(&options.namespace).as_deref(),
         service_domain: &options.kube_service_domain,
         releases: &releases,
+        links: &manifest.links,
+        patches: &patches,
         service_account: given(&options.service_account).as_deref(),
         settings: &settings,
         planned_groups: if options.plan_containers == PlanContainers::Group { &manifest.groups } else { &[] },

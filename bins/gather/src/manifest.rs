@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use go_yaml::{Node, Source, Value};
-use kubernetes_objects::ReleaseRef;
+use kubernetes_objects::{LinkRef, ReleaseRef};
 use manifest_inputs::{Document, Documents};
 use problem::{Note, Place, Problem, Problems, Result, code};
 use variables::Generation;
 
+use crate::links;
 use crate::nodes::{list, scalar};
 use crate::options::Options;
 use crate::releases;
@@ -23,6 +24,8 @@ pub(crate) struct Manifest {
     pub(crate) documents: Documents,
     /// The instance groups.
     pub(crate) groups: Vec<String>,
+    /// The links of other deployments that its jobs consume.
+    pub(crate) links: Vec<LinkRef>,
     /// The releases, of runtime configs too.
     pub(crate) releases: Vec<ReleaseRef>,
 }
@@ -52,6 +55,9 @@ impl Manifest {
             let problem = Problem::input("the manifest has no name").code(code::MANIFEST_INVALID);
             problems.push(problem.at(Place::file(&file)).hint("give --deployment-name"));
         }
+        let all = std::iter::once(&manifest).chain(&runtime_configs);
+        let files = documents.iter().map(|document| document.file.as_str());
+        let links = links::external(all.zip(files), &name, &mut problems).into_iter().collect();
         let has_releases = manifest.get("releases").is_some() || manifest.get("release").is_some();
         if !has_releases {
             let problem = Problem::input("the manifest has no releases").code(code::MANIFEST_INVALID);
@@ -61,7 +67,7 @@ impl Manifest {
         let releases = releases::of(&manifest, &runtime_configs);
         let groups = list(manifest.get("instance_groups")).iter();
         let groups = groups.filter_map(|group| scalar(group.get("name"))).collect();
-        Ok(Manifest { name, documents, groups, releases })
+        Ok(Manifest { name, documents, groups, links, releases })
     }
 }
 

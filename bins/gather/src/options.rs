@@ -21,6 +21,9 @@ pub struct Options {
     /// The cluster's domain of Services
     #[arg(long, env = "KUBE_SERVICE_DOMAIN", value_name = "DOMAIN", default_value = "svc.cluster.local")]
     pub kube_service_domain: String,
+    /// Apply a unified diff (git diff, diff -u) to the job sources of a release; repeatable, in order
+    #[arg(long = "patch", value_name = "RELEASE=FILE")]
+    pub patches: Vec<String>,
     /// An account that exists already, instead of one with a role of its own
     #[arg(long, env = "SERVICE_ACCOUNT", value_name = "NAME")]
     pub service_account: Option<String>,

@@ -56,7 +56,7 @@ fn the_jobs_name_changes_with_the_content_alone() {
 }
 
 #[test]
-fn only_write_secrets_and_deploy_have_a_token_and_no_value_is_outside_of_a_secret() {
+fn only_what_talks_to_the_cluster_has_a_token_and_no_value_is_outside_of_a_secret() {
     let all = gather(MANIFEST, &["--registry", "r", "--namespace", "ns"]).unwrap();
     for object in &all {
         assert_eq!(object["metadata"]["namespace"], "ns", "{object}");
@@ -67,7 +67,7 @@ fn only_write_secrets_and_deploy_have_a_token_and_no_value_is_outside_of_a_secre
     let with_token =
         containers.filter(|of| of["volumeMounts"].as_array().unwrap().iter().any(|m| m["name"] == "token"));
     let names: Vec<&str> = with_token.map(|of| text(of, "/name")).collect();
-    assert_eq!(names, ["write-secrets", "deploy"]);
+    assert_eq!(names, ["check", "write-secrets", "deploy"]);
     let images: Vec<&str> = spec["initContainers"].as_array().unwrap().iter().map(|of| text(of, "/image")).collect();
     assert_eq!(&images[1..3], ["r/web:1.1", "r/db:2-dev.1"]);
 }
@@ -96,9 +96,93 @@ fn only_releases_whose_jobs_run_need_an_image() {
     let spec = &job(&all)["spec"]["template"]["spec"];
     let names: Vec<&str> =
         spec["initContainers"].as_array().unwrap().iter().map(|container| text(container, "/name")).collect();
-    assert_eq!(names, ["install", "copy-jobs-web", "copy-jobs-db", "plan", "write-secrets"]);
+    assert_eq!(names, ["install", "copy-jobs-web", "copy-jobs-db", "plan", "check", "write-secrets"]);
     let message = gather(&manifest, &["--registry", "r", "--image", "webb=r/web"]).unwrap_err().to_string();
     assert!(message.contains("the manifest has no release 'webb'") && message.contains("'web'"), "{message}");
+}
+
+/// Patches are in a ConfigMap for each release, which copy-jobs applies in the gather Job, and deploy in pods.
+#[test]
+fn patches_are_kept_beside_the_manifest() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let diff = write("fix it.diff", "--- a/jobs/web/monit\n+++ b/jobs/web/monit\n@@ -1 +1 @@\n-a\n+b\n");
+    let flags = [format!("web={diff}"), format!("web={diff}")];
+    let all = gather(MANIFEST, &["--registry", "r", "--patch", &flags[0], "--patch", &flags[1]]).unwrap();
+    let config_map = all.iter().find(|of| text(of, "/metadata/name").starts_with("shop-patches-web-")).unwrap();
+    let keys: Vec<&String> = config_map["data"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["001-fix-it.diff", "002-fix-it.diff"]);
+    assert_eq!(config_map["immutable"], true);
+    let spec = &job(&all)["spec"]["template"]["spec"];
+    let copy = |number: usize| spec["initContainers"][number]["command"].to_string();
+    assert!(copy(1).ends_with("\"web\",\"--patch\",\"/var/vcap/patches/web\"]") && !copy(2).contains("--patch"));
+    let name = text(config_map, "/metadata/name");
+    let deploy = spec["containers"][0]["command"].to_string();
+    assert!(deploy.contains(&format!("\"--patches=web={name}\"")), "{deploy}");
+    let volumes = spec["volumes"].as_array().unwrap();
+    assert!(volumes.iter().any(|of| of["name"] == "patches-web" && of["configMap"]["name"] == name), "{volumes:?}");
+
+    let other = write("other.diff", "text\n");
+    let manifest = MANIFEST.replace("releases:\n", "releases:\n- {name: unused, version: 1}\n");
+    let flags = [
+        format!("webb={diff}"),
+        format!("unused={diff}"),
+        format!("db={other}"),
+        "db=missing".to_owned(),
+        "db".to_owned(),
+    ];
+    let flags = flags.iter().flat_map(|flag| ["--patch", flag]).chain(["--registry", "r"]).collect::<Vec<_>>();
+    let message = gather(&manifest, &flags).unwrap_err().to_string();
+    for part in [
+        "the manifest has no release 'webb'",
+        "did you mean 'web'?",
+        "no job of release 'unused' runs",
+        "not a unified diff",
+        "other.diff:1",
+        "cannot read the patch",
+        "--patch must be RELEASE=FILE, not 'db'",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+/// `plan` has no token: the Job mounts the Secrets of the links that the manifest names.
+#[test]
+fn links_of_other_deployments_are_mounted_into_plan() {
+    let with = |consumes: &str| {
+        MANIFEST.replace("{name: web, release: web}", &format!("{{name: web, release: web, consumes: {consumes}}}"))
+    };
+    let manifest = with("{db: {from: main.sql, deployment: cf-db}, own: {deployment: shop}, other: {from: x}}");
+    let all = gather(&manifest, &["--registry", "r", "--plan-containers", "group"]).unwrap();
+    let spec = &job(&all)["spec"]["template"]["spec"];
+    let volumes = spec["volumes"].as_array().unwrap();
+    let links: Vec<&Object> = volumes.iter().filter(|of| text(of, "/name").starts_with("link-")).collect();
+    assert_eq!(links.len(), 1);
+    assert_eq!(text(links[0], "/secret/secretName"), "link-cf-db-sql");
+    assert_eq!(links[0]["secret"]["optional"], true);
+    for container in spec["initContainers"].as_array().unwrap() {
+        let mounts = container["volumeMounts"].as_array().unwrap().iter();
+        let paths: Vec<&str> =
+            mounts.filter(|of| text(of, "/name").starts_with("link-")).map(|of| text(of, "/mountPath")).collect();
+        let name = text(container, "/name");
+        let plans = name == "plan" || name.starts_with("ig-resolved-") || name.starts_with("bpm-");
+        assert_eq!(paths, if plans { vec!["/var/run/secrets/links/cf-db/sql"] } else { Vec::new() }, "{name}");
+    }
+    let message = gather(&with("{db: {ip_addresses: true}, x: {deployment: ../y}}"), &["--registry", "r"])
+        .unwrap_err()
+        .to_string();
+    for part in [
+        "asks for IP addresses, which are not known before pods run",
+        "DNS addresses resolve to the pods",
+        "manifest.yml:6",
+        "'x' has a `deployment` or `from` that is not a name",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
 }
 
 /// Configs are in the Secret beside the manifest, with their variables replaced, and `plan` reads them there.

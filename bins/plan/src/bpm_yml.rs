@@ -1,6 +1,8 @@
 //! What the rendered `bpm.yml`s say.
 
-use bpm::{JobConfig, ProcessConfig};
+use std::collections::BTreeSet;
+
+use bpm::{JobConfig, OVERLAID, Overlay, ProcessConfig};
 use dialect_erb::Mask;
 use instance_group::{Resolved, ResolvedJob};
 use problem::{Class, Place, Problem, Problems, Result, code};
@@ -9,20 +11,52 @@ use value::Value;
 use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
-/// Fills each job's `bpm` from its rendered `bpm.yml`s.
+/// A job: the indexes of its group and of it in the group.
+pub(crate) type JobIndex = (usize, usize);
+
+/// Fills each job's `bpm` from its rendered `bpm.yml`s, changed as the manifest wants it. Returns the jobs to which the manifest
+/// adds processes: their `bpm.yml` alone decides what runs, for their `monit` does not know the processes.
 ///
 /// # Errors
 /// BPM configuration that is wrong, or differs where a pod cannot differ.
-pub(crate) fn fill(groups: &mut [Resolved], rendered: &[Rendered]) -> Result<()> {
+pub(crate) fn fill(groups: &mut [Resolved], rendered: &[Rendered]) -> Result<BTreeSet<JobIndex>> {
     let mut problems = Vec::new();
+    let mut without_monit = BTreeSet::new();
+    let mut done = BTreeSet::new();
     for rendered in rendered.iter().filter(|rendered| rendered.of.is_bpm_yml()) {
-        let file = BpmYml { group: &groups[rendered.of.group], job: rendered.of.job(groups), rendered };
+        let index = (rendered.of.group, rendered.of.job);
+        let file = BpmYml { group: &groups[index.0], job: rendered.of.job(groups), rendered };
+        done.insert(index);
         match file.processes() {
-            Ok(processes) => groups[rendered.of.group].jobs[rendered.of.job].bpm = processes,
+            Ok((processes, has_added)) => {
+                groups[index.0].jobs[index.1].bpm = processes;
+                without_monit.extend(has_added.then_some(index));
+            }
             Err(found) => problems.extend(found.into_vec()),
         }
     }
-    Problems::check(problems)
+    for (g, group) in groups.iter_mut().enumerate() {
+        for (j, job) in group.jobs.iter_mut().enumerate().filter(|(j, _)| !done.contains(&(g, *j))) {
+            match without_template(job) {
+                Ok(Some(processes)) => {
+                    job.bpm = Some(processes);
+                    without_monit.insert((g, j));
+                }
+                Ok(None) => {}
+                Err(found) => problems.extend(found.into_vec()),
+            }
+        }
+    }
+    Problems::check(problems)?;
+    Ok(without_monit)
+}
+
+/// The processes that the manifest gives to a job that renders no `bpm.yml`.
+fn without_template(job: &ResolvedJob) -> Result<Option<Vec<ProcessConfig>>> {
+    let Some(overlay) = &job.bpm_overlay else { return Ok(None) };
+    let path = format!("{BPM_YML} of job '{}'", job.name);
+    let Some(overlaid) = Overlay::decode(overlay)?.apply(None, &path, &job.name)? else { return Ok(None) };
+    bpm::parse_for_job(&overlaid.text, &path, &job.name).map(|config| Some(config.processes))
 }
 
 /// The `bpm.yml` of a job, rendered for all its instances.
@@ -33,10 +67,11 @@ struct BpmYml<'a> {
 }
 
 impl BpmYml<'_> {
-    /// The first instance's processes, `None` where there is no instance; what a container cannot vary must not vary.
-    fn processes(&self) -> Result<Option<Vec<ProcessConfig>>> {
-        let configs = self.configs()?;
-        let Some((first, others)) = configs.split_first() else { return Ok(None) };
+    /// The first instance's processes, `None` where there is no instance, and whether the manifest adds some; what a container
+    /// cannot vary must not vary.
+    fn processes(&self) -> Result<(Option<Vec<ProcessConfig>>, bool)> {
+        let (configs, has_added) = self.configs()?;
+        let Some((first, others)) = configs.split_first() else { return Ok((None, has_added)) };
         let mut differing: Vec<String> = Vec::new();
         for field in others.iter().flat_map(|other| differences(first, other)) {
             if !differing.contains(&field) {
@@ -44,16 +79,24 @@ impl BpmYml<'_> {
             }
         }
         Problems::check(differing.iter().map(|field| self.differs(field)).collect())?;
-        Ok(Some(first.processes.clone()))
+        Ok((Some(first.processes.clone()), has_added))
     }
 
-    /// Each instance's configuration, without those that equal the one before.
-    fn configs(&self) -> Result<Vec<JobConfig>> {
+    /// Each instance's configuration, without those that equal the one before, and whether the manifest adds processes.
+    fn configs(&self) -> Result<(Vec<JobConfig>, bool)> {
         let path = format!("{BPM_YML} rendered from {}", self.file());
         let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(Vec::as_slice).collect();
         texts.dedup();
-        let parse = |text| bpm::parse_for_job(text, &path, &self.job.name);
-        texts.into_iter().map(|text| parse(text).map_err(|problems| self.explain(problems))).collect()
+        let overlay = self.job.bpm_overlay.as_deref().map(Overlay::decode).transpose()?;
+        let mut has_added = false;
+        let mut parse = |text: &[u8]| {
+            let changed = overlay.as_ref().map(|of| of.apply(Some(text), &path, &self.job.name)).transpose()?.flatten();
+            has_added |= changed.as_ref().is_some_and(|of| of.has_added);
+            bpm::parse_for_job(changed.as_ref().map_or(text, |of| of.text.as_slice()), &path, &self.job.name)
+        };
+        let parsed: Result<_> =
+            texts.into_iter().map(|text| parse(text).map_err(|problems| self.explain(problems))).collect();
+        parsed.map(|configs| (configs, has_added))
     }
 
     fn file(&self) -> &str {
@@ -83,8 +126,10 @@ impl BpmYml<'_> {
         let mask = self.mask();
         for problem in problems.iter_mut() {
             problem.message = mask.apply(&problem.message);
-            // The file was rendered: the author of the template has to act.
-            problem.class = Class::Template;
+            // The file was rendered: the author of the template has to act, unless the manifest changes it.
+            if !problem.place.as_ref().is_some_and(|place| place.file.ends_with(OVERLAID)) {
+                problem.class = Class::Template;
+            }
             problem.causes.push(format!("job '{}' of instance group '{}'", self.job.name, self.group.name));
         }
         problems

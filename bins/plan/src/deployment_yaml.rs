@@ -4,8 +4,8 @@ use deployment::identity::{Domain, shares};
 use deployment::manifest::{self, Manifest};
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{
-    Alias, Az, ConsumedLink, Deployment, DnsAlias, Instance, InstanceGroup, Job, Lifecycle, Network, PersistentDisk,
-    ProvidedLink, Release, Script, Stemcell, VmResources,
+    Alias, Az, ConsumedLink, Deployment, DnsAlias, ExternalLink, ForeignPackage, Instance, InstanceGroup, Job,
+    Lifecycle, Network, PersistentDisk, ProvidedLink, Release, Script, Stemcell, VmResources,
 };
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
@@ -14,18 +14,18 @@ use value::Value;
 use crate::input::{Input, template_for};
 use crate::pod_settings::{GroupSettings, JobSettings};
 
-/// The document of a deployment; `groups` are its groups in the manifest's order: resolved, what runs in them, and the
-/// digests of their instances.
+/// The document of a deployment; `groups` are its groups in the manifest's order: resolved, what runs in them, the
+/// digests of their instances, and the packages of other releases that each job uses.
 pub(crate) fn document<'a>(
     input: &Input,
     domain: &Domain,
-    groups: impl Iterator<Item = ((&'a Resolved, &'a BpmInfo), Vec<String>)>,
+    groups: impl Iterator<Item = ((&'a Resolved, &'a BpmInfo), (Vec<String>, Vec<Vec<ForeignPackage>>))>,
     dns_aliases: Vec<DnsAlias>,
 ) -> Deployment {
     let manifest = &input.manifest;
     let given = manifest.instance_groups.iter().zip(&input.settings);
-    let groups = groups.zip(given).map(|(((resolved, info), digests), (given, settings))| {
-        Group { input, given, settings, resolved, info }.entry(digests)
+    let groups = groups.zip(given).map(|(((resolved, info), (digests, foreign_packages)), (given, settings))| {
+        Group { input, given, settings, resolved, info, foreign_packages }.entry(digests)
     });
     Deployment {
         name: domain.deployment.clone(),
@@ -72,6 +72,8 @@ struct Group<'a> {
     settings: &'a GroupSettings,
     resolved: &'a Resolved,
     info: &'a BpmInfo,
+    /// By job.
+    foreign_packages: Vec<Vec<ForeignPackage>>,
 }
 
 impl Group<'_> {
@@ -85,6 +87,7 @@ impl Group<'_> {
                 manifest::Lifecycle::Service => Lifecycle::Service,
                 manifest::Lifecycle::Errand => Lifecycle::Errand,
             },
+            runs_at_deploy: given.runs_at_deploy,
             azs: self.azs(),
             replicas: resolved.replicas,
             instances: self.instances(digests),
@@ -143,6 +146,7 @@ impl Group<'_> {
             ports: settings.ports.clone(),
             provides: provided(job, &settings.aliases),
             consumes: job.links.iter().map(consumed).collect(),
+            foreign_packages: self.foreign_packages.get(j).cloned().unwrap_or_default(),
             quarks: settings.quarks.clone(),
         }
     }
@@ -159,9 +163,15 @@ fn provided(job: &ResolvedJob, aliases: &[(String, Vec<Alias>)]) -> Vec<Provided
 }
 
 fn consumed(link: &instance_group::Link) -> ConsumedLink {
-    // A link that the manifest gives itself names no group.
-    let instance_group = link.content.get("instance_group").and_then(Value::as_str).map(str::to_owned);
-    ConsumedLink { name: link.name.clone(), link_type: link.link_type.clone(), instance_group }
+    // A link that the manifest gives itself names no group, and that of another deployment none of this one.
+    let group = link.content.get("instance_group").and_then(Value::as_str).map(str::to_owned);
+    let external = link.external.as_ref().map(|key| ExternalLink {
+        deployment: key.deployment.clone(),
+        name: key.name.clone(),
+        service: link.content.get("service").and_then(Value::as_str).map(str::to_owned),
+    });
+    let instance_group = group.filter(|_| external.is_none());
+    ConsumedLink { name: link.name.clone(), link_type: link.link_type.clone(), instance_group, external }
 }
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ fn of_instance(group: &Resolved, instance: usize, rendered: &[&Rendered]) -> Str
     let mut files: BTreeMap<String, [u8; 32]> = BTreeMap::new();
     for job in group.jobs.iter().filter(|job| is_installed(&job.name)) {
         files.insert(format!("{}/{LINKS_JSON}", job.name), Sha256::digest(links_json(&job.provides)).into());
+        if let Some(overlay) = &job.bpm_overlay {
+            // No file has this name: none is empty.
+            files.insert(format!("{}/", job.name), Sha256::digest(overlay).into());
+        }
     }
     for file in rendered {
         let job = &group.jobs[file.of.job];

@@ -49,8 +49,8 @@ pub(crate) fn template_for<'a>(spec: &'a JobSpec, destination: &str) -> Option<&
 }
 
 /// Reads what the documents and the job sources have; problems of the manifest and of all job specs are reported together. The
-/// settings of pods are read for a `whole` deployment only.
-pub(crate) fn read(vm: &Vm, documents: Documents, target: &Target, whole: bool) -> Result<Input> {
+/// settings of pods are read `with_settings` only: where variables are not replaced yet, they have other types.
+pub(crate) fn read(vm: &Vm, documents: Documents, target: &Target, with_settings: bool) -> Result<Input> {
     let deployment_name = target.deployment_name.as_deref();
     let values = documents.values(vm)?;
     let located = |problems: Problems| documents.locate(vm, problems);
@@ -58,7 +58,7 @@ pub(crate) fn read(vm: &Vm, documents: Documents, target: &Target, whole: bool) 
         Manifest::read(&values.manifest, documents.file(), deployment_name).map_err(located)?;
     problems.extend(manifest.place_addons().err().map(Problems::into_vec).unwrap_or_default());
     let (cloud_config, unused) = configs::apply(&mut manifest, &values, deployment_name, &mut problems);
-    let (settings, found) = if whole { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
+    let (settings, found) = if with_settings { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
     forget_links_of_replaced(&mut manifest);
     let jobs_src = JobsSrc::below(&target.base);

@@ -8,13 +8,17 @@ mod deployment_yaml;
 mod digest;
 mod dns;
 mod documents;
+mod external_links;
+mod foreign_packages;
 mod input;
 mod links;
+mod mentions;
 mod monit_files;
 mod options;
 mod pod_settings;
 mod rendering;
 mod schema;
+mod shared_links;
 mod templates;
 mod unused_settings;
 mod write;
@@ -43,27 +47,32 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 fn plan(vm: &Vm, request: &Request) -> Result<()> {
     let steps = Steps::start();
     let renderer = Renderer::new(vm, request.rendering.clone());
-    let input = input::read(vm, links::read_documents(vm, request)?, &request.target, request.is_whole())?;
+    let input = input::read(vm, links::read_documents(vm, request)?, &request.target, true)?;
     steps.done("read manifest and job specs");
     let domain = request.target.domain(&input.manifest.name);
-    let deployment = Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs };
+    let external = external_links::read(vm, &request.target.links, &domain, input.specs.values())?;
+    let deployment =
+        Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs, external: &external };
     let outcome = instance_group::resolve(&deployment).map_err(|problems| input.documents.locate(vm, problems))?;
     for warning in &outcome.warnings {
         tracing::warn!("{warning}");
     }
     warn_of_unused_settings(vm, &input, request);
     schema::check(vm, &input, &outcome.groups)?;
+    let mut all = outcome.groups;
+    add_overlays(&input, &mut all);
     let mut groups = match &request.group {
-        Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
-        None => outcome.groups,
+        Some(name) => vec![choose(all, name, &request.manifest.display().to_string())?],
+        None => all,
     };
     steps.done("resolved properties and links");
     let scope = if request.is_whole() { Scope::Everything } else { Scope::Processes };
     let found = templates::find(&input, &groups, scope, |template| renderer.proven(&template.source))?;
     steps.done("read the templates");
     let rendered = rendering::render(&renderer, &input, &groups, found, scope)?;
-    bpm_yml::fill(&mut groups, &rendered)?;
-    let services = monit_files::services(&groups, &rendered)?;
+    let without_monit = bpm_yml::fill(&mut groups, &rendered)?;
+    warn_of_unused_values(&groups);
+    let services = monit_files::services(&groups, &rendered, &without_monit)?;
     steps.done("rendered the templates");
     let infos = groups
         .iter()
@@ -71,18 +80,50 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         .map(|(group, services)| bpm_info::info(group, services, &input))
         .collect::<Vec<_>>();
     let dns_aliases = dns::aliases(&groups, &rendered)?;
-    let whole = request.is_whole().then(|| {
+    let foreign_packages =
+        request.is_whole().then(|| foreign_packages::find(&input, &groups, &rendered)).transpose()?;
+    let whole = foreign_packages.map(|foreign_packages| {
         digest::warn(&groups, &rendered);
         let digests = digest::of_instances(&groups, &rendered);
-        let groups_with_infos = groups.iter().zip(&infos).zip(digests);
+        let groups_with_infos = groups.iter().zip(&infos).zip(digests.into_iter().zip(foreign_packages));
         let document = deployment_yaml::document(&input, &domain, groups_with_infos, dns_aliases);
         dns::warn(&groups, &document);
         document
     });
     input.documents.save_store()?;
-    write::write(vm, request, &groups, &infos, whole.as_ref())?;
+    let shared = shared_links::document(&outcome.shared);
+    write::write(vm, request, &groups, &infos, whole.as_ref().map(|whole| (whole, &shared)))?;
     steps.done("wrote the documents");
     Ok(())
+}
+
+/// Adds to each job what the manifest changes in its `bpm.yml`.
+fn add_overlays(input: &input::Input, groups: &mut [Resolved]) {
+    for (group, settings) in groups.iter_mut().zip(&input.settings) {
+        for (job, settings) in group.jobs.iter_mut().zip(&settings.jobs) {
+            job.bpm_overlay = Some(&settings.overlay).filter(|of| !of.is_empty()).map(bpm::Overlay::encode);
+        }
+    }
+}
+
+/// Reports values of `properties.quarks.envs` that no process gets: they are in the `bpm.yml` of the processes only, for they may be
+/// secrets.
+fn warn_of_unused_values(groups: &[Resolved]) {
+    for group in groups.iter().filter(|group| group.instances > 0) {
+        for job in group.jobs.iter().filter(|job| job.bpm.is_none()) {
+            let overlay = job.bpm_overlay.as_deref().and_then(|overlay| bpm::Overlay::decode(overlay).ok());
+            let names: Vec<String> = overlay.unwrap_or_default().env.into_keys().collect();
+            if !names.is_empty() {
+                tracing::warn!(
+                    "job '{}' of instance group '{}': the values of {} in properties.quarks.envs have no effect, as the job \
+                     has no process of a bpm.yml; valueFrom has",
+                    job.name,
+                    group.name,
+                    names.join(", ")
+                );
+            }
+        }
+    }
 }
 
 /// Reports settings without effect; those of one group with its first document only.

@@ -7,8 +7,8 @@ use ruby::Vm;
 use variable_generator::RunningVm;
 
 use crate::documents::{self, Documents};
-use crate::input;
 use crate::options::{Request, Target};
+use crate::{external_links, input};
 
 /// Reads everything that the command line names, and applies operations and variables.
 pub(crate) fn read_documents(vm: &Vm, request: &Request) -> Result<Documents> {
@@ -43,6 +43,7 @@ pub fn addresses(vm: &Vm, draft: &Draft, target: &Target) -> Result<Vec<String>>
     }
     let input = input::read(vm, Documents::of(draft.preview()?), target, false)?;
     let domain = target.domain(&input.manifest.name);
-    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs };
+    let external = external_links::read(vm, &target.links, &domain, input.specs.values())?;
+    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs, external: &external };
     instance_group::link_addresses(&deployment, &links).map_err(|problems| input.documents.locate(vm, problems))
 }

@@ -14,21 +14,26 @@ use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 use template::Source;
 use value::Value;
 
+use crate::bpm_yml::JobIndex;
 use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
-/// The services of each job of each group.
+/// The services of each job of each group; of the jobs `without_monit` those of `bpm.yml`.
 ///
 /// # Errors
 /// Files that monit refuses, alone or together with those of the instance's other jobs; processes of BPM that do not exist.
-pub(crate) fn services(groups: &[Resolved], rendered: &[Rendered]) -> Result<Vec<Vec<Vec<Service>>>> {
+pub(crate) fn services(
+    groups: &[Resolved],
+    rendered: &[Rendered],
+    without_monit: &BTreeSet<JobIndex>,
+) -> Result<Vec<Vec<Vec<Service>>>> {
     let mut problems = Vec::new();
     let mut all = Vec::with_capacity(groups.len());
     for (g, group) in groups.iter().enumerate() {
         let of_group = rendered.iter().filter(|file| file.of.group == g && file.of.template.is_monit());
         let files: Vec<File> = of_group
             .map(|rendered| File { group, job: rendered.of.job, rendered })
-            .filter(|file| is_installed(&file.job().name))
+            .filter(|file| is_installed(&file.job().name) && !without_monit.contains(&(g, file.job)))
             .collect();
         match of_group_files(group, &files) {
             Ok(services) => all.push(services),

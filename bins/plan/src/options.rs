@@ -47,6 +47,9 @@ pub struct Options {
     /// Directory with jobs-src/<release>/<job>/ [default: /var/vcap/all-releases]
     #[arg(short = 'b', long, env = "BASE_DIR", value_name = "DIR")]
     pub base_dir: Option<PathBuf>,
+    /// Directory with the links of other deployments, DEPLOYMENT/NAME/TYPE [default: /var/run/secrets/links]
+    #[arg(long, env = "LINKS_DIR", value_name = "DIR")]
+    pub links_dir: Option<PathBuf>,
     /// The deployment's name [default: the manifest's]
     #[arg(short = 'n', long, visible_short_alias = 'd', env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub deployment_name: Option<String>,
@@ -107,6 +110,8 @@ pub(crate) struct Request {
 pub struct Target {
     /// The directory with `jobs-src/<release>/<job>/`.
     pub base: PathBuf,
+    /// The directory with the links of other deployments; it may be missing.
+    pub links: PathBuf,
     /// The deployment's name; the manifest's where absent.
     pub deployment_name: Option<String>,
     /// `KUBE_NAMESPACE`.
@@ -175,6 +180,7 @@ impl Options {
             documents: self.documents,
             target: Target {
                 base: common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases"),
+                links: common.path(path(self.links_dir).as_deref(), "/var/run/secrets/links"),
                 deployment_name: given(self.deployment_name),
                 namespace: self.kube_namespace,
                 service_domain: self.kube_service_domain,

@@ -3,11 +3,19 @@
 //! `deployment.yaml` gets of it what Kubernetes shows in a pod anyway. Everything else may be a secret, and of that only
 //! the name is kept.
 
+use ::pod_settings::{Fault, GroupSettings as Settings, JobSettings as RunSettings, env_vars};
+use bpm::Overlay;
 use deployment::Manifest;
 use deployment::manifest::{InstanceGroup, Job};
 use handoff::deployment::{Alias, Env, EnvVar, Port, Quarks, Switch, Tree};
-use problem::{Place, Problem, Step, code};
+use problem::{Place, Problem, Step, code, did_you_mean};
 use value::Value;
+
+mod aliases;
+mod bpm_overlay;
+mod entries;
+
+use self::entries::{Entry, entries};
 
 /// The known switches and sizes of `env`; all are booleans or numbers.
 const SWITCHES: [&str; 7] = [
@@ -23,28 +31,34 @@ const SWITCHES: [&str; 7] = [
 /// What pods have, in `env`.
 pub(crate) const AGENT_SETTINGS: &str = "bosh.agent.settings";
 
-/// The keys of `env.bosh.agent.settings` that become a part of pods.
-const SETTINGS: [&str; 16] = [
-    "affinity",
-    "annotations",
-    "automountServiceAccountToken",
-    "disable_log_sidecar",
-    "disks",
-    "dns",
-    "ephemeralAsPVC",
-    "imagePullSecrets",
-    "injectReplicasEnv",
-    "jobBackoffLimit",
-    "labels",
-    "nodeSelector",
-    "priorityClassName",
-    "serviceAccountName",
-    "terminationGracePeriodSeconds",
-    "tolerations",
+/// The keys of a job's `properties.quarks`.
+const QUARKS: [&str; 13] = [
+    "activePassiveProbes",
+    "bpm",
+    "consumes",
+    "debug",
+    "envs",
+    "instances",
+    "is_addon",
+    "ports",
+    "post_start",
+    "pre_render_scripts",
+    "release",
+    "required_service",
+    "run",
 ];
 
-/// The keys of `properties.quarks.run` that become a part of pods.
-const RUN: [&str; 2] = ["healthcheck", "security_context"];
+/// Those of Quarks that have no effect, each with the reason.
+pub(crate) const WITHOUT_EFFECT: [(&str, &str); 8] = [
+    ("consumes", "it is the result of resolving links"),
+    ("debug", "a container that fails is started again, and its logs stay"),
+    ("instances", "it is a result of planning"),
+    ("is_addon", "addons are known"),
+    ("post_start", "post-start runs when the processes of the instance run"),
+    ("pre_render_scripts", "scripts that change a release's sources are not run"),
+    ("release", "it is a result of planning"),
+    ("required_service", "it is a setting of instance groups"),
+];
 
 /// Names of the transport protocols of Kubernetes.
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
@@ -63,6 +77,8 @@ pub(crate) struct JobSettings {
     pub(crate) ports: Vec<Port>,
     /// The rest of `properties.quarks`.
     pub(crate) quarks: Quarks,
+    /// What changes in its `bpm.yml`.
+    pub(crate) overlay: Overlay,
     /// The aliases of its links, by the names by which `from` finds the links.
     pub(crate) aliases: Vec<(String, Vec<Alias>)>,
 }
@@ -87,13 +103,14 @@ pub(crate) fn read(manifest: &Manifest) -> (Vec<GroupSettings>, Vec<Problem>) {
     (read, problems)
 }
 
-struct Reader<'a> {
+/// Reads values of one document.
+pub(crate) struct Reader<'a> {
     file: &'a str,
     problems: Vec<Problem>,
 }
 
 impl Reader<'_> {
-    fn wrong(&mut self, path: &[Step], message: impl Into<String>) {
+    pub(crate) fn wrong(&mut self, path: &[Step], message: impl Into<String>) {
         self.problems
             .push(Problem::input(message).code(code::MANIFEST_INVALID).at(Place::node(self.file, path.to_vec())));
     }
@@ -107,19 +124,73 @@ impl Reader<'_> {
         for Entry { name, path, value } in entries(&group.env, &path, &[AGENT_SETTINGS]) {
             let is_switch = SWITCHES.contains(&name.as_str());
             match value {
-                _ if name == AGENT_SETTINGS => {
-                    env.settings = self.shown(value, &path, &name, &SETTINGS, &mut env.hidden);
-                }
+                _ if name == AGENT_SETTINGS => env.settings = self.settings(value, &path, &mut env.hidden),
                 Value::Bool(b) if is_switch => drop(env.values.insert(name, Switch::Bool(*b))),
                 Value::Int(n) if is_switch => drop(env.values.insert(name, Switch::Number(*n))),
                 _ => env.hidden.push(name),
             }
         }
+        self.required_service(group, &mut env.settings);
         env
     }
 
+    /// The settings of a group without those that have no effect, whose names are hidden.
+    fn settings(&mut self, value: &Value, path: &[Step], hidden: &mut Vec<String>) -> Tree {
+        if !matches!(value, Value::Map(_) | Value::Nil) {
+            self.wrong(path, wrong_class(AGENT_SETTINGS, value, "Hash"));
+            return Tree::Null;
+        }
+        let mut tree = self.tree(value, path);
+        let (_, faults) = Settings::read(&tree);
+        self.faults(faults, path, AGENT_SETTINGS);
+        if let Some(map) = tree.as_object_mut() {
+            for (name, _) in Settings::WITHOUT_EFFECT {
+                hidden.extend(map.remove(name).map(|_| format!("{AGENT_SETTINGS}.{name}")));
+            }
+        }
+        if tree.as_object().is_none_or(serde_json::Map::is_empty) { Tree::Null } else { tree }
+    }
+
+    /// Quarks' way to let a group wait for a name.
+    fn required_service(&mut self, group: &InstanceGroup, settings: &mut Tree) {
+        let path = below(&below(&below(&group.path, "properties"), "quarks"), "required_service");
+        let Some(quarks) = group.properties.get("quarks") else { return };
+        match quarks.get("required_service") {
+            None | Some(Value::Nil) => {}
+            Some(name) => match name.as_str().filter(|name| !name.is_empty() && !name.contains(char::is_whitespace)) {
+                Some(name) => {
+                    if settings.is_null() {
+                        *settings = Tree::Object(serde_json::Map::new());
+                    }
+                    match settings["wait_for"].as_array_mut() {
+                        Some(names) => names.push(name.into()),
+                        None => settings["wait_for"] = vec![name].into(),
+                    }
+                }
+                None => self.wrong(&path, "'required_service' must be a name to wait for"),
+            },
+        }
+    }
+
+    /// Reports faults below a path; `what` are the settings.
+    pub(crate) fn faults(&mut self, faults: Vec<Fault>, path: &[Step], what: &str) {
+        for fault in faults {
+            let name = fault.name();
+            let dot = if name.is_empty() { "" } else { "." };
+            self.wrong(&[path, fault.path.as_slice()].concat(), format!("{what}{dot}{name}: {}", fault.message));
+            if let (Some(hint), Some(problem)) = (fault.hint, self.problems.last_mut()) {
+                problem.hint = Some(hint);
+            }
+        }
+    }
+
     fn job(&mut self, job: &Job) -> JobSettings {
-        let mut settings = JobSettings { ports: Vec::new(), quarks: Quarks::default(), aliases: Vec::new() };
+        let mut settings = JobSettings {
+            ports: Vec::new(),
+            quarks: Quarks::default(),
+            overlay: Overlay::default(),
+            aliases: Vec::new(),
+        };
         let path = below(&below(&job.path, "properties"), "quarks");
         match job.properties.as_ref().and_then(|properties| properties.get("quarks")) {
             None | Some(Value::Nil) => {}
@@ -131,38 +202,82 @@ impl Reader<'_> {
     }
 
     fn quarks(&mut self, quarks: &Value, path: &[Step], settings: &mut JobSettings) {
-        let rest = &mut settings.quarks;
-        for Entry { name, path, value } in entries(quarks, path, &["run", "activePassiveProbes"]) {
+        const NAME: &str = "properties.quarks";
+        for (key, value) in quarks.as_map().into_iter().flat_map(value::Map::iter) {
+            let name = key.scalar_to_s().unwrap_or_default();
+            let path = below(path, &name);
+            let rest = &mut settings.quarks;
             match name.as_str() {
+                _ if value.is_nil() => {}
                 "ports" => settings.ports = self.each(value, &path, &name, Self::port),
-                "envs" => rest.envs = self.each(value, &path, &name, Self::env_var),
-                "run" => rest.run = self.shown(value, &path, &name, &RUN, &mut rest.hidden),
-                "activePassiveProbes" => rest.active_passive_probes = self.tree(value, &path),
-                _ => rest.hidden.push(name),
+                "envs" => self.envs(value, &path, settings),
+                "bpm" => bpm_overlay::read(self, value, &path, settings),
+                "run" => {
+                    rest.run = self.tree(value, &path);
+                    let (run, faults) = RunSettings::read(&rest.run);
+                    self.faults(faults, &path, "properties.quarks.run");
+                    bpm_overlay::add_privileges(run.security_context.as_ref(), &mut settings.overlay);
+                    if !matches!(value, Value::Map(_)) {
+                        self.wrong(&path, wrong_class(&name, value, "Hash"));
+                    }
+                }
+                "activePassiveProbes" => {
+                    rest.active_passive_probes = self.tree(value, &path);
+                    let (_, faults) = RunSettings::read_active(&rest.active_passive_probes);
+                    self.faults(faults, &path, "properties.quarks.activePassiveProbes");
+                }
+                _ if WITHOUT_EFFECT.iter().any(|(known, _)| *known == name) => {
+                    let entries = entries(value, &path, &[]).into_iter().map(|entry| format!("{name}.{}", entry.name));
+                    let entries: Vec<String> = entries.collect();
+                    rest.hidden.extend(if entries.is_empty() { vec![name] } else { entries });
+                }
+                _ => {
+                    self.wrong(&path, format!("{NAME}.{name}: unknown key '{name}'"));
+                    self.hint(&name, &QUARKS);
+                }
             }
         }
     }
 
-    /// The keys of a Hash that are shown, and the names of the others.
-    fn shown(&mut self, value: &Value, path: &[Step], name: &str, keys: &[&str], hidden: &mut Vec<String>) -> Tree {
-        let Value::Map(map) = value else {
-            if !value.is_nil() {
-                self.wrong(path, wrong_class(name, value, "Hash"));
-            }
-            return Tree::Null;
-        };
-        let mut tree = serde_json::Map::new();
-        for (key, inner) in map.iter() {
-            match key.as_str().filter(|key| keys.contains(key)) {
-                Some(key) => drop(tree.insert(key.to_owned(), self.tree(inner, &below(path, key)))),
-                None => hidden.push(format!("{name}.{}", key.scalar_to_s().unwrap_or_default())),
+    /// Adds the nearest name to the last problem.
+    fn hint(&mut self, name: &str, known: &[&str]) {
+        if let (Some(near), Some(problem)) = (did_you_mean(name, known.iter().copied()), self.problems.last_mut()) {
+            problem.hint = Some(format!("did you mean '{near}'?"));
+        }
+    }
+
+    /// Refuses keys that are none of these.
+    fn only(&mut self, map: &Value, path: &[Step], what: &str, known: &[&str]) {
+        for (key, _) in map.as_map().into_iter().flat_map(value::Map::iter) {
+            let key = key.scalar_to_s().unwrap_or_default();
+            if !known.contains(&key.as_str()) {
+                self.wrong(&below(path, &key), format!("unknown key '{key}' of {what}"));
+                self.hint(&key, known);
             }
         }
-        if tree.is_empty() { Tree::Null } else { Tree::Object(tree) }
+    }
+
+    /// Variables with a reference are a part of pods. Those with a value become one of the job's processes: the value may be a
+    /// secret.
+    fn envs(&mut self, value: &Value, path: &[Step], settings: &mut JobSettings) {
+        let before = self.problems.len();
+        let all = self.each(value, path, "envs", Self::env_var);
+        // The numbers of variables are those of the manifest only if all were read.
+        if self.problems.len() == before {
+            let of =
+                |(var, value): &(EnvVar, Option<String>)| (var.name.clone(), value.is_some(), var.value_from.clone());
+            let read: Vec<_> = all.iter().map(of).collect();
+            let faults = env_vars(read.iter().map(|(name, has, source)| (name.as_str(), *has, source.as_ref())));
+            self.faults(faults, path, "properties.quarks.envs");
+        }
+        for (variable, value) in all {
+            settings.overlay.env.extend(value.map(|value| (variable.name.clone(), value)));
+            settings.quarks.envs.push(variable);
+        }
     }
 
     /// A value as JSON.
-    fn tree(&mut self, value: &Value, path: &[Step]) -> Tree {
+    pub(crate) fn tree(&mut self, value: &Value, path: &[Step]) -> Tree {
         match value {
             Value::Nil => Tree::Null,
             Value::Bool(b) => (*b).into(),
@@ -191,7 +306,7 @@ impl Reader<'_> {
     }
 
     /// The elements of an Array of Hashes.
-    fn each<T>(
+    pub(super) fn each<T>(
         &mut self,
         value: &Value,
         path: &[Step],
@@ -217,6 +332,7 @@ impl Reader<'_> {
     }
 
     fn port(&mut self, port: &Value, path: &[Step]) -> Option<Port> {
+        self.only(port, path, "a port", &["internal", "name", "protocol"]);
         let name = self.text(port, path, "name");
         let number =
             port.get("internal").and_then(Value::as_int).and_then(|n| u16::try_from(n).ok()).filter(|n| *n > 0);
@@ -233,38 +349,16 @@ impl Reader<'_> {
         Some(Port { name: name?, protocol, internal: number? })
     }
 
-    fn env_var(&mut self, variable: &Value, path: &[Step]) -> Option<EnvVar> {
+    /// A variable, and its value if it has one.
+    fn env_var(&mut self, variable: &Value, path: &[Step]) -> Option<(EnvVar, Option<String>)> {
+        self.only(variable, path, "a variable", &["name", "value", "valueFrom"]);
         let source = variable.get("valueFrom").filter(|source| !source.is_nil());
         let value_from = source.map(|source| self.tree(source, &below(path, "valueFrom")));
-        Some(EnvVar { name: self.text(variable, path, "name")?, value_from })
+        let value = self.optional_text(variable, path, "value");
+        Some((EnvVar { name: self.text(variable, path, "name")?, value_from }, value))
     }
 
-    /// The aliases of the links that a job provides; what is wrong with `provides` itself was reported with the links.
-    fn aliases(&mut self, job: &Job) -> Vec<(String, Vec<Alias>)> {
-        let path = below(&job.path, "provides");
-        let mut found = Vec::new();
-        for (link, entry) in job.provides.as_map().into_iter().flat_map(value::Map::iter) {
-            let (link, Some(aliases)) = (link.scalar_to_s().unwrap_or_default(), entry.get("aliases")) else {
-                continue;
-            };
-            let path = below(&below(&path, &link), "aliases");
-            let aliases = self.each(aliases, &path, "aliases", Self::alias);
-            found.push((entry.get("as").and_then(Value::scalar_to_s).unwrap_or(link), aliases));
-        }
-        found
-    }
-
-    fn alias(&mut self, alias: &Value, path: &[Step]) -> Option<Alias> {
-        let domain = self.text(alias, path, "domain");
-        Some(Alias {
-            placeholder_type: self.optional_text(alias, path, "placeholder_type"),
-            health_filter: self.optional_text(alias, path, "health_filter"),
-            initial_health_check: self.optional_text(alias, path, "initial_health_check"),
-            domain: domain?,
-        })
-    }
-
-    fn text(&mut self, map: &Value, path: &[Step], key: &str) -> Option<String> {
+    pub(super) fn text(&mut self, map: &Value, path: &[Step], key: &str) -> Option<String> {
         if map.get(key).is_none_or(Value::is_nil) {
             self.wrong(path, format!("Required property '{key}' was not specified"));
             return None;
@@ -272,7 +366,7 @@ impl Reader<'_> {
         self.optional_text(map, path, key)
     }
 
-    fn optional_text(&mut self, map: &Value, path: &[Step], key: &str) -> Option<String> {
+    pub(super) fn optional_text(&mut self, map: &Value, path: &[Step], key: &str) -> Option<String> {
         let value = map.get(key).filter(|value| !value.is_nil())?;
         let text = value.as_str().map(str::to_owned);
         if text.is_none() {
@@ -282,36 +376,10 @@ impl Reader<'_> {
     }
 }
 
-/// A value in a Hash of Hashes.
-pub(crate) struct Entry<'a> {
-    /// The keys that lead to it, with dots between them.
-    pub(crate) name: String,
-    pub(crate) path: Vec<Step>,
-    value: &'a Value,
-}
-
-/// Everything in a Hash of Hashes, at any depth, that is not a Hash or has one of the names `whole`.
-pub(crate) fn entries<'a>(value: &'a Value, path: &[Step], whole: &[&str]) -> Vec<Entry<'a>> {
-    fn collect<'a>(value: &'a Value, path: &[Step], name: &str, whole: &[&str], found: &mut Vec<Entry<'a>>) {
-        for (key, inner) in value.as_map().into_iter().flat_map(value::Map::iter) {
-            let key = key.scalar_to_s().unwrap_or_default();
-            let path = below(path, &key);
-            let name = if name.is_empty() { key } else { format!("{name}.{key}") };
-            match inner {
-                Value::Map(_) if !whole.contains(&name.as_str()) => collect(inner, &path, &name, whole, found),
-                _ => found.push(Entry { name, path, value: inner }),
-            }
-        }
-    }
-    let mut found = Vec::new();
-    collect(value, path, "", whole, &mut found);
-    found
-}
-
 pub(crate) fn below(path: &[Step], key: &str) -> Vec<Step> {
     [path, &[key.into()]].concat()
 }
 
-fn wrong_class(name: &str, value: &Value, class: &str) -> String {
+pub(crate) fn wrong_class(name: &str, value: &Value, class: &str) -> String {
     format!("Property '{name}' value (a {}) did not match the required type '{class}'", value.class_name())
 }

@@ -10,6 +10,7 @@ use template::Source;
 use value::Value;
 
 use crate::input::Input;
+use crate::mentions::Mentions;
 use crate::templates::{JobTemplate, Rendered, Scope};
 
 /// What stands for the pod's address while planning (BOSH: the address of a dynamic network before it is known).
@@ -119,8 +120,9 @@ impl Rendered {
         let same = texts.iter().zip(twice).all(|(once, twice)| twice.as_ref() == Ok(once));
         let differs = !same || texts.iter().any(|text| shows_address(text));
         let digests = texts.iter().map(|text| Sha256::digest(text).into()).collect();
+        let mentions = Mentions::of(texts.iter().map(Vec::as_slice));
         let texts = if of.is_read() { texts } else { Vec::new() };
-        Rendered { of, texts, digests, differs }
+        Rendered { of, texts, digests, mentions, differs }
     }
 }
 

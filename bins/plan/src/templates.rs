@@ -9,6 +9,7 @@ use job_templates::{Template, job_ref, templates};
 use problem::{Problems, Result};
 
 use crate::input::{Input, template_for};
+use crate::mentions::Mentions;
 
 /// Where BOSH DNS looks for a job's aliases, below the job's directory.
 pub(crate) const DNS_ALIASES: &str = "dns/aliases.json";
@@ -126,6 +127,8 @@ pub(crate) struct Rendered {
     pub(crate) texts: Vec<Vec<u8>>,
     /// SHA-256 of what it renders to, likewise.
     pub(crate) digests: Vec<[u8; 32]>,
+    /// The packages and jobs that it names, for any instance.
+    pub(crate) mentions: Mentions,
     /// Whether a second rendering gave something else.
     pub(crate) differs: bool,
 }

@@ -1,16 +1,18 @@
 //! Settings of pods in the manifest that have no effect, for a warning.
 
+use ::pod_settings::GroupSettings;
 use deployment::Manifest;
+use deployment::manifest::InstanceGroup;
 use problem::{Note, Place, Problem, Step};
 use value::Value;
 
-use crate::pod_settings::{AGENT_SETTINGS, below, entries};
+use crate::pod_settings::{AGENT_SETTINGS, WITHOUT_EFFECT, below};
 
 /// How many are listed.
 const SHOWN: usize = 20;
 
-/// A problem with the places of `properties.quarks` and `env.bosh.agent.settings` of the groups that `is_planned` accepts;
-/// `None` where the manifest has none. Nothing reads them: they are carried to `deployment.yaml` at most.
+/// A problem with the places of those keys of `properties.quarks` and `env.bosh.agent.settings` that have no effect, in the groups
+/// that `is_planned` accepts; `None` where the manifest has none.
 pub(crate) fn find(manifest: &Manifest, is_planned: impl Fn(&str) -> bool) -> Option<Problem> {
     let mut notes = Vec::new();
     let mut note = |file: &str, path: Vec<Step>, what: String| {
@@ -21,25 +23,42 @@ pub(crate) fn find(manifest: &Manifest, is_planned: impl Fn(&str) -> bool) -> Op
         }
     };
     for (name, path) in quarks(&manifest.properties, &[]) {
-        note(&manifest.file, path, format!("properties.quarks.{name}"));
+        note(&manifest.file, path, format!("properties.quarks.{name}: only jobs have it"));
     }
     for group in manifest.instance_groups.iter().filter(|group| is_planned(&group.name)) {
         let of_group = format!("instance group '{}'", group.name);
-        for entry in entries(&group.env, &below(&group.path, "env"), &[]) {
-            if let Some(name) = entry.name.strip_prefix(AGENT_SETTINGS).and_then(|rest| rest.strip_prefix('.')) {
-                note(&manifest.file, entry.path, format!("env.{AGENT_SETTINGS}.{name} of {of_group}"));
+        let (settings, path) = settings(group);
+        for (name, why) in GroupSettings::WITHOUT_EFFECT {
+            if settings.is_some_and(|settings| settings.get(name).is_some()) {
+                note(&manifest.file, below(&path, name), format!("env.{AGENT_SETTINGS}.{name} of {of_group}: {why}"));
             }
         }
-        for (name, path) in quarks(&group.properties, &group.path) {
-            note(&manifest.file, path, format!("properties.quarks.{name} of {of_group}"));
+        for (name, path) in quarks(&group.properties, &group.path).into_iter().filter(|(name, _)| name != REQUIRED) {
+            note(&manifest.file, path, format!("properties.quarks.{name} of {of_group}: only jobs have it"));
         }
         for job in &group.jobs {
             for (name, path) in job.properties.iter().flat_map(|properties| quarks(properties, &job.path)) {
-                note(&job.file, path, format!("properties.quarks.{name} of job '{}'", job.name));
+                if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
+                    note(&job.file, path, format!("properties.quarks.{name} of job '{}': {why}", job.name));
+                }
             }
         }
     }
     listed(notes, "of pods")
+}
+
+/// The key of a group's `properties.quarks` that has an effect.
+const REQUIRED: &str = "required_service";
+
+/// The settings of a group, and their path.
+fn settings(group: &InstanceGroup) -> (Option<&Value>, Vec<Step>) {
+    let mut path = below(&group.path, "env");
+    let mut value = Some(&group.env);
+    for key in AGENT_SETTINGS.split('.') {
+        path = below(&path, key);
+        value = value.and_then(|value| value.get(key));
+    }
+    (value, path)
 }
 
 /// A problem with settings that have no effect; `None` if there are none. `owner` says what they are settings of.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::Deployment;
-use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, encode};
+use handoff::links::SharedLinks;
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, LINKS_JSON, PROPERTIES_YAML, encode};
 use instance_group::Resolved;
 use jobs_src::JobsSrc;
 use problem::{IoContext, Problem, Problems, Result, code};
@@ -24,6 +25,8 @@ const OUTPUT_JSON: &str = "output.json";
 const KINDS: [&str; 2] = ["ig-resolved", "bpm"];
 /// Directory of the deployment's document. The documents of a group of this name lie in it, too, one level deeper.
 const DEPLOYMENT: &str = "deployment";
+/// Directory of the shared links, likewise.
+const LINKS: &str = "links";
 
 /// Refuses to write over what is read: the output would be taken for input by the next run.
 pub(crate) fn check(request: &Request) -> Result<()> {
@@ -61,7 +64,7 @@ pub(crate) fn write(
     request: &Request,
     groups: &[Resolved],
     infos: &[BpmInfo],
-    deployment: Option<&Deployment>,
+    deployment: Option<(&Deployment, &SharedLinks)>,
 ) -> Result<()> {
     match &request.output {
         Output::File(kind, path) => {
@@ -72,10 +75,11 @@ pub(crate) fn write(
             atomic::write_file_with_parents(path, text.as_bytes(), MODE)
         }
         Output::Directory(directory) => {
+            let deployment_and_links = deployment.map(|(_, links)| links);
             let properties = properties(vm, groups)?;
             let bpm = infos.iter().map(bpm).collect::<Result<Vec<_>>>()?;
             let deployment =
-                deployment.map(|d| Ok::<_, Problems>(encode(DEPLOYMENT_YAML, &d.encode()?))).transpose()?;
+                deployment.map(|(d, _)| Ok::<_, Problems>(encode(DEPLOYMENT_YAML, &d.encode()?))).transpose()?;
             let path = |group: &Resolved, kind: &str| directory.join(&group.name).join(kind).join(OUTPUT_JSON);
             let mut files: Vec<(PathBuf, &String)> = groups
                 .iter()
@@ -85,10 +89,33 @@ pub(crate) fn write(
                 })
                 .collect();
             files.extend(deployment.iter().map(|text| (directory.join(DEPLOYMENT).join(OUTPUT_JSON), text)));
+            let shared = deployment_and_links.filter(|links| !links.links.is_empty());
+            let shared = shared.map(|links| encode(LINKS_JSON, &links.encode()));
+            files.extend(shared.iter().map(|text| (directory.join(LINKS).join(OUTPUT_JSON), text)));
             let files: Vec<_> = files.iter().map(|(path, text)| (path.as_path(), text.as_bytes())).collect();
             atomic::write_files_with_parents(&files, MODE)?;
-            if deployment.is_some() { remove_others(directory, groups) } else { Ok(()) }
+            if deployment.is_none() {
+                return Ok(());
+            }
+            if shared.is_none() {
+                remove_links(directory)?;
+            }
+            remove_others(directory, groups)
         }
+    }
+}
+
+/// Removes the shared links that an earlier plan wrote.
+fn remove_links(directory: &Path) -> Result<()> {
+    let path = directory.join(LINKS).join(OUTPUT_JSON);
+    match fs::remove_file(&path) {
+        Ok(()) => {
+            // Best effort: a directory with other files stays.
+            let _ = fs::remove_dir(directory.join(LINKS));
+            Ok(())
+        }
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
+        Err(e) => Err(e).io("remove", &path),
     }
 }
 

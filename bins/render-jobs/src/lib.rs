@@ -11,10 +11,11 @@ mod tree;
 
 use std::path::Path;
 
+use bpm::Overlay;
 use dialect_erb::{Renderer, Unit};
 use failed::Failed;
 use handoff::packed;
-use instance_group::{Instance, Resolved};
+use instance_group::{Instance, Resolved, ResolvedJob};
 use job_templates::{LINKS_JSON, Template, links_json};
 use jobs_src::JobsSrc;
 pub use options::Options;
@@ -25,6 +26,11 @@ use template::RenderedFile;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Renders every job template of an instance group for one pod";
+
+/// Where BPM looks for a job's configuration, below the job's directory.
+const BPM_YML: &str = "config/bpm.yml";
+/// What BOSH calls the file of a job that monit reads.
+const MONIT: &str = "monit";
 
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
@@ -130,8 +136,27 @@ fn render(
                 _ => {}
             }
         }
+        overlay(job, &mut files)?;
         files.push(RenderedFile { path: LINKS_JSON.into(), content: links_json(&job.provides) });
         rendered.push(RenderedJob { name: job.name.clone(), files });
     }
     Ok(if failed.is_empty() { Ok(rendered) } else { Err(failed) })
+}
+
+/// Changes the `bpm.yml` of a job as the manifest wants it. Processes that the manifest adds are unknown to `monit`, which then
+/// has no say.
+fn overlay(job: &ResolvedJob, files: &mut Vec<RenderedFile>) -> Result<()> {
+    let Some(overlay) = &job.bpm_overlay else { return Ok(()) };
+    let rendered = files.iter().position(|file| file.path == BPM_YML);
+    let text = rendered.map(|index| files[index].content.as_slice());
+    let path = format!("{BPM_YML} of job '{}'", job.name);
+    let Some(overlaid) = Overlay::decode(overlay)?.apply(text, &path, &job.name)? else { return Ok(()) };
+    match rendered {
+        Some(index) => files[index].content = overlaid.text,
+        None => files.push(RenderedFile { path: BPM_YML.to_owned(), content: overlaid.text }),
+    }
+    if overlaid.has_added {
+        files.retain(|file| file.path != MONIT);
+    }
+    Ok(())
 }

@@ -135,7 +135,7 @@ fn command(context: &Context, config: &ProcessConfig) -> Result<Command> {
     Ok(Command {
         program: config.executable.clone().into(),
         args: config.args.iter().map(Into::into).collect(),
-        env: environment::of_process(&config.env, vcap, job),
+        env: environment::with(environment::of_process(&config.env, vcap, job), &context.passed),
         dir: Some(config.workdir.as_ref().map_or_else(|| vcap.job(job), PathBuf::from)),
         identity: identity(context, config)?,
         no_new_privileges: !config.unsafe_.privileged,

@@ -1,5 +1,6 @@
 //! The input of every step of a run.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) skip_stop_scripts: bool,
     /// The additions of `bpm run`, if it runs the process.
     pub(crate) once: Option<Additions>,
+    /// Variables of the container that the process gets.
+    pub(crate) passed: Vec<(OsString, OsString)>,
     /// Whether a request that the container cannot fulfil is an error.
     pub(crate) strict: bool,
     /// Time limit of a stop.

@@ -10,7 +10,7 @@ use vcap::own_dir::ensure_dir;
 
 use crate::process::Program;
 use crate::records::Records;
-use crate::{Context, process};
+use crate::{Context, environment, process};
 
 /// Runs the errand to its end; gives its status.
 pub(crate) fn run(context: &Context) -> Result<u8> {
@@ -39,7 +39,7 @@ fn program(context: &Context, script: &Path) -> Program {
     let main = Command {
         program: script.into(),
         args: Vec::new(),
-        env: agent::environment(&context.vcap),
+        env: environment::with(agent::environment(&context.vcap), &context.passed),
         dir: Some(agent::working_directory(&context.vcap)),
         identity: None,
         no_new_privileges: false,

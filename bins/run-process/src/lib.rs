@@ -91,6 +91,10 @@ pub struct Options {
     /// pod's other processes. Do nothing if it is running already
     #[arg(long, conflicts_with = "errand")]
     pub once: bool,
+    /// A variable of this program's own environment that the process gets, too, instead of that of bpm.yml; may be given
+    /// several times
+    #[arg(long, value_name = "NAME", conflicts_with = "once")]
+    pub pass_env: Vec<String>,
     /// With --once: a variable for the process, besides those of bpm.yml; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "once")]
     pub env: Vec<String>,
@@ -129,6 +133,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
         after_processes: options.after_processes,
         skip_stop_scripts: options.skip_stop_scripts,
         once: options.once.then_some(Additions { env: options.env, volumes: options.volume }),
+        passed: environment::passed(&options.pass_env),
         strict: options.strict,
         grace: options.grace,
         stop_window: options.stop_window,

@@ -45,14 +45,16 @@ pub(crate) fn of_bpm_process(context: &Context) -> Result<Option<(Config, Servic
 
 /// The processes that the service depends on, directly. A service that has none, such as a file, always runs.
 pub(crate) fn depends(context: &Context, service: &Service) -> BTreeSet<(String, String)> {
+    let mut wanted = BTreeSet::new();
     if service.depends_on.is_empty() {
-        return BTreeSet::new();
+        return wanted;
     }
     let is_wanted = |other: &services::Service| {
         other.monit.as_ref().is_some_and(|name| service.depends_on.contains(name)) && !is(context, other)
     };
     let all = services::of_instance(&context.vcap);
-    all.into_iter().filter(is_wanted).map(|other| (other.job, other.process)).collect()
+    wanted.extend(all.into_iter().filter(is_wanted).map(|other| (other.job, other.process)));
+    wanted
 }
 
 /// Several problems of a program at once.

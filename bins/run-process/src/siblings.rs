@@ -58,8 +58,9 @@ impl Siblings {
         // What was stopped on request has been running.
         let runs = |state| matches!(state, State::Running | State::Stopped);
         let found = documents(&self.dir, &self.job, &self.process);
-        let running: BTreeSet<_> =
-            found.into_iter().filter(|other| runs(other.state.state)).map(|other| (other.job, other.process)).collect();
+        let mut running = BTreeSet::new();
+        running
+            .extend(found.into_iter().filter(|other| runs(other.state.state)).map(|other| (other.job, other.process)));
         self.expected.is_subset(&running)
     }
 
@@ -96,5 +97,7 @@ impl Source for Siblings {
 
 /// Every process that runs in the instance: job and process.
 pub(crate) fn processes(vcap: &Vcap) -> BTreeSet<(String, String)> {
-    services::of_instance(vcap).into_iter().map(|service| (service.job, service.process)).collect()
+    let mut all = BTreeSet::new();
+    all.extend(services::of_instance(vcap).into_iter().map(|service| (service.job, service.process)));
+    all
 }

@@ -42,14 +42,14 @@ fn is_before_all_runs(secret: &str, versions: &Versions) -> bool {
     versions.runs.iter().filter_map(of_run).min().is_some_and(|oldest| version < oldest)
 }
 
-/// The names of all Secrets that an object mounts, wherever it does.
+/// The names of all Secrets and ConfigMaps that an object mounts, wherever it does.
 pub(crate) fn mounted(object: &Object, used: &mut BTreeSet<String>) {
     match object {
         Object::Object(map) => map.iter().for_each(|(key, value)| match value.as_str() {
             Some(secret) if key == "secretName" => drop(used.insert(secret.to_owned())),
             _ => {
-                // A part of a projected volume.
-                let projected = value["name"].as_str().filter(|_| key == "secret");
+                // A part of a projected volume, or a ConfigMap.
+                let projected = value["name"].as_str().filter(|_| key == "secret" || key == "configMap");
                 used.extend(projected.map(str::to_owned));
                 mounted(value, used);
             }

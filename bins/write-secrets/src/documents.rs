@@ -1,14 +1,14 @@
 //! What `plan` has written.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use handoff::deployment::Deployment;
-use handoff::output::{self, BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML};
+use handoff::links::SharedLinks;
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, LINKS_JSON, PROPERTIES_YAML};
 use handoff::packed::MOST_PARTS;
 use kubernetes_objects as objects;
 use objects::LARGEST_IN_SECRET;
-use problem::{IoContext, Note, Place, Problem, Problems, Result, code};
+use problem::{Note, Place, Problem, Problems, Result, code};
 
 use crate::size::largest_parts;
 
@@ -24,6 +24,8 @@ pub(crate) struct Document {
 pub(crate) struct Documents {
     pub(crate) deployment: Deployment,
     pub(crate) of_deployment: Vec<Document>,
+    /// The links that it shares.
+    pub(crate) shared: SharedLinks,
     /// The pair of each group, in the manifest's order.
     pub(crate) groups: Vec<(String, Vec<Document>)>,
 }
@@ -50,7 +52,13 @@ impl Documents {
         }
         problems.extend(too_large("the deployment", &deployment, MOST_PARTS));
         Problems::check(problems)?;
-        Ok(Documents { deployment: decoded, of_deployment: vec![deployment], groups })
+        let shared = match document(directory, "links", "links", LINKS_JSON) {
+            Ok(document) => SharedLinks::decode(&document.text, &directory.display().to_string())?,
+            // A deployment that shares none has no document of them.
+            Err(found) if found.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => SharedLinks::default(),
+            Err(found) => return Err(found),
+        };
+        Ok(Documents { deployment: decoded, of_deployment: vec![deployment], shared, groups })
     }
 }
 
@@ -78,17 +86,7 @@ fn too_large(whose: &str, document: &Document, most_parts: usize) -> Option<Prob
 }
 
 fn document(directory: &Path, subdirectory: &str, kind: &'static str, key: &'static str) -> Result<Document> {
-    let path = directory.join(subdirectory).join("output.json");
-    let text = match vcap::input::read(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let problem = Problem::input(format!("{} does not exist", path.display())).code(code::DOCUMENT_MISSING);
-            return Err(problem.hint("`plan --output-dir DIR` writes it; --from names DIR").into());
-        }
-        read => read.io("read", &path)?,
-    };
-    let file = path.display().to_string();
-    let text = String::from_utf8_lossy(&text);
-    Ok(Document { kind, key, text: output::decode(&text, key, &file)? })
+    Ok(Document { kind, key, text: planned::text(directory, subdirectory, key)? })
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 mod collect;
 mod documents;
+mod links;
+mod patches;
 mod record;
 mod size;
 mod supersede;
@@ -51,15 +53,21 @@ pub struct Options {
 /// Runs the verb; gives the exit code.
 ///
 /// # Errors
-/// Documents that are missing, malformed or too large, before anything is written; failures of the cluster.
+/// Documents that are missing, malformed or too large, DNS aliases that cannot be answered, before anything is written; failures of the cluster.
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     let from = options.from.filter(|path| !path.as_os_str().is_empty());
     let documents = Documents::read(&common.path(from.as_deref(), "/mnt/quarks"))?;
+    objects::check_dns_aliases(&documents.deployment)?;
     let cluster = Cluster::connect(&options.connection)?;
-    if let Some(job) = options.gather_job.filter(|name| !name.is_empty()) {
-        supersede::supersede(&cluster, &documents.deployment.name, &job)?;
+    links::check(&cluster, &documents.deployment)?;
+    let job = options.gather_job.filter(|name| !name.is_empty());
+    if let Some(job) = &job {
+        supersede::supersede(&cluster, &documents.deployment.name, job)?;
     }
     write(&cluster, &documents)?;
+    if let Some(job) = &job {
+        patches::collect(&cluster, &documents.deployment.name, job)?;
+    }
     Ok(0)
 }
 
@@ -76,6 +84,7 @@ fn write(cluster: &Cluster, documents: &Documents) -> Result<()> {
     for (group, documents) in &documents.groups {
         groups.insert(group.clone(), known.write(Some(group), documents)?);
     }
+    links::write(cluster, name, &owner, &documents.shared)?;
     let versions = record::write(cluster, name, &owner, deployment, &groups)?;
     collect::collect(cluster, name, &versions)
 }

@@ -30,6 +30,8 @@ impl Kind {
     pub const EVENT: Kind = kind("v1", "Event", "events");
     /// StatefulSet.
     pub const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet", "statefulsets");
+    /// Deployment.
+    pub const DEPLOYMENT: Kind = kind("apps/v1", "Deployment", "deployments");
     /// ControllerRevision.
     pub const CONTROLLER_REVISION: Kind = kind("apps/v1", "ControllerRevision", "controllerrevisions");
     /// Job.
@@ -38,6 +40,8 @@ impl Kind {
     pub const BUDGET: Kind = kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets");
     /// NetworkPolicy.
     pub const NETWORK_POLICY: Kind = kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies");
+    /// Lease.
+    pub const LEASE: Kind = kind("coordination.k8s.io/v1", "Lease", "leases");
     /// ServiceAccount.
     pub const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount", "serviceaccounts");
     /// Role.
@@ -48,7 +52,10 @@ impl Kind {
     /// PersistentVolumeClaim.
     pub const CLAIM: Kind = kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
 
-    const ALL: [Kind; 14] = [
+    /// StorageClass, which is in no namespace.
+    pub const STORAGE_CLASS: Kind = kind("storage.k8s.io/v1", "StorageClass", "storageclasses");
+
+    const ALL: [Kind; 16] = [
         Kind::CLAIM,
         Kind::CONFIG_MAP,
         Kind::SECRET,
@@ -56,10 +63,12 @@ impl Kind {
         Kind::POD,
         Kind::EVENT,
         Kind::STATEFUL_SET,
+        Kind::DEPLOYMENT,
         Kind::CONTROLLER_REVISION,
         Kind::JOB,
         Kind::BUDGET,
         Kind::NETWORK_POLICY,
+        Kind::LEASE,
         Kind::SERVICE_ACCOUNT,
         Kind::ROLE,
         Kind::ROLE_BINDING,
@@ -72,8 +81,16 @@ impl Kind {
 
     /// The path of its objects in a namespace.
     pub(crate) fn path(self, namespace: &str) -> String {
-        let root = if self.api.contains('/') { "apis" } else { "api" };
-        format!("/{root}/{}/namespaces/{namespace}/{}", self.api, self.plural)
+        format!("{}/namespaces/{namespace}/{}", self.root(), self.plural)
+    }
+
+    /// The path of its objects that are in no namespace.
+    pub(crate) fn path_of_cluster(self) -> String {
+        format!("{}/{}", self.root(), self.plural)
+    }
+
+    fn root(self) -> String {
+        format!("/{}/{}", if self.api.contains('/') { "apis" } else { "api" }, self.api)
     }
 }
 
@@ -85,5 +102,6 @@ mod tests {
     fn groups_and_the_core_have_different_paths() {
         assert_eq!(Kind::SECRET.path("cf"), "/api/v1/namespaces/cf/secrets");
         assert_eq!(Kind::STATEFUL_SET.path("cf"), "/apis/apps/v1/namespaces/cf/statefulsets");
+        assert_eq!(Kind::STORAGE_CLASS.path_of_cluster(), "/apis/storage.k8s.io/v1/storageclasses");
     }
 }

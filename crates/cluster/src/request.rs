@@ -6,6 +6,7 @@ use http::{Method, Request, header};
 use kube::Error;
 use problem::{Problem, Result, code};
 
+use crate::message::without_values;
 use crate::{Cluster, Kind, Object, name};
 
 /// Pauses before further tries.
@@ -27,6 +28,17 @@ pub struct Apply<'a> {
     pub dry_run: bool,
 }
 
+/// What an account sees of an object that is in no namespace.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Seen {
+    /// The object.
+    Present(Box<Object>),
+    /// That it does not exist.
+    Absent,
+    /// Nothing: it may not read objects of this kind.
+    Forbidden,
+}
+
 /// What came of creating an object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Created {
@@ -42,10 +54,27 @@ impl Cluster {
     /// # Errors
     /// As of all requests: the API server cannot be reached, or refuses.
     pub fn get(&self, kind: Kind, name: &str) -> Result<Option<Object>> {
-        let path = format!("{}/{name}", kind.path(&self.namespace));
-        match self.send(Method::GET, &path, None) {
+        self.get_in(&kind.path(&self.namespace), kind.kind, name)
+    }
+
+    pub(crate) fn get_in(&self, collection: &str, kind: &str, name: &str) -> Result<Option<Object>> {
+        match self.send(Method::GET, &format!("{collection}/{name}"), None) {
             Err(error) if status(&error) == Some(404) => Ok(None),
             result => Ok(Some(result.map_err(|error| problem("get", kind, name, &error))?)),
+        }
+    }
+
+    /// An object that is in no namespace.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`], except that the account may not read it.
+    pub fn get_of_cluster(&self, kind: Kind, name: &str) -> Result<Seen> {
+        let path = format!("{}/{name}", kind.path_of_cluster());
+        match self.send(Method::GET, &path, None) {
+            Ok(object) => Ok(Seen::Present(Box::new(object))),
+            Err(error) if status(&error) == Some(404) => Ok(Seen::Absent),
+            Err(error) if status(&error) == Some(403) => Ok(Seen::Forbidden),
+            Err(error) => Err(problem("get", kind.kind, name, &error).into()),
         }
     }
 
@@ -54,17 +83,21 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::get`].
     pub fn list(&self, kind: Kind, selector: &str) -> Result<Vec<Object>> {
+        self.list_in(&kind.path(&self.namespace), (kind.api, kind.kind), selector)
+    }
+
+    /// The objects of a collection; `names` are apiVersion and kind, which the items of a list do not have.
+    pub(crate) fn list_in(&self, collection: &str, names: (&str, &str), selector: &str) -> Result<Vec<Object>> {
+        let (api, kind) = names;
         let mut objects = Vec::new();
         let mut rest = String::new();
         loop {
-            let query = format!("limit={PAGE}&labelSelector={}{rest}", encoded(selector));
-            let path = format!("{}?{query}", kind.path(&self.namespace));
+            let path = format!("{collection}?limit={PAGE}&labelSelector={}{rest}", encoded(selector));
             let mut page = self.send(Method::GET, &path, None).map_err(|error| problem("list", kind, "", &error))?;
             if let Some(items) = page["items"].as_array_mut() {
-                // The items of a list have neither.
                 for mut item in items.drain(..) {
-                    item["kind"] = kind.kind.into();
-                    item["apiVersion"] = kind.api.into();
+                    item["kind"] = kind.into();
+                    item["apiVersion"] = api.into();
                     objects.push(item);
                 }
             }
@@ -103,8 +136,11 @@ impl Cluster {
     /// As [`Cluster::get`], and if the object is not valid.
     pub fn create(&self, object: &Object, dry_run: bool) -> Result<Created> {
         let kind = kind_of(object)?;
-        let dry_run = if dry_run { "?dryRun=All" } else { "" };
-        let path = format!("{}{dry_run}", kind.path(&self.namespace));
+        self.create_in(&kind.path(&self.namespace), kind.kind, object, dry_run)
+    }
+
+    pub(crate) fn create_in(&self, collection: &str, kind: &str, object: &Object, dry_run: bool) -> Result<Created> {
+        let path = format!("{collection}{}", if dry_run { "?dryRun=All" } else { "" });
         match self.send(Method::POST, &path, Some(("application/json", object))) {
             Err(error) if is_conflict(&error, "AlreadyExists") => Ok(Created::Exists),
             result => Ok(Created::New(result.map_err(|error| problem("create", kind, name(object), &error))?)),
@@ -117,7 +153,8 @@ impl Cluster {
     /// As [`Cluster::get`]; if the object is not valid, or another manager owns a field and `force` is not set.
     pub fn apply(&self, object: &Object, how: Apply) -> Result<Object> {
         self.try_apply(object, how)?.ok_or_else(|| {
-            let message = format!("{} has changed at the same time", named(kind_of(object).ok(), name(object)));
+            let kind = Kind::of(object).map_or("object", |kind| kind.kind);
+            let message = format!("{} has changed at the same time", named(kind, name(object)));
             Problem::internal(message).code(code::CLUSTER_CONFLICT).into()
         })
     }
@@ -128,13 +165,25 @@ impl Cluster {
     /// As [`Cluster::apply`].
     pub fn try_apply(&self, object: &Object, how: Apply) -> Result<Option<Object>> {
         let kind = kind_of(object)?;
-        let mut path = format!("{}/{}?fieldManager={}", kind.path(&self.namespace), name(object), how.manager);
-        path.push_str(if how.force { "&force=true" } else { "" });
-        path.push_str(if how.dry_run { "&dryRun=All" } else { "" });
-        match self.send(Method::PATCH, &path, Some(("application/apply-patch+yaml", object))) {
+        match self.send_apply(&kind.path(&self.namespace), object, how) {
             Err(error) if has_changed(object, &error) => Ok(None),
+            result => Ok(Some(result.map_err(|error| problem("apply", kind.kind, name(object), &error))?)),
+        }
+    }
+
+    /// As [`Cluster::apply`]; nothing if the namespace or the kind does not exist.
+    pub(crate) fn apply_in(&self, collection: &str, kind: &str, object: &Object, how: Apply) -> Result<Option<Object>> {
+        match self.send_apply(collection, object, how) {
+            Err(error) if status(&error) == Some(404) => Ok(None),
             result => Ok(Some(result.map_err(|error| problem("apply", kind, name(object), &error))?)),
         }
+    }
+
+    fn send_apply(&self, collection: &str, object: &Object, how: Apply) -> std::result::Result<Object, Error> {
+        let mut path = format!("{collection}/{}?fieldManager={}", name(object), how.manager);
+        path.push_str(if how.force { "&force=true" } else { "" });
+        path.push_str(if how.dry_run { "&dryRun=All" } else { "" });
+        self.send(Method::PATCH, &path, Some(("application/apply-patch+yaml", object)))
     }
 
     /// Merges fields into an object.
@@ -144,7 +193,7 @@ impl Cluster {
     pub fn merge(&self, kind: Kind, name: &str, patch: &Object) -> Result<Object> {
         let path = format!("{}/{name}", kind.path(&self.namespace));
         let sent = self.send(Method::PATCH, &path, Some(("application/merge-patch+json", patch)));
-        Ok(sent.map_err(|error| problem("patch", kind, name, &error))?)
+        Ok(sent.map_err(|error| problem("patch", kind.kind, name, &error))?)
     }
 
     /// Deletes an object, and in the background what it owns. Tells whether it existed.
@@ -153,9 +202,14 @@ impl Cluster {
     /// As [`Cluster::get`].
     pub fn delete(&self, kind: Kind, name: &str) -> Result<bool> {
         let path = format!("{}/{name}?propagationPolicy=Background", kind.path(&self.namespace));
-        match self.send(Method::DELETE, &path, None) {
+        self.delete_at(&path, kind.kind, name, None)
+    }
+
+    /// `options` are DeleteOptions. An object that does not fulfil their preconditions is another one, and stays.
+    pub(crate) fn delete_at(&self, path: &str, kind: &str, name: &str, options: Option<&Object>) -> Result<bool> {
+        match self.send(Method::DELETE, path, options.map(|options| ("application/json", options))) {
             Ok(_) => Ok(true),
-            Err(error) if status(&error) == Some(404) => Ok(false),
+            Err(error) if status(&error) == Some(404) || is_conflict(&error, "Conflict") => Ok(false),
             Err(error) => Err(problem("delete", kind, name, &error).into()),
         }
     }
@@ -171,10 +225,15 @@ impl Cluster {
             let request = request(Method::GET, &path, None)?;
             self.runtime.block_on(self.client.request_text(request))
         });
-        Ok(text.map_err(|error| problem("read the log of", Kind::POD, pod, &error))?)
+        Ok(text.map_err(|error| problem("read the log of", Kind::POD.kind, pod, &error))?)
     }
 
-    fn send(&self, method: Method, path: &str, body: Option<(&str, &Object)>) -> std::result::Result<Object, Error> {
+    pub(crate) fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&str, &Object)>,
+    ) -> std::result::Result<Object, Error> {
         self.retried(|| {
             let request = request(method.clone(), path, body)?;
             self.runtime.block_on(self.client.request(request))
@@ -195,7 +254,11 @@ impl Cluster {
     }
 }
 
-fn request(method: Method, path: &str, body: Option<(&str, &Object)>) -> std::result::Result<Request<Vec<u8>>, Error> {
+pub(crate) fn request(
+    method: Method,
+    path: &str,
+    body: Option<(&str, &Object)>,
+) -> std::result::Result<Request<Vec<u8>>, Error> {
     let mut builder = Request::builder().method(method).uri(path);
     if let Some((content_type, _)) = body {
         builder = builder.header(header::CONTENT_TYPE, content_type);
@@ -205,7 +268,7 @@ fn request(method: Method, path: &str, body: Option<(&str, &Object)>) -> std::re
 }
 
 /// Whether another try may succeed.
-fn may_pass(error: &Error) -> bool {
+pub(crate) fn may_pass(error: &Error) -> bool {
     match error {
         Error::Api(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),
         Error::HyperError(_) | Error::Service(_) => true,
@@ -213,7 +276,7 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
-fn status(error: &Error) -> Option<u16> {
+pub(crate) fn status(error: &Error) -> Option<u16> {
     match error {
         Error::Api(status) => Some(status.code),
         _ => None,
@@ -235,18 +298,17 @@ fn kind_of(object: &Object) -> Result<Kind> {
     Kind::of(object).ok_or_else(|| Problem::internal(format!("unknown kind {}", object["kind"])).into())
 }
 
-fn named(kind: Option<Kind>, name: &str) -> String {
-    let kind = kind.map_or("object", |kind| kind.kind);
+fn named(kind: &str, name: &str) -> String {
     if name.is_empty() { format!("{kind}s") } else { format!("{kind} {name}") }
 }
 
-/// What went wrong, with the API server's own words: they name verb, resource and field, and no content.
-fn problem(doing: &str, kind: Kind, name: &str, error: &Error) -> Problem {
-    explained(Problem::internal(format!("cannot {doing} {}", named(Some(kind), name))), error)
+/// What went wrong, with the API server's own words: they name verb, resource and field. Values are left out.
+fn problem(doing: &str, kind: &str, name: &str, error: &Error) -> Problem {
+    explained(Problem::internal(format!("cannot {doing} {}", named(kind, name))), error)
 }
 
 /// A problem with the cause of a failed request.
-fn explained(problem: Problem, error: &Error) -> Problem {
+pub(crate) fn explained(problem: Problem, error: &Error) -> Problem {
     match error {
         Error::Api(status) => {
             let (code, hint) = match (status.code, status.reason.as_str()) {
@@ -258,7 +320,7 @@ fn explained(problem: Problem, error: &Error) -> Problem {
                 ),
                 _ => (code::CLUSTER_REFUSED, None),
             };
-            let problem = problem.code(code).because(&status.message);
+            let problem = problem.code(code).because(without_values(&status.message));
             hint.into_iter().fold(problem, Problem::hint)
         }
         Error::HyperError(_) | Error::Service(_) => {
@@ -276,8 +338,8 @@ fn explained(problem: Problem, error: &Error) -> Problem {
     }
 }
 
-/// A value of a query.
-fn encoded(text: &str) -> String {
+/// A value of a query, or a segment of a path, percent-encoded.
+pub fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),

@@ -29,6 +29,9 @@ impl Lifecycle {
     }
 }
 
+/// Quarks' lifecycle of an errand that each deployment runs.
+const AUTO_ERRAND: &str = "auto-errand";
+
 /// An entry of `instance_groups`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceGroup {
@@ -36,6 +39,8 @@ pub struct InstanceGroup {
     pub name: String,
     /// Service or errand.
     pub lifecycle: Lifecycle,
+    /// Whether it is an errand that each deployment runs: Quarks' `auto-errand`.
+    pub runs_at_deploy: bool,
     /// The total over all AZs.
     pub instances: u32,
     /// Names of its AZs; empty where it names none.
@@ -139,7 +144,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Up
     let name = reader.required_name(object, "an entry of 'instance_groups'", "an instance group");
     let lifecycle = match reader.string(object, "lifecycle").as_deref() {
         None | Some("service") => Lifecycle::Service,
-        Some("errand") => Lifecycle::Errand,
+        Some("errand" | AUTO_ERRAND) => Lifecycle::Errand,
         Some(other) => {
             reader.problem(
                 object.at("lifecycle"),
@@ -152,6 +157,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Up
     let instances = instances(reader, object, &name, if per_az { azs.len().max(1) as i64 } else { 1 });
     InstanceGroup {
         lifecycle,
+        runs_at_deploy: object.map.get("lifecycle").and_then(Value::as_str) == Some(AUTO_ERRAND),
         instances,
         azs,
         networks: network::parse(reader, object, &name),

@@ -20,8 +20,11 @@
 mod document;
 mod query;
 mod resolve;
+mod rewrites;
 
 use core::net::IpAddr;
+
+pub use rewrites::{Names, Rewrite, Target, rewrites};
 
 /// The domain of BOSH DNS unless a director has another one.
 pub const BOSH: &str = "bosh";

@@ -37,6 +37,12 @@ impl Filters {
         (!text.is_empty()).then_some(filters)
     }
 
+    /// The index, if there is one; nothing if there are other filters than those on health and one index.
+    pub(crate) fn only_health_and_index(&self) -> Option<Option<u32>> {
+        let others = self.azs.len() + self.numbers.len() + self.networks.len();
+        (others == 0 && self.indexes.len() <= 1).then(|| self.indexes.first().copied())
+    }
+
     /// Whether an instance matches, apart from its health and networks.
     pub(crate) fn admit(&self, instance: &Instance) -> bool {
         let any =

@@ -245,7 +245,7 @@ fn addresses<'a>(instances: impl Iterator<Item = &'a Instance>, none: Answer) ->
 }
 
 /// Whether a label of a name stands for this group, network or deployment; `*` at its beginning or end is any text.
-fn matches(label: &str, name: &str) -> bool {
+pub(crate) fn matches(label: &str, name: &str) -> bool {
     let (label, name) = (canonical(label), canonical(name));
     match (label.strip_prefix('*'), label.strip_suffix('*')) {
         (Some(_), Some(_)) => name.contains(label.trim_matches('*')),

@@ -16,7 +16,7 @@ pub use ::deployment::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
 /// A part of the document whose structure is Kubernetes' or the user's.
 pub type Tree = serde_json::Value;
 
-const FORMAT: Format = Format { name: "deployment.yaml", version: 2, class: Class::Input };
+const FORMAT: Format = Format { name: "deployment.yaml", version: 3, class: Class::Input };
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +85,9 @@ pub struct InstanceGroup {
     pub name: String,
     /// Whether it runs all the time.
     pub lifecycle: Lifecycle,
+    /// Whether it is an errand that runs when all instances are ready: `lifecycle: auto-errand`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runs_at_deploy: bool,
     /// Its AZs, in the manifest's order; empty where the manifest names none.
     pub azs: Vec<Az>,
     /// `REPLICAS`: the share of the largest AZ, the same number in all AZs.
@@ -245,9 +248,22 @@ pub struct Job {
     pub provides: Vec<ProvidedLink>,
     /// The links that it consumes and that were found.
     pub consumes: Vec<ConsumedLink>,
+    /// The packages of other releases of the group that it uses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_packages: Vec<ForeignPackage>,
     /// The rest of `properties.quarks`.
     #[serde(default, skip_serializing_if = "Quarks::is_empty")]
     pub quarks: Quarks,
+}
+
+/// A package of another release.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForeignPackage {
+    /// Its name.
+    pub name: String,
+    /// The release that has it.
+    pub release: String,
 }
 
 /// A lifecycle script of a job.
@@ -338,9 +354,25 @@ pub struct ConsumedLink {
     /// Its type.
     #[serde(rename = "type")]
     pub link_type: String,
-    /// The group that provides it; absent where the manifest gives the link itself.
+    /// The group that provides it; absent where the manifest gives the link itself, and for a link from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_group: Option<String>,
+    /// Which link it is, if it is from outside of the deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalLink>,
+}
+
+/// A link of another deployment, or of a Service outside of any.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalLink {
+    /// The deployment that shares it.
+    pub deployment: String,
+    /// The provider's name.
+    pub name: String,
+    /// The Service, if it is outside of any deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
 }
 
 /// `properties.quarks` of a job in the manifest, as far as it is about pods and not secret.
@@ -353,6 +385,9 @@ pub struct Quarks {
     /// `envs`: environment variables of its containers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub envs: Vec<EnvVar>,
+    /// What `bpm` says about requests and limits of CPUs, by process: a `ResourceRequirements` each; null where it says nothing.
+    #[serde(default, skip_serializing_if = "Tree::is_null")]
+    pub resources: Tree,
     /// `activePassiveProbes`, by container; null where the manifest has none.
     #[serde(default, skip_serializing_if = "Tree::is_null")]
     pub active_passive_probes: Tree,
@@ -374,7 +409,7 @@ pub struct EnvVar {
     /// Its name.
     pub name: String,
     /// `valueFrom`: where Kubernetes takes its value from. Absent where the manifest has the value itself, which may be a
-    /// secret and is not in the document.
+    /// secret: the resolved group has it, and not this document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_from: Option<Tree>,
 }

@@ -9,6 +9,9 @@ pub const BPM_YAML: &str = "bpm.yaml";
 /// The key under which `plan --output-dir` hands over the deployment.
 pub const DEPLOYMENT_YAML: &str = "deployment.yaml";
 
+/// The key under which `plan --output-dir` hands over the links that the deployment shares.
+pub const LINKS_JSON: &str = "links.json";
+
 /// The text of an `output.json` that holds one file.
 pub fn encode(file_name: &str, content: &str) -> String {
     let mut object = serde_json::Map::new();

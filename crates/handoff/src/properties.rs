@@ -21,8 +21,18 @@ const FORMAT: Format = Format { name: "properties.yaml", version: 1, class: Clas
 pub const QUARKS: &str = "quarks";
 
 /// What is below a job's `quarks`.
-const JOB_QUARKS: [&str; 9] =
-    ["release", "misspelt", "consumes", "consumes_types", "provides", "instances", "spec_digest", "templates", "bpm"];
+const JOB_QUARKS: [&str; 10] = [
+    "release",
+    "misspelt",
+    "consumes",
+    "consumes_types",
+    "provides",
+    "instances",
+    "spec_digest",
+    "templates",
+    "bpm_overlay",
+    "bpm",
+];
 
 /// The document of a resolved group.
 pub fn encode(group: &Resolved) -> Value {
@@ -77,6 +87,9 @@ fn encode_job(job: &ResolvedJob) -> Value {
         job.templates.iter().map(|(source, destination)| (source.as_str(), Value::str(destination.clone())));
     quarks.set("spec_digest", Value::str(job.spec_digest.clone()));
     quarks.set("templates", Value::map(templates));
+    if let Some(overlay) = &job.bpm_overlay {
+        quarks.set("bpm_overlay", Value::str(overlay.clone()));
+    }
     let processes = |processes: &Vec<_>| Value::array(processes.iter().map(process::encode));
     let bpm = job.bpm.as_ref().map_or(Value::Nil, |bpm| Value::map([("processes", processes(bpm))]));
     quarks.set("bpm", bpm);
@@ -141,7 +154,7 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
     let mut links = Vec::new();
     for (name, content) in quarks.child("consumes")?.value.as_map().map(Map::iter).into_iter().flatten() {
         let name = name.scalar_to_s().unwrap_or_default();
-        links.push(Link { link_type: types.text(&name)?, name, content: content.clone() });
+        links.push(Link { link_type: types.text(&name)?, name, content: content.clone(), external: None });
     }
     let own = properties.value.as_map().map(Map::iter).into_iter().flatten();
     let own = own.filter(|(key, _)| key.as_str() != Some(QUARKS)).map(|(k, v)| (k.clone(), v.clone()));
@@ -165,6 +178,7 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
         instances: quarks.items("instances")?.iter().map(decode_instance).collect::<problem::Result<_>>()?,
         spec_digest: quarks.text("spec_digest")?,
         templates: quarks.child("templates")?.text_pairs()?,
+        bpm_overlay: quarks.value.get("bpm_overlay").map(|_| quarks.text("bpm_overlay")).transpose()?,
         bpm: decode_bpm(&quarks.child("bpm")?)?,
     })
 }
@@ -295,6 +309,7 @@ mod tests {
             properties: Value::map([("a", Value::Symbol("b".into()))]),
             misspelt: vec![("port".into(), "prot".into())],
             links: vec![Link {
+                external: None,
                 name: "l".into(),
                 link_type: "t".into(),
                 content: Value::map([("instances", Value::array([]))]),
@@ -302,6 +317,7 @@ mod tests {
             provides: vec![("l".into(), "t".into())],
             instances: vec![instance],
             spec_digest: "0a".into(),
+            bpm_overlay: Some("{}".into()),
             templates: vec![("a.erb".into(), "config/a".into())],
             bpm: Some(vec![ProcessConfig { name: "j".into(), executable: "/x".into(), ..ProcessConfig::default() }]),
         };

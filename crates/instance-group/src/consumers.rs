@@ -9,6 +9,7 @@ use problem::{Problem, code};
 use value::{Map, Value};
 
 use crate::Deployment;
+use crate::external::{self, ExternalKey};
 
 /// A link that a job consumes, and how to find its provider.
 pub(crate) struct Consumer {
@@ -34,6 +35,8 @@ pub(crate) enum Wanted {
     Blocked,
     /// By this name (alias) and type, on this network if one is given.
     From { alias: String, network: Option<String> },
+    /// From outside of the deployment.
+    External(ExternalKey),
     /// The manifest gives the link's content itself.
     Manual(Value),
 }
@@ -152,15 +155,20 @@ impl Entry<'_> {
         // BOSH checks whether they are true, not whether they are present.
         let given = |key: &str| entry.get(key).filter(|v| v.is_truthy()).and_then(Value::scalar_to_s);
         if let Some(other) = given("deployment").filter(elsewhere) {
-            let message = format!(
-                "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{other}', but the deployment does not exist.",
-                self.job.name, self.group.name
-            );
-            let hint = format!(
-                "boson sees one deployment at a time: give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
-                self.link.name
-            );
-            problems.push(self.problem(message).hint(hint));
+            let link_type = self.link.link_type.clone();
+            let key = ExternalKey { deployment: other, name: alias.clone(), link_type };
+            if let Some(fault) = external::fault(self.deployment.external, &key) {
+                let message = format!(
+                    "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{}', {fault}",
+                    self.job.name, self.group.name, key.deployment
+                );
+                let hint = format!(
+                    "the other deployment has to share the link (`shared: true`) and to be deployed before; or give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
+                    self.link.name
+                );
+                problems.push(self.problem(message).hint(hint));
+            }
+            return Wanted::External(key);
         }
         Wanted::From { alias, network: given("network") }
     }

@@ -3,6 +3,7 @@
 mod addresses;
 mod bind;
 mod consumers;
+mod external;
 mod matching;
 mod misspelt;
 mod providers;
@@ -15,8 +16,11 @@ use std::collections::{BTreeMap, HashSet};
 use deployment::JobSpec;
 use deployment::identity::Domain;
 use deployment::manifest::{Job, Manifest};
+pub use external::{ExternalKey, ExternalLink, ExternalLinks};
 pub use matching::VariableLink;
 use problem::{Problem, Problems, Step, code};
+use value::Value;
+
 pub use resolved::{Instance, JobRelease, Link, Resolved, ResolvedJob};
 
 /// Everything that resolving needs: a manifest with its addons placed, and the spec of each job that it names.
@@ -27,6 +31,8 @@ pub struct Deployment<'a> {
     pub domain: Domain,
     /// Job specs by release and job name.
     pub specs: &'a BTreeMap<(String, String), JobSpec>,
+    /// The links of other deployments and of Services outside of any.
+    pub external: &'a ExternalLinks,
 }
 
 impl Deployment<'_> {
@@ -49,10 +55,23 @@ impl Deployment<'_> {
     }
 }
 
+/// A link that a deployment shares with others.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// The provider's name.
+    pub name: String,
+    /// Its type.
+    pub link_type: String,
+    /// What consumers see: a Hash.
+    pub content: Value,
+}
+
 /// The groups of a deployment, resolved, and what is worth a warning.
 pub struct Outcome {
     /// One for each group of the manifest, in order.
     pub groups: Vec<Resolved>,
+    /// The links that it shares with other deployments.
+    pub shared: Vec<Shared>,
     /// Texts for the log: parts of the manifest that have no effect.
     pub warnings: Vec<String>,
 }
@@ -85,6 +104,12 @@ fn resolve_with(deployment: &Deployment, variables: &[VariableLink]) -> problem:
     problems
         .retain(|problem| reported.insert((problem.message.clone(), problem.place.clone().map(|place| place.path))));
     let (links, link_addresses) = matching::resolve(deployment, &providers, &consumers, variables, &mut problems);
+    let shared = providers.iter().filter(|provider| provider.shared && provider.consumable).map(|provider| Shared {
+        name: provider.known_as().to_owned(),
+        link_type: provider.link_type.clone(),
+        content: resolved::link_content(deployment, provider),
+    });
+    let shared = shared.collect();
     let mut provided = providers::by_job(&providers);
     addresses::check(deployment, &mut problems);
     let mut groups = Vec::new();
@@ -108,7 +133,7 @@ fn resolve_with(deployment: &Deployment, variables: &[VariableLink]) -> problem:
         groups.push(resolved::group(deployment, group, jobs));
     }
     Problems::check(problems)?;
-    Ok((Outcome { groups, warnings }, link_addresses))
+    Ok((Outcome { groups, shared, warnings }, link_addresses))
 }
 
 fn unknown_job(job: &Job) -> Problem {

@@ -81,7 +81,11 @@ pub(crate) fn resolve(
                 continue;
             }
         };
-        let link = Link { name: consumer.name.clone(), link_type: consumer.link_type.clone(), content };
+        let external = match &consumer.wanted {
+            Wanted::External(key) => Some(key.clone()),
+            _ => None,
+        };
+        let link = Link { name: consumer.name.clone(), link_type: consumer.link_type.clone(), content, external };
         links.entry((consumer.group, consumer.job)).or_default().push(link);
     }
     problems.extend(report.problem(&deployment.domain.deployment));
@@ -158,6 +162,11 @@ fn choose(
 ) -> Result<Choice, Unresolved> {
     let (found, network) = match &consumer.wanted {
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
+        Wanted::External(key) => {
+            // One that is not known has been reported.
+            let content = deployment.external.get(key).map(|link| link.content.clone());
+            return Ok(content.map_or(Choice::Nothing, Choice::Manual));
+        }
         Wanted::Blocked => (Vec::new(), None),
         Wanted::Implicit => (of_type.to_vec(), None),
         Wanted::From { alias, network } => {

@@ -27,6 +27,8 @@ pub(crate) struct Provider {
     pub(crate) link_type: String,
     /// False where the manifest has `nil`.
     pub(crate) consumable: bool,
+    /// Whether other deployments may consume it.
+    pub(crate) shared: bool,
     /// The exposed properties, through JSON.
     pub(crate) properties: Value,
 }
@@ -68,10 +70,19 @@ pub(crate) fn collect(
         }));
         warnings.extend(owner.unknown_names(&declared));
         for link in declared {
-            if let Some((name, consumable)) = owner.override_of(&link.name, problems) {
+            if let Some((name, consumable, shared)) = owner.override_of(&link.name, problems) {
                 let properties = owner.exposed(&link.properties, problems);
                 let Declared { name: original_name, link_type, .. } = link;
-                providers.push(Provider { group: g, job: j, original_name, name, link_type, consumable, properties });
+                providers.push(Provider {
+                    group: g,
+                    job: j,
+                    original_name,
+                    name,
+                    link_type,
+                    consumable,
+                    shared,
+                    properties,
+                });
             }
         }
     }
@@ -151,12 +162,13 @@ impl Owner<'_> {
         declared
     }
 
-    /// The provider's name after the manifest's `provides`, and whether it can be consumed; `None` for a wrong entry.
-    fn override_of(&self, link: &str, problems: &mut Vec<Problem>) -> Option<(String, bool)> {
+    /// The provider's name after the manifest's `provides`, whether it can be consumed, and whether by other deployments; `None` for
+    /// a wrong entry.
+    fn override_of(&self, link: &str, problems: &mut Vec<Problem>) -> Option<(String, bool, bool)> {
         let (job, group) = (&self.job.name, &self.group.name);
         match self.job.provides.get(link) {
-            None => Some((link.to_owned(), true)),
-            Some(value) if value.as_str() == Some("nil") => Some((link.to_owned(), false)),
+            None => Some((link.to_owned(), true, false)),
+            Some(value) if value.as_str() == Some("nil") => Some((link.to_owned(), false, false)),
             Some(Value::Map(entry)) => {
                 if entry.get("name").or_else(|| entry.get("type")).is_some() {
                     let message = format!(
@@ -165,7 +177,8 @@ impl Owner<'_> {
                     problems.push(self.problem("provides", message));
                     return None;
                 }
-                Some((entry.get("as").and_then(Value::scalar_to_s).unwrap_or_else(|| link.to_owned()), true))
+                let shared = entry.get("shared").is_some_and(Value::is_truthy);
+                Some((entry.get("as").and_then(Value::scalar_to_s).unwrap_or_else(|| link.to_owned()), true, shared))
             }
             Some(_) => {
                 let message = format!(

@@ -9,6 +9,7 @@ use deployment::manifest::{InstanceGroup, Job, Network};
 use value::{Map, Value};
 
 use crate::Deployment;
+use crate::external::ExternalKey;
 use crate::providers::Provider;
 
 /// A resolved instance group.
@@ -55,6 +56,8 @@ pub struct ResolvedJob {
     pub spec_digest: String,
     /// Template source and destination, in the spec's order.
     pub templates: Vec<(String, String)>,
+    /// What the manifest changes in its rendered `bpm.yml`, as [`bpm::Overlay`] encodes it.
+    pub bpm_overlay: Option<String>,
     /// The processes of its `bpm.yml`, once that is rendered; `None` where it has none.
     pub bpm: Option<Vec<ProcessConfig>>,
 }
@@ -77,6 +80,8 @@ pub struct Link {
     pub link_type: String,
     /// What `link(name)` sees: a Hash.
     pub content: Value,
+    /// Which link it is, if it is from outside of the deployment.
+    pub external: Option<ExternalKey>,
 }
 
 /// Identity of an instance of a job (specification, "Calculating spec.* and link().instances").
@@ -172,6 +177,7 @@ pub(crate) fn job(
         provides,
         instances: instances(&deployment.domain, group, &job.name),
         spec_digest: spec.digest.clone(),
+        bpm_overlay: None,
         templates: spec.templates.clone(),
         bpm: None,
     }

@@ -4,11 +4,12 @@
 //! Job specs are read with the VM, because BOSH reads them with Psych: a default such as `0755` or `1:30` must be the value
 //! that it is in BOSH.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use deployment::JobSpec;
+use handoff::packages::{self, Packages};
 use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};
@@ -136,6 +137,22 @@ impl JobsSrc {
     /// Reads a job's `monit`, `None` where it has none.
     pub fn monit(&self, job: &JobRef) -> Result<Option<Source>> {
         read_source(&self.job(job).join("monit"), "monit")
+    }
+
+    /// The packages in the image of a release; `None` if its job sources are not from an image.
+    ///
+    /// # Errors
+    /// A list that is malformed or of another version.
+    pub fn packages(&self, release: &str) -> Result<Option<BTreeSet<String>>> {
+        let path = self.0.join(release).join(packages::FILE);
+        match vcap::input::read_file(&path) {
+            Ok(text) => {
+                let text = String::from_utf8_lossy(&text);
+                Packages::decode(&text, &path.display().to_string()).map(|list| Some(list.packages))
+            }
+            Err(e) if is_absent(e.kind()) => Ok(None),
+            Err(e) => Err(unreadable(&path, e)),
+        }
     }
 
     /// Reads a job's rules for its properties, `None` where it has none.

@@ -1,14 +1,18 @@
 //! Containers of Kubernetes from those of [`workload`].
 
+use std::collections::BTreeMap;
+
 use handoff::deployment::InstanceGroup;
 use k8s_openapi::api::core::v1::{
-    ConfigMapKeySelector, Container, EnvVar, EnvVarSource, ExecAction, Lifecycle, LifecycleHandler, ObjectFieldSelector,
+    ConfigMapKeySelector, Container, EnvVar, EnvVarSource, ExecAction, Lifecycle, LifecycleHandler,
+    ObjectFieldSelector, ResourceRequirements, SecurityContext, VolumeMount,
 };
 use workload::{EnvValue, Image, Program};
 
+use crate::given::{Given, Owner};
 use crate::metadata::ORDINAL;
 use crate::security::{runs_as_root, security};
-use crate::{Settings, names, probes, resources, volumes};
+use crate::{Settings, names, patches, probes, resources, typed, volumes};
 
 /// Where `install` puts the executables.
 const INSTALLED: &str = "/var/vcap/all-releases/.boson/bin";
@@ -19,11 +23,15 @@ const SUPERVISING: u32 = 128;
 pub(crate) struct Around<'a> {
     pub(crate) pod: &'a workload::Pod,
     pub(crate) settings: &'a Settings,
+    /// The ConfigMaps with patches, by the names of their volumes.
+    pub(crate) patches: &'a BTreeMap<String, String>,
     /// `AZ_INDEX`.
     pub(crate) az_index: u32,
     pub(crate) group: &'a InstanceGroup,
     /// The number of containers that share the group's resources.
     pub(crate) sharers: usize,
+    /// The manifest's settings.
+    pub(crate) given: &'a Given,
 }
 
 impl Around<'_> {
@@ -40,14 +48,16 @@ impl Around<'_> {
             }
             argv
         };
+        let owner = Owner::of(self.pod, from);
         let env: Vec<EnvVar> = from.env.iter().map(|variable| self.variable(variable)).collect();
+        let is_service = self.pod.processes.iter().any(|process| process.container.name == from.name);
         let mut container = Container {
             name,
             image: image.cloned(),
             image_pull_policy: Some("IfNotPresent".to_owned()),
             command: Some(argv(&from.command)),
             env: (!env.is_empty()).then_some(env),
-            resources: Some(self.resources(from)),
+            resources: Some(self.resources(from, owner)),
             lifecycle: from.started.as_ref().map(|command| Lifecycle {
                 post_start: Some(LifecycleHandler {
                     exec: Some(ExecAction { command: Some(argv(command)) }),
@@ -55,11 +65,20 @@ impl Around<'_> {
                 }),
                 ..Lifecycle::default()
             }),
-            security_context: Some(security(from, runs_as_root(self.pod, from, self.settings.scripts_as))),
-            volume_mounts: Some(volumes::mounts(self.pod, from)),
+            security_context: Some(self.security_context(from, owner)),
+            volume_mounts: Some(self.mounts(from, owner)),
             ..Container::default()
         };
-        probes::add(&mut container, self.pod, self.group, &from.name, from.readiness.as_ref().map(argv));
+        if let (Program::CopyJobs, Image::Release(release)) = (from.command.program, &from.image)
+            && self.patches.contains_key(&patches::volume_name(release))
+        {
+            container.command.get_or_insert_default().extend(["--patch".to_owned(), patches::directory(release)]);
+            container.volume_mounts.get_or_insert_default().push(patches::mount(release));
+        }
+        let probes = owner.and_then(|of| self.given.job(of.job)?.probes.get(of.process?));
+        let active = owner.filter(|_| is_service).and_then(|of| self.given.active(of));
+        let ready = from.readiness.as_ref().map(argv);
+        probes::add(&mut container, probes.filter(|_| is_service), active, ready);
         container
     }
 
@@ -85,17 +104,52 @@ impl Around<'_> {
             EnvValue::PodOrdinal if self.pod.is_errand() => from(field(&format!("metadata.labels['{ORDINAL}']"))),
             EnvValue::PodOrdinal => from(field("metadata.labels['apps.kubernetes.io/pod-index']")),
             EnvValue::PodIp => from(field("status.podIP")),
+            // It was checked with the settings.
+            EnvValue::Reference(source) => from(typed(source).unwrap_or_default()),
         }
     }
 
-    fn resources(&self, from: &workload::Container) -> k8s_openapi::api::core::v1::ResourceRequirements {
+    fn security_context(&self, from: &workload::Container, owner: Option<Owner>) -> SecurityContext {
+        let own = security(from, runs_as_root(self.pod, from, self.settings.scripts_as));
+        match (owner, &from.image) {
+            (Some(owner), _) => self.given.security_context(own, owner.job),
+            // Scripts of several jobs.
+            (None, Image::Release(release)) if from.command.program == Program::PreStart => {
+                let jobs = self.pod.jobs.iter().filter(|job| job.release == *release);
+                jobs.fold(own, |context, job| self.given.security_context_of_scripts(context, &job.name))
+            }
+            _ => own,
+        }
+    }
+
+    fn mounts(&self, from: &workload::Container, owner: Option<Owner>) -> Vec<VolumeMount> {
+        let mut mounts = volumes::mounts(self.pod, from);
+        if from.command.program == Program::RunRequests {
+            mounts.push(volumes::requests_mount());
+        }
+        if self.given.group.disable_log_sidecar {
+            // Only the sidecar makes the socket.
+            mounts.retain(|mount| mount.sub_path.is_none());
+        }
+        if owner.is_some() || from.command.program == Program::PreStart {
+            mounts.extend(self.given.mounts(owner));
+        }
+        mounts
+    }
+
+    fn resources(&self, from: &workload::Container, owner: Option<Owner>) -> ResourceRequirements {
         match from.command.program {
             Program::RunProcess => {
-                resources::of_release(self.group.vm_resources.as_ref(), self.sharers, from.memory_limit)
+                let vm = self.settings.vm_resources(self.group);
+                let mut resources = resources::of_release(vm.as_ref(), self.sharers, from.memory_limit);
+                owner.into_iter().for_each(|owner| self.given.add_resources(&mut resources, owner));
+                resources
             }
             Program::RenderJobs => resources::of_boson(RENDERING),
             // The scripts of a release, whose needs are not known.
-            Program::PreStart | Program::PostStart | Program::PostDeploy => resources::of_release(None, 1, None),
+            Program::PreStart | Program::PostStart | Program::PostDeploy | Program::RunRequests => {
+                resources::of_release(None, 1, None)
+            }
             _ => resources::of_boson(SUPERVISING),
         }
     }

@@ -7,17 +7,16 @@ use k8s_openapi::api::batch::v1::{
     Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule,
 };
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMap, ConfigMapProjection, Container, DownwardAPIProjection, DownwardAPIVolumeFile,
-    EmptyDirVolumeSource, EnvVar, EnvVarSource, KeyToPath, ObjectFieldSelector, PodSpec, PodTemplateSpec,
-    ProjectedVolumeSource, Secret, SecretVolumeSource, SecurityContext, ServiceAccount, ServiceAccountTokenProjection,
-    Volume, VolumeMount, VolumeProjection,
+    Capabilities, ConfigMap, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, ObjectFieldSelector, PodSpec,
+    PodTemplateSpec, Secret, SecretVolumeSource, SecurityContext, ServiceAccount, Volume, VolumeMount,
 };
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use sha2::{Digest, Sha256};
 
 use crate::metadata::{KIND, of_deployment};
-use crate::{Object, Settings, names, network, object, pod, resources};
+use crate::names::digest;
+use crate::token::{NAMESPACE, token};
+use crate::{LinkRef, Object, Patches, Settings, links, names, network, object, patches, pod, resources};
 
 /// The content of a gather run.
 #[derive(Debug, Clone)]
@@ -36,6 +35,10 @@ pub struct Gather<'a> {
     pub service_domain: &'a str,
     /// The releases, in the manifest's order.
     pub releases: &'a [String],
+    /// The links of other deployments that the manifest consumes.
+    pub links: &'a [LinkRef],
+    /// The patches of releases, each release once.
+    pub patches: &'a [Patches],
     /// An account that exists already; else one is made, with a role.
     pub service_account: Option<&'a str>,
     /// Images and the like.
@@ -75,11 +78,12 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     };
     let mut objects = vec![object(&anchor)];
     if gather.service_account.is_none() {
-        objects.extend(account_objects(name, &account, gather.settings.network_policies));
+        objects.extend(gather.account_objects(&account));
     }
     if gather.settings.network_policies {
         objects.push(object(&network::of_gather(names::gather_prefix(name), name, gather.api_servers)));
     }
+    objects.extend(gather.patches.iter().map(|patches| object(&patches.config_map(name))));
     objects.push(object(&manifest));
     objects.push(object(&gather.job(&account, &secret)));
     if let Some(namespace) = gather.namespace {
@@ -90,8 +94,11 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     objects
 }
 
+/// Where a manifest has it, some instances are standbys, which `deploy` replaces itself.
+const STANDBYS: &[u8] = b"activePassiveProbes";
+
 /// The account of write-secrets and deploy: what they need, in one namespace.
-fn account_objects(deployment: &str, account: &str, network_policies: bool) -> [Object; 3] {
+fn account_objects(deployment: &str, account: &str, network_policies: bool, standbys: bool) -> [Object; 3] {
     let metadata = || of_deployment(account.to_owned(), deployment, &[(KIND, "gather")]);
     let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let rule = |group: &str, kinds: &[&str], verbs: &[&str]| PolicyRule {
@@ -103,17 +110,22 @@ fn account_objects(deployment: &str, account: &str, network_policies: bool) -> [
     let all = ["get", "list", "create", "patch", "delete"];
     let mut rules = vec![
         rule("", &["configmaps", "secrets", "services"], &all),
-        rule("apps", &["statefulsets"], &all),
+        rule("apps", &["deployments", "statefulsets"], &all),
         rule("batch", &["jobs"], &all),
         rule("policy", &["poddisruptionbudgets"], &all),
         // Persistent disks of errands; they outlive the deployment.
         rule("", &["persistentvolumeclaims"], &["get", "list", "create", "patch"]),
         // Old revisions of pods name versions of documents that are still needed.
         rule("apps", &["controllerrevisions"], &["list"]),
-        // `create` only as a trial (dry run): whether the namespace admits the pods.
-        rule("", &["pods"], &["get", "list", "create"]),
+        // `create` only as a trial (dry run): whether the namespace admits the pods. `patch` requests post-deploy scripts and errands
+        // of instances, whose logs have the answers.
+        rule("", &["pods"], &["get", "list", "create", "patch"]),
+        rule("", &["pods/log"], &["get"]),
         rule("", &["events"], &["list"]),
     ];
+    if standbys {
+        rules.push(rule("", &["pods"], &["delete"]));
+    }
     if network_policies {
         rules.push(rule("networking.k8s.io", &["networkpolicies"], &all));
     }
@@ -134,6 +146,12 @@ fn account_objects(deployment: &str, account: &str, network_policies: bool) -> [
 }
 
 impl Gather<'_> {
+    fn account_objects(&self, account: &str) -> [Object; 3] {
+        let mut documents = std::iter::once(&self.manifest).chain(self.runtime_configs);
+        let standbys = documents.any(|text| text.windows(STANDBYS.len()).any(|part| part == STANDBYS));
+        account_objects(self.deployment, account, self.settings.network_policies, standbys)
+    }
+
     /// The flag of `plan`, the file and the content of each config.
     fn configs(&self) -> Vec<(&'static str, String, &[u8])> {
         let mut configs = Vec::new();
@@ -198,11 +216,17 @@ impl Gather<'_> {
         init.push(self.plan());
         init.extend(self.plans_of_groups());
         let more = self.deploy.iter().map(String::as_str);
+        let patches = self.patches.iter().map(|of| (&of.release, of.config_map_name(self.deployment)));
+        let patches: Vec<String> = patches.map(|(release, name)| format!("--patches={release}={name}")).collect();
+        let more = more.chain(patches.iter().map(String::as_str));
         let deploy: Vec<&str> = ["deploy", "--deployment-name", self.deployment].into_iter().chain(more).collect();
+        // What the cluster would refuse is reported before anything is written.
+        let check: Vec<&str> = deploy.iter().copied().chain(["--check", OUTPUT]).collect();
+        let mounts = || vec![read_only("output", OUTPUT), read_only("token", TOKEN)];
+        init.push(self.boson("check", &check, SMALL, mounts()));
         let write = ["write-secrets", "--from", OUTPUT];
-        let mounts = vec![read_only("output", OUTPUT), read_only("token", TOKEN)];
         let job = field("GATHER_JOB", "metadata.labels['batch.kubernetes.io/job-name']");
-        init.push(Container { env: Some(vec![job]), ..self.boson("write-secrets", &write, SMALL, mounts) });
+        init.push(Container { env: Some(vec![job]), ..self.boson("write-secrets", &write, SMALL, mounts()) });
         let deploy = self.boson("deploy", &deploy, SMALL, vec![read_only("token", TOKEN)]);
         PodSpec {
             automount_service_account_token: Some(false),
@@ -214,7 +238,7 @@ impl Gather<'_> {
             restart_policy: Some("Never".to_owned()),
             security_context: Some(pod::security(true, false)),
             service_account_name: Some(account.to_owned()),
-            volumes: Some(volumes(manifest)),
+            volumes: Some(self.volumes(manifest)),
             ..PodSpec::default()
         }
     }
@@ -243,12 +267,13 @@ impl Gather<'_> {
 
     fn plan(&self) -> Container {
         let namespace = field("KUBE_NAMESPACE", NAMESPACE);
-        let mounts = vec![
+        let mut mounts = vec![
             read_only("all-releases", SOURCES),
             read_only("manifest", MANIFEST),
             writable("output", OUTPUT),
             writable("tmp", "/tmp"),
         ];
+        mounts.extend(self.links.iter().map(links::mount));
         let env =
             vec![text("DEPLOYMENT_NAME", self.deployment), namespace, text("KUBE_SERVICE_DOMAIN", self.service_domain)];
         let configs =
@@ -259,11 +284,24 @@ impl Gather<'_> {
         Container { env: Some(env), ..self.boson("plan", &command, PLANNING, mounts) }
     }
 
+    fn volumes(&self, manifest: &str) -> Vec<Volume> {
+        let patches = self.patches.iter();
+        let patches =
+            patches.map(|of| patches::volume(&patches::volume_name(&of.release), &of.config_map_name(self.deployment)));
+        volumes(manifest).into_iter().chain(patches).chain(self.links.iter().map(links::volume)).collect()
+    }
+
     fn copy_jobs(&self, name: String, release: &str) -> Container {
         let program = format!("{SOURCES}/.boson/bin/copy-jobs");
-        let mounts = vec![writable("all-releases", SOURCES)];
+        let mut mounts = vec![writable("all-releases", SOURCES)];
         let image = self.settings.release_images.get(release).cloned();
-        Container { image, ..self.boson(&name, &[&program, "--release", release], SMALL, mounts) }
+        let mut command = vec![program.as_str(), "--release", release];
+        let directory = patches::directory(release);
+        if self.patches.iter().any(|of| of.release == release) {
+            command.extend(["--patch", &directory]);
+            mounts.push(patches::mount(release));
+        }
+        Container { image, ..self.boson(&name, &command, SMALL, mounts) }
     }
 
     fn boson(&self, name: &str, command: &[&str], memory: u32, mounts: Vec<VolumeMount>) -> Container {
@@ -292,9 +330,6 @@ fn writable(volume: &str, path: &str) -> VolumeMount {
 fn read_only(volume: &str, path: &str) -> VolumeMount {
     VolumeMount { read_only: Some(true), ..writable(volume, path) }
 }
-
-/// The field of a pod with its namespace.
-const NAMESPACE: &str = "metadata.namespace";
 
 /// A variable with a text.
 fn text(name: &str, value: &str) -> EnvVar {
@@ -330,40 +365,4 @@ fn volumes(manifest: &str) -> Vec<Volume> {
         empty("tmp", Some("Memory")),
         Volume { projected: Some(token()), ..named("token") },
     ]
-}
-
-/// What a client in a pod needs, with a token that soon expires.
-fn token() -> ProjectedVolumeSource {
-    let projection = VolumeProjection::default;
-    let item = KeyToPath { key: "ca.crt".to_owned(), path: "ca.crt".to_owned(), mode: None };
-    let namespace = DownwardAPIVolumeFile {
-        field_ref: Some(ObjectFieldSelector { api_version: None, field_path: NAMESPACE.to_owned() }),
-        path: "namespace".to_owned(),
-        ..DownwardAPIVolumeFile::default()
-    };
-    let sources = vec![
-        VolumeProjection {
-            service_account_token: Some(ServiceAccountTokenProjection {
-                path: "token".to_owned(),
-                expiration_seconds: Some(3600),
-                audience: None,
-            }),
-            ..projection()
-        },
-        VolumeProjection {
-            config_map: Some(ConfigMapProjection {
-                name: "kube-root-ca.crt".to_owned(),
-                items: Some(vec![item]),
-                optional: None,
-            }),
-            ..projection()
-        },
-        VolumeProjection { downward_api: Some(DownwardAPIProjection { items: Some(vec![namespace]) }), ..projection() },
-    ];
-    ProjectedVolumeSource { sources: Some(sources), default_mode: Some(0o440) }
-}
-
-/// Ten digits of a digest.
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(5).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -54,7 +54,7 @@ pub fn release_images(
         .map(|release| (release.name.clone(), image(release)))
         .partition(|(_, image)| image.is_some());
     if missing.is_empty() {
-        Ok(found.into_iter().filter_map(|(name, image)| Some((name, image?))).collect())
+        Ok(crate::map(found.into_iter().filter_map(|(name, image)| Some((name, image?)))))
     } else {
         Err(missing.into_iter().map(|(name, _)| name).collect())
     }

@@ -7,13 +7,20 @@
 //!
 //! Nothing here talks to an API server, and no value of a property is in an object, except in the Secrets that hold documents.
 
+mod brokerpak;
 mod container;
+mod dns;
+mod dns_server;
 mod documents;
 mod gather;
+mod given;
 mod image;
+mod links;
 mod metadata;
 mod names;
 mod network;
+mod object;
+mod patches;
 mod pod;
 mod probes;
 mod resources;
@@ -21,26 +28,27 @@ mod rollout;
 mod security;
 mod services;
 mod settings;
+mod token;
 mod volumes;
 mod workloads;
 mod yaml;
 
+pub use brokerpak::{BrokerpakJob, brokerpak_objects};
+pub use dns::check as check_dns_aliases;
 pub use documents::{LARGEST_IN_SECRET, PARTS, divided, document, parts};
 pub use gather::{Gather, gather_objects};
 pub use image::{ReleaseRef, release_images};
-pub use metadata::{DEPLOYMENT, DIGESTS, GROUP, KIND, MANAGER, TEMPLATE_DIGEST, VERSION, deployment_label, selector};
-pub use names::{anchor, gather_prefix, part, record, replicas, versioned};
+pub use links::{ENTANGLEMENT, LINK, LINK_PROVIDER, LinkRef, link_object, link_provider_label, link_secret};
+pub use metadata::{
+    ACTIVE_PASSIVE, DEPLOYMENT, DIGESTS, GROUP, KIND, MANAGER, TEMPLATE_DIGEST, VERSION, deployment_label, selector,
+};
+pub use names::{anchor, dns, gather_prefix, part, record, replicas, versioned};
+pub use object::Object;
+pub use patches::{PATCHES, Patches};
 pub use rollout::{Previous, Rollout};
 pub use security::{Need, Standard, needs};
 pub use settings::{ScriptsAs, Settings};
-pub use workloads::{GroupObjects, GroupWorkload, Workloads};
+pub use workloads::{GroupObjects, GroupWorkload, Workloads, digest_of};
 pub use yaml::to_yaml;
 
-/// An object as JSON, with `apiVersion` and `kind`.
-pub type Object = serde_json::Value;
-
-/// A typed object as JSON.
-pub(crate) fn object(typed: &impl serde::Serialize) -> Object {
-    // Nothing in these types fails to serialize: keys are strings, numbers are finite.
-    serde_json::to_value(typed).unwrap_or_default()
-}
+pub(crate) use object::{map, object, typed};

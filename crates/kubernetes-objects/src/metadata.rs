@@ -11,7 +11,7 @@ use crate::names::LABEL;
 pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment-name";
 /// Label of what belongs to one instance group.
 pub const GROUP: &str = "quarks.cloudfoundry.org/instance-group-name";
-/// Label of what is more than a part of a workload: `anchor`, `gather`, `manifest`, `versionedSecret`, `errand`.
+/// Label of what is more than a part of a workload: `anchor`, `gather`, `manifest`, `versionedSecret`, `errand`, `patches`, `dns`, `link`.
 pub const KIND: &str = "quarks.cloudfoundry.org/kind";
 /// Label of a version of a document: its number.
 pub const VERSION: &str = "quarks.cloudfoundry.org/secret-version";
@@ -19,6 +19,8 @@ pub const VERSION: &str = "quarks.cloudfoundry.org/secret-version";
 pub const TEMPLATE_DIGEST: &str = "quarks.cloudfoundry.org/template-digest";
 /// Annotation of a StatefulSet: digests of what its instances render, by ordinal.
 pub const DIGESTS: &str = "quarks.cloudfoundry.org/instance-digests";
+/// Annotation of a StatefulSet of which one pod is active, and ready, and the others are standbys.
+pub const ACTIVE_PASSIVE: &str = "quarks.cloudfoundry.org/active-passive";
 /// Label of an errand's pods, which have no index of a StatefulSet.
 pub(crate) const ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 /// The field manager, and the value of `app.kubernetes.io/managed-by`.
@@ -47,7 +49,7 @@ pub(crate) fn of_group(deployment: &str, group: &str) -> Labels {
 
 /// Metadata of an object of a deployment.
 pub(crate) fn of_deployment(name: String, deployment: &str, more: &[(&str, &str)]) -> ObjectMeta {
-    let mut labels: Labels = more.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned())).collect();
+    let mut labels = crate::map(more.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned())));
     labels.insert(DEPLOYMENT.to_owned(), deployment_label(deployment));
     labels.insert(MANAGED_BY.to_owned(), MANAGER.to_owned());
     ObjectMeta { name: Some(name), labels: Some(labels), ..ObjectMeta::default() }

@@ -1,6 +1,7 @@
 //! Names of objects: all of them through [`dns_label`], which keeps different names different.
 
 use deployment::names::dns_label;
+use sha2::{Digest, Sha256};
 
 /// The longest DNS label.
 pub(crate) const LABEL: usize = 63;
@@ -8,6 +9,11 @@ pub(crate) const LABEL: usize = 63;
 const STATEFUL_SET: usize = 48;
 /// A Job's pods and the Jobs that `kubectl boson errand` makes of it have longer names.
 const JOB: usize = 50;
+
+/// Ten digits of a digest.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(5).map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// The anchor of a deployment: the ConfigMap that owns everything.
 pub fn anchor(deployment: &str) -> String {
@@ -22,6 +28,11 @@ pub fn record(deployment: &str) -> String {
 /// The ConfigMap with `REPLICAS` of every group.
 pub fn replicas(deployment: &str) -> String {
     dns_label(&format!("{deployment}-replicas"), LABEL)
+}
+
+/// The server of the deployment's DNS aliases.
+pub fn dns(deployment: &str) -> String {
+    dns_label(&format!("{deployment}-bosh-dns"), LABEL)
 }
 
 /// Before the digest in the names of gather Jobs, and the name of their account and role.
@@ -58,6 +69,11 @@ pub(crate) fn errand(deployment: &str, errand: &str) -> String {
 /// The claim for the persistent disk of an errand.
 pub(crate) fn claim(deployment: &str, group: &str) -> String {
     dns_label(&format!("{deployment}-{group}-store"), LABEL)
+}
+
+/// The claim for a further disk of an errand.
+pub(crate) fn claim_of_disk(deployment: &str, group: &str, disk: &str) -> String {
+    dns_label(&format!("{deployment}-{group}-{disk}"), LABEL)
 }
 
 /// A key of a ConfigMap.

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 fn quantities(values: &[(&str, String)]) -> Option<BTreeMap<String, Quantity>> {
-    (!values.is_empty())
-        .then(|| values.iter().map(|(name, value)| ((*name).to_owned(), Quantity(value.clone()))).collect())
+    let quantities = values.iter().map(|(name, value)| ((*name).to_owned(), Quantity(value.clone())));
+    (!values.is_empty()).then(|| crate::map(quantities))
 }
 
 /// Of boson's own programs; those that render have `memory` MiB at most.

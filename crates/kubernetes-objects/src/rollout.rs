@@ -1,13 +1,17 @@
 //! Which pods of a StatefulSet restart.
 
+use std::collections::BTreeMap;
+
 use crate::metadata::{DIGESTS, TEMPLATE_DIGEST};
-use crate::{Object, volumes};
+use crate::{Object, patches, volumes};
 
 /// A StatefulSet as it is in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Previous {
     /// The Secrets with the resolved group that its pods mount.
     pub resolved: Vec<String>,
+    /// The ConfigMaps with patches that its pods mount, by the names of their volumes.
+    pub patches: BTreeMap<String, String>,
     /// [`TEMPLATE_DIGEST`].
     pub template_digest: String,
     /// [`DIGESTS`], by ordinal.
@@ -37,6 +41,7 @@ impl Previous {
         };
         Some(Previous {
             resolved: volumes::secrets(mount),
+            patches: patches::of_volumes(volumes),
             template_digest: annotation(TEMPLATE_DIGEST)?.to_owned(),
             digests: annotation(DIGESTS)?.split_whitespace().map(str::to_owned).collect(),
             partition,
@@ -50,21 +55,25 @@ impl Previous {
 pub struct Rollout {
     /// The Secrets with the resolved group that pods mount.
     pub resolved: Vec<String>,
+    /// The ConfigMaps with patches that pods mount, by the names of their volumes.
+    pub patches: BTreeMap<String, String>,
     /// Pods with a lower ordinal keep what they run, also when they are created again.
     pub partition: u32,
 }
 
 impl Rollout {
     /// A pod restarts exactly when something that it renders or runs changes: when the template differs without regard to the
-    /// version of the documents, or when the digest of the instance does. `digests` are those of the new documents, by ordinal.
-    pub fn new(previous: Option<&Previous>, template_digest: &str, resolved: &[String], digests: &[String]) -> Rollout {
-        let all = Rollout { resolved: resolved.to_vec(), partition: 0 };
+    /// version of the documents and patches, or when the digest of the instance does. `new` has what pods mount that restart,
+    /// and restarts all; `digests` are those of the new documents, by ordinal.
+    pub fn new(previous: Option<&Previous>, template_digest: &str, new: Rollout, digests: &[String]) -> Rollout {
+        let all = new;
         let Some(previous) = previous.filter(|previous| previous.template_digest == template_digest) else {
             return all;
         };
         let first = (0..digests.len()).find(|&ordinal| previous.digests.get(ordinal) != digests.get(ordinal));
         let Some(first) = first.and_then(|first| u32::try_from(first).ok()) else {
-            return Rollout { resolved: previous.resolved.clone(), partition: previous.partition };
+            let Previous { resolved, patches, partition, .. } = previous.clone();
+            return Rollout { resolved, patches, partition };
         };
         // Pods below the partition have the revision of the last complete rollout. Where there is a newer one, or one that
         // is still under way, all pods that have it must get the newest.
@@ -87,13 +96,20 @@ mod tests {
             resolved: digests("v1"),
             template_digest: "t".to_owned(),
             digests: digests(of),
+            patches: [("patches-nats".to_owned(), "p1".to_owned())].into(),
             partition,
             is_complete,
         }
     }
 
+    fn of_new(resolved: &str) -> Rollout {
+        Rollout { resolved: digests(resolved), patches: BTreeMap::new(), partition: 0 }
+    }
+
     fn roll(previous: &Previous, new: &str) -> (String, u32) {
-        let rollout = Rollout::new(Some(previous), "t", &digests("v2"), &digests(new));
+        let rollout = Rollout::new(Some(previous), "t", of_new("v2"), &digests(new));
+        // Patches go with the documents.
+        assert_eq!(rollout.patches.contains_key("patches-nats"), rollout.resolved == ["v1"]);
         (rollout.resolved.join(" "), rollout.partition)
     }
 
@@ -123,8 +139,8 @@ mod tests {
 
     #[test]
     fn another_template_restarts_all() {
-        let rollout = Rollout::new(Some(&previous("a b", 1, true)), "other", &digests("v2"), &digests("a b"));
-        assert_eq!(rollout, Rollout { resolved: digests("v2"), partition: 0 });
-        assert_eq!(Rollout::new(None, "t", &digests("v1"), &digests("a")).partition, 0);
+        let rollout = Rollout::new(Some(&previous("a b", 1, true)), "other", of_new("v2"), &digests("a b"));
+        assert_eq!(rollout, of_new("v2"));
+        assert_eq!(Rollout::new(None, "t", of_new("v1"), &digests("a")), of_new("v1"));
     }
 }

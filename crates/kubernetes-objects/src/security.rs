@@ -27,7 +27,9 @@ const ROOT_CAPABILITIES: [&str; 13] = [
 pub(crate) fn runs_as_root(pod: &Pod, container: &Container, scripts_as: ScriptsAs) -> bool {
     let containers = || {
         let processes = pod.processes.iter().map(|process| (process.job.as_str(), &process.container));
-        processes.chain(pod.errands.iter().map(|errand| (errand.job.as_str(), &errand.container)))
+        let errands = pod.errands.iter().map(|errand| (errand.job.as_str(), &errand.container));
+        let requests = pod.requests.iter().map(|requests| (requests.job.as_str(), &requests.container));
+        processes.chain(errands).chain(requests)
     };
     let job = containers().find(|(_, of)| of.name == container.name).map(|(job, _)| job);
     let mut of_job = containers().filter(|(of, _)| job == Some(*of)).map(|(_, of)| of);

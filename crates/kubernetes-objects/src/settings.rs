@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use handoff::deployment::{InstanceGroup, VmResources};
+use pod_settings::GroupSettings;
+
 /// What the objects depend on beside the documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -20,8 +23,30 @@ pub struct Settings {
     pub scripts_as: ScriptsAs,
     /// Whether network policies are made.
     pub network_policies: bool,
+    /// The ConfigMap with the patches of a release's job sources ([`Patches`](crate::Patches)), by release.
+    pub patches: BTreeMap<String, String>,
+    /// The image of CoreDNS, which answers DNS aliases.
+    pub dns_image: String,
+    /// The address of the server that answers DNS aliases, if the deployment has any and it is known.
+    pub name_server: Option<String>,
     /// How long an instance has to stop.
     pub grace: Duration,
+    /// What the VM of each `vm_type` would have, where no cloud config says so.
+    pub vm_types: BTreeMap<String, VmResources>,
+}
+
+impl Settings {
+    /// What the VM of a group's instances would have, as far as it is known.
+    pub(crate) fn vm_resources(&self, group: &InstanceGroup) -> Option<VmResources> {
+        let of_type = || self.vm_types.get(group.vm_type.as_deref()?);
+        group.vm_resources.clone().or_else(|| of_type().cloned())
+    }
+
+    /// How long an instance of a group has to stop: its `terminationGracePeriodSeconds`, or that of all.
+    pub fn grace_of(&self, group: &InstanceGroup) -> Duration {
+        let given = GroupSettings::read(&group.env.settings).0.grace_seconds;
+        given.map_or(self.grace, |seconds| Duration::from_secs(seconds.into()))
+    }
 }
 
 /// Whom lifecycle scripts, hooks, errands and programs of monit run as.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::Deployment;
+use handoff::deployment::{Deployment, DnsAlias, EnvVar, ForeignPackage, VmResources};
 use kubernetes_objects::{
     Gather, GroupWorkload, Object, Previous, ScriptsAs, Settings, Workloads, gather_objects, needs, to_yaml,
 };
@@ -21,7 +21,11 @@ fn settings(scripts_as: ScriptsAs) -> Settings {
         zones: BTreeMap::from([("z2".to_owned(), "europe-west1-c".to_owned())]),
         scripts_as,
         network_policies: scripts_as == ScriptsAs::Vcap,
+        patches: BTreeMap::new(),
+        dns_image: "coredns/coredns:1.12.4".to_owned(),
+        name_server: None,
         grace: Duration::from_secs(60),
+        vm_types: BTreeMap::new(),
     }
 }
 
@@ -65,6 +69,8 @@ fn objects_are_as_committed() {
             namespace: (scripts_as == ScriptsAs::Vcap).then_some("messaging"),
             service_domain: "svc.cluster.local",
             releases: &["nats".to_owned()],
+            links: &[],
+            patches: &[],
             service_account: None,
             settings: &settings,
             planned_groups: &[],
@@ -126,6 +132,109 @@ fn a_pod_restarts_exactly_when_what_it_renders_changes() {
     let nats = deployment.instance_groups.iter_mut().find(|group| group.name == "nats").unwrap();
     nats.instances.iter_mut().find(|instance| instance.index == 3).unwrap().digest = "f".repeat(64);
     assert_eq!(sets(&deployment), [(v1(), 0), ("ig-resolved.nats-v2".to_owned(), 1)]);
+}
+
+/// Patches of a release are applied in every pod; other patches restart no pod that renders the same.
+#[test]
+fn patches_reach_pods_and_restart_only_what_renders_something_else() {
+    let (deployment, infos) = documents();
+    let with = |config_map: &str| {
+        let patches =
+            [("nats", config_map), ("other", "p")].map(|(release, name)| (release.to_owned(), name.to_owned()));
+        Settings { patches: patches.into(), ..settings(ScriptsAs::Root) }
+    };
+    let sets = |settings: &Settings, previous: &dyn Fn(&str) -> Option<Previous>| -> Vec<Object> {
+        let objects = all(&workloads(&deployment, &infos, 1, settings), previous);
+        objects.into_iter().filter(|of| of["kind"] == "StatefulSet").collect()
+    };
+    let config_maps = |set: &Object| -> Vec<String> {
+        let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap().iter();
+        volumes.filter_map(|of| of["configMap"]["name"].as_str().map(str::to_owned)).collect()
+    };
+    let first = sets(&with("p1"), &|_| None);
+    let copy = &first[0]["spec"]["template"]["spec"]["initContainers"][1];
+    let program = "/var/vcap/all-releases/.boson/bin/copy-jobs";
+    assert_eq!(copy["command"], serde_json::json!([program, "--release", "nats", "--patch", "/var/vcap/patches/nats"]));
+    let mount = serde_json::json!({"mountPath": "/var/vcap/patches/nats", "name": "patches-nats", "readOnly": true});
+    assert!(copy["volumeMounts"].as_array().unwrap().contains(&mount), "{copy}");
+    assert_eq!(config_maps(&first[0]), ["p1"]);
+    let previous = |name: &str| first.iter().find(|of| of["metadata"]["name"] == name).and_then(Previous::of);
+    let same = sets(&with("p2"), &previous);
+    assert_eq!(config_maps(&same[0]), ["p1"]);
+    assert_eq!(same, first);
+}
+
+/// A package of another release is copied out of its image, and mounted where the image would have it.
+#[test]
+fn packages_of_other_releases_are_mounted_at_their_paths() {
+    let (mut deployment, infos) = documents();
+    let package = ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() };
+    deployment.instance_groups[0].jobs[0].foreign_packages = vec![package];
+    let mut settings = settings(ScriptsAs::Vcap);
+    settings.release_images.insert("tools".to_owned(), "registry.example/tools:1".to_owned());
+    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
+    let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
+    let spec = &set["spec"]["template"]["spec"];
+    let init = spec["initContainers"].as_array().unwrap();
+    let copy = init.iter().find(|of| of["name"] == "copy-packages-tools").unwrap();
+    assert_eq!(copy["image"], "registry.example/tools:1");
+    let program = "/var/vcap/all-releases/.boson/bin/copy-packages";
+    assert_eq!(copy["command"], serde_json::json!([program, "--package", "jq"]));
+    let mount = serde_json::json!({
+        "mountPath": "/var/vcap/packages/jq", "name": "foreign-packages", "readOnly": true, "subPath": "jq",
+    });
+    assert!(spec["containers"][0]["volumeMounts"].as_array().unwrap().contains(&mount), "{}", spec["containers"][0]);
+    let volumes = spec["volumes"].as_array().unwrap();
+    assert!(volumes.contains(&serde_json::json!({"emptyDir": {}, "name": "foreign-packages"})), "{volumes:?}");
+    let is_before = |a: &str, b: &str| {
+        let at = |name: &str| init.iter().position(|of| of["name"] == name).unwrap();
+        at(a) < at(b)
+    };
+    assert!(is_before("install", "copy-packages-tools") && is_before("copy-packages-tools", "pre-start-nats"));
+}
+
+/// CoreDNS rewrites aliases to Services, and pods resolve names with it.
+#[test]
+fn aliases_are_rewritten_to_services() {
+    let (mut deployment, infos) = documents();
+    let alias = |domain: &str, targets: &[&str]| DnsAlias {
+        domain: domain.to_owned(),
+        targets: targets.iter().map(|&target| target.to_owned()).collect(),
+    };
+    deployment.dns_aliases = vec![
+        alias("nats.service.cf.internal", &["*.nats.default.nats.bosh"]),
+        alias("_.nats.cf.internal", &["_.nats.default.nats.bosh"]),
+        alias("all.cf.internal", &["q-s4.nats.default.nats.bosh"]),
+        alias("both.cf.internal", &["*.nats.default.nats.bosh", "*.smoke-tests.default.nats.bosh"]),
+        alias("second.cf.internal", &["q-i1.nats.default.nats.bosh"]),
+        alias("fixed.cf.internal", &["10.1.2.3"]),
+    ];
+    let mut settings = settings(ScriptsAs::Root);
+    settings.name_server = Some("10.96.0.77".to_owned());
+    let workloads = workloads(&deployment, &infos, 1, &settings);
+    workloads.check().unwrap();
+    let objects = all(&workloads, |_| None);
+    let find = |kind: &str, end: &str| {
+        let is = |of: &&Object| of["kind"] == kind && of["metadata"]["name"].as_str().unwrap().ends_with(end);
+        objects.iter().find(is).unwrap()
+    };
+    let corefile = find("ConfigMap", "-bosh-dns")["data"]["Corefile"].as_str().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/Corefile");
+    e2e::check(&golden, corefile).unwrap();
+    assert_eq!(find("Service", "-bosh-dns")["spec"]["ports"][0]["targetPort"], 1053);
+    assert_eq!(find("Service", "-all")["spec"]["publishNotReadyAddresses"], true);
+    let both = find("Service", "-ready")["spec"]["selector"].as_object().unwrap();
+    for set in objects.iter().filter(|of| of["kind"] == "StatefulSet" || of["kind"] == "Job") {
+        let template = &set["spec"]["template"];
+        assert!(both.iter().all(|(label, value)| template["metadata"]["labels"][label] == *value), "{template}");
+        assert_eq!(template["spec"]["dnsPolicy"], "None");
+        let searches = serde_json::json!(["default.svc.cluster.local", "svc.cluster.local", "cluster.local"]);
+        assert_eq!(template["spec"]["dnsConfig"]["searches"], searches);
+        assert_eq!(template["spec"]["dnsConfig"]["nameservers"][0], "10.96.0.77");
+    }
+    deployment.dns_aliases.push(alias("gone.cf.internal", &["*.gone.default.nats.bosh"]));
+    let message = kubernetes_objects::check_dns_aliases(&deployment).unwrap_err().to_string();
+    assert!(message.contains("no instance answers the DNS alias 'gone.cf.internal'"), "{message}");
 }
 
 #[test]
@@ -232,5 +341,87 @@ fn p15_pods_have_the_labels_that_select_them() {
         assert_eq!(labels["quarks.cloudfoundry.org/deployment-name"], "nats");
         let selected = set["spec"]["selector"]["matchLabels"].as_object().unwrap();
         assert!(selected.iter().all(|(label, value)| labels[label] == *value), "{labels}");
+    }
+}
+
+/// All that a manifest may say about pods, in the pods of a group and of an errand.
+#[test]
+fn settings_of_the_manifest_are_in_pods() {
+    let (mut deployment, infos) = documents();
+    let group = &mut deployment.instance_groups[0];
+    group.vm_type = Some("small".to_owned());
+    group.env.settings = serde_json::json!({
+        "annotations": {"prometheus.io/scrape": "true", "quarks.cloudfoundry.org/wait-for": "[\"vault\"]"},
+        "labels": {"team": "messaging"},
+        "affinity": {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]},
+                {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}]}},
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"team": "messaging"}}}]}},
+        "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "nats", "effect": "NoSchedule"}],
+        "nodeSelector": {"kubernetes.io/arch": "amd64"},
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}],
+        "priorityClassName": "high", "serviceAccountName": "nats", "automountServiceAccountToken": true,
+        "imagePullSecrets": [{"name": "credentials"}],
+        "disks": [
+            {"pvc": {"metadata": {"name": "archive"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "slow",
+                "resources": {"requests": {"storage": "1Gi"}}}}, "volumeMount": {"name": "archive", "mountPath": "/archive"}},
+            {"volume": {"name": "ca", "configMap": {"name": "ca"}},
+                "volumeMount": {"name": "ca", "mountPath": "/etc/ca", "readOnly": true}, "filters": {"job_name": "nats"}},
+            {"volumeMount": {"name": "ca", "mountPath": "/other"}, "filters": {"job_name": "other"}}],
+        "ephemeralAsPVC": true, "terminationGracePeriodSeconds": 90, "dnsPolicy": "Default",
+        "dnsConfig": {"options": [{"name": "ndots", "value": "2"}]}, "disable_log_sidecar": true,
+        "wait_for": ["tcp:database:5432"],
+        "pod_template": {"spec": {"runtimeClassName": "gvisor", "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["legacy"]}],
+            "containers": [{"name": "nats-nats", "imagePullPolicy": "Always"}]}},
+    });
+    let job = &mut group.jobs[0];
+    job.quarks.run = serde_json::json!({"security_context": {"runAsUser": 2000, "capabilities": {"add": ["NET_RAW"]},
+        "seccompProfile": {"type": "Unconfined"}}});
+    job.quarks.resources = serde_json::json!({"nats": {"requests": {"memory": "64Mi"}, "limits": {"cpu": "2"}}});
+    let source = serde_json::json!({"secretKeyRef": {"name": "nats-token", "key": "token"}});
+    job.quarks.envs = vec![
+        EnvVar { name: "TOKEN".to_owned(), value_from: Some(source) },
+        EnvVar { name: "PASSWORD".to_owned(), value_from: None },
+    ];
+    deployment.instance_groups[1].env.settings = serde_json::json!({"jobBackoffLimit": 3, "wait_for_links": true, "disks": [{"pvc": {"metadata": {"name": "results"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+        "volumeMount": {"name": "results", "mountPath": "/results"}}]});
+    let mut settings = settings(ScriptsAs::Vcap);
+    settings.vm_types.insert("small".to_owned(), VmResources { cpu: 2, ram: 1024, ephemeral_disk_size: 2048 });
+    let mut workloads = workloads(&deployment, &infos, 3, &settings);
+    for of in &mut workloads.groups {
+        let of_pods = workload::Settings { grace: settings.grace_of(of.group), template_settings: Vec::new() };
+        let info = infos.iter().find(|info| info.group().name == of.group.name).unwrap();
+        of.pod = Pod::new(info, of.group, &of_pods);
+    }
+    workloads.check().unwrap();
+    let kinds = ["StatefulSet", "Job", "PersistentVolumeClaim"];
+    let objects: Vec<Object> = all(&workloads, |_| None)
+        .into_iter()
+        .filter(|of| {
+            kinds.iter().any(|kind| of["kind"] == *kind) && !of["metadata"]["name"].to_string().contains("-z2")
+        })
+        .collect();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/pod-settings.yaml");
+    e2e::check(&golden, &to_yaml(&objects)).unwrap();
+}
+
+/// What is wrong in a document is reported even though `plan` has checked the manifest.
+#[test]
+fn wrong_settings_are_refused() {
+    let (mut deployment, infos) = documents();
+    deployment.instance_groups[0].env.settings = serde_json::json!({"labels": {"job-name": "x"}, "tolerration": []});
+    deployment.instance_groups[0].jobs[0].quarks.run = serde_json::json!({"security_context": {"runAsUsr": 1}});
+    let settings = settings(ScriptsAs::Root);
+    let problem = workloads(&deployment, &infos, 1, &settings).check().unwrap_err().to_string();
+    for part in [
+        "instance group 'nats': env.bosh.agent.settings.labels.job-name: 'job-name' is reserved",
+        "env.bosh.agent.settings.tolerration: unknown setting 'tolerration'",
+        "did you mean 'tolerations'?",
+        "job 'nats': properties.quarks.run.security_context.runAsUsr: unknown key 'runAsUsr'",
+    ] {
+        assert!(problem.contains(part), "{part}: {problem}");
     }
 }

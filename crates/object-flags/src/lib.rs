@@ -5,12 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use handoff::deployment::VmResources;
 use kubernetes_objects::{ReleaseRef, ScriptsAs, Settings, release_images};
 use problem::{Place, Problem, Problems, Result, code};
 use startup::parse_duration;
 
 /// The image that has this program.
 const BOSON_IMAGE: &str = concat!("boson/boson:", env!("CARGO_PKG_VERSION"));
+
+/// CoreDNS as Kubernetes itself uses it.
+const DNS_IMAGE: &str = "coredns/coredns:1.12.4";
 
 /// What the manifest does not say about pods.
 #[derive(Debug, Clone, Args)]
@@ -34,6 +38,13 @@ pub struct ObjectFlags {
     /// The priority class of the pods
     #[arg(long, env = "PRIORITY_CLASS", value_name = "NAME")]
     pub priority_class: Option<String>,
+    /// A YAML file with the sizes of VM types, for manifests without a cloud config:
+    /// `TYPE: {cpu: CPUS, ram: MB, ephemeral_disk_size: MB}`
+    #[arg(long, env = "VM_TYPES", value_name = "FILE")]
+    pub vm_types: Option<PathBuf>,
+    /// The size of a VM type; repeatable, takes precedence over --vm-types
+    #[arg(long = "vm-type", value_name = "TYPE=CPUS,RAM,DISK")]
+    pub vm_type: Vec<String>,
     /// The zone of the nodes (topology.kubernetes.io/zone) for an AZ of the manifest, if its name differs; repeatable
     #[arg(long = "zone", value_name = "AZ=ZONE")]
     pub zones: Vec<String>,
@@ -44,6 +55,9 @@ pub struct ObjectFlags {
     /// gather Job reaches API servers only
     #[arg(long, env = "NETWORK_POLICIES")]
     pub network_policies: bool,
+    /// The image of CoreDNS, which answers BOSH's DNS aliases
+    #[arg(long, env = "DNS_IMAGE", value_name = "IMAGE", default_value = DNS_IMAGE)]
+    pub dns_image: String,
     /// How long an instance has to stop, scripts and processes together
     #[arg(long, env = "BOSON_GRACE", value_name = "DURATION", default_value = "60s")]
     pub grace: String,
@@ -75,6 +89,7 @@ impl ObjectFlags {
             problems.push(Problem::usage(format!("--grace {why}, not '{}'", self.grace)));
             Duration::ZERO
         });
+        let vm_types = self.vm_types(&mut problems);
         // An images file may be that of several deployments.
         let unknown = of_flags.keys().filter(|name| releases.iter().all(|release| release.name != **name));
         for name in unknown {
@@ -101,8 +116,36 @@ impl ObjectFlags {
             zones,
             scripts_as: self.scripts_as(),
             network_policies: self.network_policies,
+            patches: BTreeMap::new(),
+            dns_image: self.dns_image.clone(),
+            name_server: None,
             grace,
+            vm_types,
         })
+    }
+
+    /// The sizes of VM types.
+    fn vm_types(&self, problems: &mut Vec<Problem>) -> BTreeMap<String, VmResources> {
+        let path = self.vm_types.as_deref().filter(|path| *path != Path::new(""));
+        let mut types = path.map_or_else(BTreeMap::new, |path| {
+            vm_types_of_file(path).unwrap_or_else(|found| {
+                problems.extend(found.into_vec());
+                BTreeMap::new()
+            })
+        });
+        for (name, size) in pairs("--vm-type", "TYPE=CPUS,RAM,DISK", &self.vm_type, problems) {
+            let numbers: Vec<Option<u32>> = size.split(',').map(|number| number.trim().parse().ok()).collect();
+            match numbers.as_slice() {
+                [Some(cpu), Some(ram), Some(ephemeral_disk_size)] => {
+                    let size = VmResources { cpu: *cpu, ram: *ram, ephemeral_disk_size: *ephemeral_disk_size };
+                    types.insert(name, size);
+                }
+                _ => problems.push(Problem::usage(format!(
+                    "--vm-type must be TYPE=CPUS,RAM,DISK with the sizes in MB, not '{name}={size}'"
+                ))),
+            }
+        }
+        types
     }
 
     /// Whom scripts run as.
@@ -124,14 +167,29 @@ impl ObjectFlags {
     }
 }
 
+fn vm_types_of_file(path: &Path) -> Result<BTreeMap<String, VmResources>> {
+    let place = Place::file(path.display().to_string());
+    let problem = |message: &str| Problem::input(message).code(code::INPUT_FILE).at(place.clone());
+    let bytes = vcap::input::read(path).map_err(|error| problem("cannot read the file of VM types").because(error))?;
+    serde_yaml::from_slice(&bytes).map_err(|_| {
+        problem("not a mapping of VM types to sizes")
+            .hint("an entry is TYPE: {cpu: CPUS, ram: MB, ephemeral_disk_size: MB}")
+            .into()
+    })
+}
+
 /// The flags that give the same settings to another program; images are given one by one.
 pub fn arguments(settings: &Settings) -> Vec<String> {
     let mut arguments = vec!["--boson-image".to_owned(), settings.boson_image.clone()];
     let mut add = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
+    add("--dns-image", settings.dns_image.clone());
     settings.release_images.iter().for_each(|(release, image)| add("--image", format!("{release}={image}")));
     settings.pull_secrets.iter().for_each(|name| add("--pull-secret", name.clone()));
     settings.priority_class.iter().for_each(|name| add("--priority-class", name.clone()));
     settings.zones.iter().for_each(|(az, zone)| add("--zone", format!("{az}={zone}")));
+    for (name, size) in &settings.vm_types {
+        add("--vm-type", format!("{name}={},{},{}", size.cpu, size.ram, size.ephemeral_disk_size));
+    }
     if settings.scripts_as == ScriptsAs::Vcap {
         add("--run-hooks-as", "vcap".to_owned());
     }
@@ -178,6 +236,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("images.yml");
         std::fs::write(&file, "b: r/b@sha256:1\nc: r/c:1\nother: r/d:1\n").unwrap();
+        let vm_types = dir.path().join("vm-types.yml");
+        std::fs::write(
+            &vm_types,
+            "small: {cpu: 9, ram: 9, ephemeral_disk_size: 9}\nlarge: {cpu: 4, ram: 8192, ephemeral_disk_size: 0}\n",
+        )
+        .unwrap();
         let args = ["--image", "c=r/c:2", "--images-file", file.to_str().unwrap(), "--registry", "r"];
         let more = [
             "--zone",
@@ -188,12 +252,19 @@ mod tests {
             "2m",
             "--pull-secret",
             "s",
+            "--vm-types",
+            vm_types.to_str().unwrap(),
+            "--vm-type",
+            "small=1,512,1024",
             "--network-policies",
+            "--dns-image",
+            "r/coredns:1",
         ];
         let first = settings(&[&args[..], &more].concat(), &["a", "b", "c"]).unwrap();
         assert_eq!(first.release_images["a"], "r/a:latest");
         assert_eq!(first.release_images["b"], "r/b@sha256:1");
         assert_eq!(first.release_images["c"], "r/c:2");
+        assert_eq!((first.vm_types["small"].ram, first.vm_types["large"].cpu), (512, 4));
         let again = arguments(&first);
         let again: Vec<&str> = again.iter().map(String::as_str).collect();
         assert_eq!(settings(&again, &["a", "b", "c"]).unwrap(), first);
@@ -201,9 +272,17 @@ mod tests {
 
     #[test]
     fn everything_that_is_wrong_is_reported_together() {
-        let problems = settings(&["--image", "natz=x", "--zone", "z1", "--grace", "soon"], &["nats", "uaa"]);
+        let problems =
+            settings(&["--image", "natz=x", "--zone", "z1", "--grace", "soon", "--vm-type", "s=1"], &["nats", "uaa"]);
         let text = problems.unwrap_err().to_string();
-        for part in ["--zone must be AZ=ZONE", "--grace must be", "no release 'natz'", "'nats' has no image", "'uaa'"] {
+        for part in [
+            "--vm-type must be TYPE=",
+            "--zone must be AZ=ZONE",
+            "--grace must be",
+            "no release 'natz'",
+            "'nats' has no image",
+            "'uaa'",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -84,10 +84,16 @@ codes! {
     RELEASE_INVALID = "release-invalid";
     /// A file of a release is not the one that the release lists.
     RELEASE_DAMAGED = "release-damaged";
+    /// A patch is not a unified diff, or changes what is no job source.
+    PATCH_INVALID = "patch-invalid";
+    /// A patch does not apply to the job sources of its release.
+    PATCH_FAILED = "patch-failed";
     /// A stemcell is not a root file system, or is damaged.
     STEMCELL_INVALID = "stemcell-invalid";
     /// A package could not be compiled.
     COMPILE_FAILED = "compile-failed";
+    /// No release has a package that a job needs.
+    PACKAGE_MISSING = "package-missing";
     /// Two releases have a package of the same name that one instance group would need.
     PACKAGE_CONFLICT = "package-conflict";
 
@@ -206,6 +212,8 @@ codes! {
     CLUSTER_TOO_OLD = "cluster-too-old";
     /// The API server refuses an object.
     CLUSTER_REFUSED = "cluster-refused";
+    /// A storage class of the manifest does not exist in the cluster.
+    STORAGE_CLASS_UNKNOWN = "storage-class-unknown";
     /// An object belongs to something else than this deployment.
     CLUSTER_CONFLICT = "cluster-conflict";
     /// A document is too large for the cluster.

@@ -13,8 +13,9 @@ pub(crate) fn addresses(text: &[u8], name: &str) -> Vec<IpAddr> {
             found.push(address);
         }
     }
-    found.sort_by_key(IpAddr::is_ipv6);
-    found
+    let (last, mut first): (Vec<_>, Vec<_>) = found.into_iter().partition(IpAddr::is_ipv6);
+    first.extend(last);
+    first
 }
 
 #[cfg(test)]

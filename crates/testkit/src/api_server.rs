@@ -14,6 +14,10 @@ use serde_json::{Value, json};
 pub use http::Request;
 pub use store::Store;
 
+/// A watch without events ends after so many intervals.
+const WATCH: u32 = 1_000;
+const INTERVAL: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// Answers a request in place of the server: a status and a body. Nothing: the server answers.
 pub type Hook = Box<dyn FnMut(&Request, &mut Store) -> Option<(u16, Value)> + Send>;
 
@@ -90,11 +94,30 @@ impl ApiServer {
 fn serve(stream: &TcpStream, shared: &Shared) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = Request::read(&mut reader) {
-        let (status, body) = answer(&request, shared);
+        let is_watch = request.query.get("watch").is_some_and(|watch| watch == "true");
+        let (status, body) = match is_watch {
+            true => (200, watched(&request, shared)),
+            false => {
+                let (status, body) = answer(&request, shared);
+                (status, body.to_string())
+            }
+        };
         if http::reply(stream, status, &body).is_err() {
             return;
         }
     }
+}
+
+/// Waits for an event, and ends the watch with it; the client begins another one.
+fn watched(request: &Request, shared: &Shared) -> String {
+    for _ in 0..WATCH {
+        let lines = locked(&shared.store).watched(request);
+        if !lines.is_empty() {
+            return lines;
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    String::new()
 }
 
 fn answer(request: &Request, shared: &Shared) -> (u16, Value) {

@@ -209,8 +209,8 @@ impl Run<'_> {
     }
 
     fn decide_and_generate(&mut self, ready: Vec<Ready>) -> Result<(), Error> {
-        let index: BTreeMap<&str, usize> =
-            ready.iter().enumerate().map(|(i, item)| (item.definition.name.as_str(), i)).collect();
+        let mut index: BTreeMap<&str, usize> = BTreeMap::new();
+        index.extend(ready.iter().enumerate().map(|(i, item)| (item.definition.name.as_str(), i)));
         let parents: Vec<Option<usize>> = ready.iter().map(|item| index.get(item.ca()?).copied()).collect();
         let signed = parents.iter().enumerate().filter_map(|(i, parent)| Some((i, (*parent)?)));
         let mut failures: Vec<Failure> =

@@ -120,7 +120,11 @@ impl Store {
 
     /// The part with the names that `wanted` accepts.
     pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Store {
-        let values = self.values.iter().filter(|(key, _)| key.as_str().is_some_and(&wanted));
+        self.only_dyn(&wanted)
+    }
+
+    fn only_dyn(&self, wanted: &dyn Fn(&str) -> bool) -> Store {
+        let values = self.values.iter().filter(|(key, _)| key.as_str().is_some_and(wanted));
         let definitions = self.notes.definitions.iter().filter(|(name, _)| wanted(name));
         let notes = Notes {
             definitions: definitions.map(|(name, record)| (name.clone(), record.clone())).collect(),

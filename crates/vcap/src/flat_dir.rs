@@ -2,12 +2,13 @@
 //!
 //! A new directory is written beside the old one and exchanged with it. A mount point cannot be exchanged: it gets the form that
 //! the kubelet gives to volumes of ConfigMaps and Secrets, `<name> -> ..data/<name>` and `..data -> ..<generation>`, of which
-//! the second link is replaced. A crash leaves the old files or the new ones.
+//! the second link is replaced. A crash leaves the old files or the new ones. A file that does not change is the same one (inode,
+//! time of change) in the new directory.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
@@ -33,7 +34,7 @@ pub fn replace(dir: &Path, files: &[(&str, &[u8])], mode: u32) -> Result<()> {
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !dir.exists() {
         let made = make_dirs(parent)?;
-        let new = written(parent, files, mode).io("write", &dir)?;
+        let new = written(parent, files, mode, None).io("write", &dir)?;
         fs::set_permissions(new.path(), Permissions::from_mode(DIR_MODE)).io("write", &dir)?;
         fs::rename(new.path(), &dir).and_then(|()| sync(parent)).io("write", &dir)?;
         // It has another name now.
@@ -50,7 +51,7 @@ pub fn replace(dir: &Path, files: &[(&str, &[u8])], mode: u32) -> Result<()> {
 
 /// Exchanges the directory with a new one; `false` if it can only be changed from within.
 fn exchanged(dir: &Path, parent: &Path, files: &[(&str, &[u8])], mode: u32) -> io::Result<bool> {
-    let Ok(new) = written(parent, files, mode) else { return Ok(false) };
+    let Ok(new) = written(parent, files, mode, Some(dir)) else { return Ok(false) };
     fs::set_permissions(new.path(), fs::metadata(dir)?.permissions())?;
     if renameat2(AT_FDCWD, new.path(), AT_FDCWD, dir, RenameFlags::RENAME_EXCHANGE).is_err() {
         return Ok(false);
@@ -60,12 +61,15 @@ fn exchanged(dir: &Path, parent: &Path, files: &[(&str, &[u8])], mode: u32) -> i
     Ok(true)
 }
 
-/// A new directory in `parent` with the files.
-fn written(parent: &Path, files: &[(&str, &[u8])], mode: u32) -> io::Result<TempDir> {
+/// A new directory in `parent` with the files. Those that `old` has already are linked.
+fn written(parent: &Path, files: &[(&str, &[u8])], mode: u32, old: Option<&Path>) -> io::Result<TempDir> {
     let new = tempfile::Builder::new().prefix("..").tempdir_in(parent)?;
     for (name, content) in files {
-        // Only the owner reads it until it is complete.
         let path = new.path().join(name);
+        if old.is_some_and(|old| linked(&old.join(name), content, mode, &path)) {
+            continue;
+        }
+        // Only the owner reads it until it is complete.
         let mut file = File::options().write(true).create_new(true).mode(mode & 0o600).open(path)?;
         file.write_all(content)?;
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -73,6 +77,16 @@ fn written(parent: &Path, files: &[(&str, &[u8])], mode: u32) -> io::Result<Temp
     }
     sync(new.path())?;
     Ok(new)
+}
+
+/// Links a file that has this content and mode. One of another user is not taken over: it could change later.
+fn linked(old: &Path, content: &[u8], mode: u32, new: &Path) -> bool {
+    let Ok(old) = fs::canonicalize(old) else { return false };
+    let is_same = fs::symlink_metadata(&old).is_ok_and(|found| {
+        let is_own = found.is_file() && found.uid() == nix::unistd::geteuid().as_raw();
+        is_own && found.permissions().mode() & 0o7777 == mode && found.len() == content.len() as u64
+    });
+    is_same && fs::read(&old).is_ok_and(|found| found == content) && fs::hard_link(&old, new).is_ok()
 }
 
 fn sync(dir: &Path) -> io::Result<()> {
@@ -121,7 +135,7 @@ impl<'d> Present<'d> {
 
     /// Replaces the files from within.
     fn replace(&self, files: &[(&str, &[u8])], mode: u32) -> io::Result<()> {
-        let new = written(self.dir, files, mode)?;
+        let new = written(self.dir, files, mode, Some(self.dir))?;
         fs::set_permissions(new.path(), fs::metadata(self.dir)?.permissions())?;
         let next = self.dir.join(NEXT);
         let _ = fs::remove_file(&next);
@@ -133,7 +147,8 @@ impl<'d> Present<'d> {
             symlink(Path::new(DATA).join(name), &link)?;
             fs::rename(&link, &path)?;
         }
-        let names: BTreeSet<PathBuf> = files.iter().map(|(name, _)| self.dir.join(name)).collect();
+        let mut names = BTreeSet::new();
+        names.extend(files.iter().map(|(name, _)| self.dir.join(name)));
         let old = self.links.iter().map(|name| self.dir.join(name)).chain(self.files.iter().cloned());
         // The new files count already: what cannot be removed now is removed next time.
         old.filter(|path| !names.contains(path)).for_each(|path| drop(fs::remove_file(path)));
@@ -196,6 +211,26 @@ mod tests {
         replace(dir, &[("x", b"5")], 0o640).unwrap();
         assert!(dir.join("x").is_symlink());
         assert_eq!(content(dir), [pair("x", "5")]);
+    }
+
+    #[test]
+    fn files_that_do_not_change_are_not_written() {
+        let root = tempfile::tempdir().unwrap();
+        let (plain, volume) = (root.path().join("plain"), root.path().join("volume"));
+        fs::create_dir(&volume).unwrap();
+        Present::of(&volume).unwrap().replace(&[("y", b"0")], 0o640).unwrap();
+        for dir in [&plain, &volume] {
+            replace(dir, &[("x", b"1"), ("y", b"2")], 0o640).unwrap();
+            let inode = |name: &str| fs::metadata(dir.join(name)).unwrap().ino();
+            let before = (inode("x"), inode("y"));
+            replace(dir, &[("x", b"1"), ("y", b"3"), ("z", b"1")], 0o640).unwrap();
+            assert_eq!(content(dir), [pair("x", "1"), pair("y", "3"), pair("z", "1")]);
+            assert_eq!(inode("x"), before.0);
+            assert_ne!(inode("y"), before.1);
+            // Another mode makes another file.
+            replace(dir, &[("x", b"1")], 0o600).unwrap();
+            assert_ne!(inode("x"), before.0);
+        }
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Vcap {
                 names.push(name);
             }
         }
-        names.sort();
+        names.sort_unstable();
         Ok(names)
     }
 }

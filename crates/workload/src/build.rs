@@ -1,14 +1,17 @@
 //! Computes a [`Pod`] from the documents of `plan`.
 
+mod errands;
+
 use bpm::ProcessConfig;
 use deployment::replaced::is_replaced;
 use handoff::bpm_info::{self, BpmInfo, ErrandKind, Run, Service};
-use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script};
+use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script, Tree};
 use handoff::output::PROPERTIES_YAML;
-use handoff::process_state::ERRAND;
 
 use crate::container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
-use crate::pod::{Errand, Job, JobScripts, Pod, Process, Scripts, Settings};
+use crate::foreign_packages;
+use crate::pod::{Job, JobScripts, Pod, Process, Scripts, Settings};
+use crate::privileges;
 use crate::volume::{Mount, Source, Volume, VolumeName};
 
 /// Where `tail-logs` creates the socket for `/dev/log`: in the volume [`VolumeName::Sys`], in a directory that only it can write
@@ -56,6 +59,7 @@ impl Builder<'_> {
             scripts_only: self.jobs().filter_map(|job| self.scripts_only(job)).collect(),
             post_deploy: self.scripts(Script::PostDeploy, Program::PostDeploy),
             errands: self.jobs().flat_map(|job| self.errands(job)).collect(),
+            requests: self.jobs().filter_map(|job| self.requests(job)).collect(),
         }
     }
 
@@ -78,6 +82,9 @@ impl Builder<'_> {
             volume(VolumeName::Bosh, "/var/vcap/bosh", Source::Scratch),
             volume(VolumeName::DevLog, "/dev/log", Source::Socket { volume: VolumeName::Sys, path: SOCKET }),
         ];
+        if !foreign_packages::of_group(self.group).is_empty() {
+            volumes.push(volume(VolumeName::ForeignPackages, foreign_packages::PATH, Source::ForeignPackages));
+        }
         if let Some(disk) = self.disk() {
             let source = Source::Disk { size: disk.size, disk_type: disk.disk_type.clone() };
             volumes.push(volume(VolumeName::Store, "/var/vcap/store", source));
@@ -99,7 +106,18 @@ impl Builder<'_> {
             command: Command::new(Program::CopyJobs, &["--release", release]),
             ..self.boson("", Program::CopyJobs, all_releases.clone())
         });
-        std::iter::once(install).chain(copy).collect()
+        std::iter::once(install).chain(copy).chain(self.copy_packages()).collect()
+    }
+
+    /// Copies the packages that jobs of other releases use, each out of the image that has it.
+    fn copy_packages(&self) -> impl Iterator<Item = Container> {
+        let mounts = [Mount::read_only(VolumeName::AllReleases), Mount::writable(VolumeName::ForeignPackages)];
+        foreign_packages::of_group(self.group).into_iter().map(move |(release, packages)| Container {
+            name: format!("copy-packages/{release}"),
+            image: Image::Release(release.to_owned()),
+            command: foreign_packages::command(&packages),
+            ..self.boson("", Program::CopyPackages, mounts.to_vec())
+        })
     }
 
     fn render_jobs(&self) -> Container {
@@ -172,9 +190,9 @@ impl Builder<'_> {
             }
         };
         let mut processes: Vec<Process> = services.map(process).collect();
-        let has_errand =
-            self.group.lifecycle == Lifecycle::Errand && job.properties.quarks.errand == Some(ErrandKind::Script);
-        if has_errand || processes.iter().any(|process| process.container.user != User::Vcap) {
+        let has_errand = job.properties.quarks.errand == Some(ErrandKind::Script);
+        let has_post_deploy = self.group.lifecycle == Lifecycle::Service && self.has(job, Script::PostDeploy);
+        if has_errand || has_post_deploy || processes.iter().any(|process| process.container.user != User::Vcap) {
             let vcap = processes.iter_mut().filter(|process| process.container.user == User::Vcap);
             vcap.for_each(|process| process.container.user = User::Root(vec![RootUse::SharedState]));
         }
@@ -196,7 +214,7 @@ impl Builder<'_> {
             // Where an instance may not start the process, its monit decides. If it does not, the container is idle, and reports
             // the state of the process.
             Some(config) if service.instances.is_some() => Container {
-                command: self.run_process(&["--job", name, "--process", process, "--monit", monit], None),
+                command: self.run_process(job, &["--job", name, "--process", process, "--monit", monit], None),
                 ..self.process(job, config, None, root_uses)
             },
             Some(config) => self.process(job, config, None, root_uses),
@@ -205,10 +223,10 @@ impl Builder<'_> {
                 let ready = ["--job", name, "--process", process];
                 Container {
                     name: format!("{name}/{process}"),
-                    command: self.run_process(&["--job", name, "--monit", monit], None),
+                    command: self.run_process(job, &["--job", name, "--monit", monit], None),
                     user: User::Root(root_uses),
                     readiness: Some(Command::new(Program::Ready, &ready)),
-                    ..self.supervised(&job.release)
+                    ..self.supervised(job)
                 }
             }
         }
@@ -221,30 +239,12 @@ impl Builder<'_> {
         let scripts = self.scripts_beside(job);
         let container = Container {
             name: format!("{}/scripts", job.name),
-            command: self.run_process(&["--scripts", "--job", &job.name], None),
+            command: self.run_process(job, &["--scripts", "--job", &job.name], None),
             user: User::Root(scripts.iter().map(|script| RootUse::Script(*script)).collect()),
             readiness: Some(Command::for_jobs(Program::Ready, [job.name.as_str()])),
-            ..self.supervised(&job.release)
+            ..self.supervised(job)
         };
         (!scripts.is_empty()).then(|| JobScripts { job: job.name.clone(), scripts, container })
-    }
-
-    /// What of a job can be run to its end.
-    fn errands(&self, job: &bpm_info::Job) -> Vec<Errand> {
-        let containers = match job.properties.quarks.errand {
-            Some(ErrandKind::Script) => vec![Container {
-                name: format!("{}/{ERRAND}", job.name),
-                command: self.run_process(&["--errand", "--job", &job.name], job.properties.quarks.errand),
-                user: User::Root(vec![RootUse::Errand]),
-                privileges: bpm_run_privileges(job),
-                ..self.supervised(&job.release)
-            }],
-            Some(ErrandKind::Bpm) => {
-                configs(job).iter().map(|config| self.process(job, config, Some(ErrandKind::Bpm), Vec::new())).collect()
-            }
-            None => Vec::new(),
-        };
-        containers.into_iter().map(|container| Errand { job: job.name.clone(), container }).collect()
     }
 
     fn process(
@@ -263,12 +263,12 @@ impl Builder<'_> {
         let of_process = ["--job", &job.name, "--process", &config.name];
         Container {
             name: format!("{}/{}", job.name, config.name),
-            command: self.run_process(&of_process, errand),
+            command: self.run_process(job, &of_process, errand),
             user: if root_uses.is_empty() { User::Vcap } else { User::Root(root_uses) },
-            privileges: privileges(config),
+            privileges: privileges::of_process(config),
             memory_limit: config.limits.memory.as_deref().and_then(bpm::to_bytes),
             readiness: Some(Command::new(Program::Ready, &of_process)),
-            ..self.supervised(&job.release)
+            ..self.supervised(job)
         }
     }
 
@@ -276,8 +276,11 @@ impl Builder<'_> {
     ///
     /// In an instance that exists only for an errand, the errand begins when everything else there runs, and BOSH deletes the
     /// instance without the scripts of a stop.
-    fn run_process(&self, args: &[&str], errand: Option<ErrandKind>) -> Command {
+    fn run_process(&self, job: &bpm_info::Job, args: &[&str], errand: Option<ErrandKind>) -> Command {
         let mut args = args.to_vec();
+        if !args.contains(&"--scripts") {
+            args.extend(self.passed(&job.name));
+        }
         if self.group.lifecycle == Lifecycle::Errand {
             if errand != Some(ErrandKind::Script) {
                 args.push("--skip-stop-scripts");
@@ -296,10 +299,24 @@ impl Builder<'_> {
         self.jobs().any(is_one)
     }
 
-    /// A container whose program is `run-process`.
-    fn supervised(&self, release: &str) -> Container {
+    /// A container whose program is `run-process`. It has the variables that the manifest takes from Kubernetes.
+    fn supervised(&self, job: &bpm_info::Job) -> Container {
         let grace = format!("{}s", self.settings.grace.as_secs());
-        Container { env: vec![EnvVar::new("BOSON_GRACE", EnvValue::Text(grace))], ..self.of_release(release) }
+        let mut env = vec![EnvVar::new("BOSON_GRACE", EnvValue::Text(grace))];
+        let references = self.references(&job.name);
+        env.extend(references.map(|(name, source)| EnvVar::new(name, EnvValue::Reference(source.clone()))));
+        Container { env, ..self.of_release(&job.release) }
+    }
+
+    /// The variables of a job's processes that the manifest takes from Kubernetes.
+    fn references(&self, job: &str) -> impl Iterator<Item = (&str, &Tree)> {
+        let of_job = self.group.jobs.iter().filter(move |of| of.name == job).flat_map(|of| &of.quarks.envs);
+        of_job.filter_map(|variable| Some((variable.name.as_str(), variable.value_from.as_ref()?)))
+    }
+
+    /// `--pass-env` for each variable that `run-process` gives to the process: it gets no others of its container.
+    fn passed(&self, job: &str) -> Vec<&str> {
+        self.references(job).flat_map(|(name, _)| ["--pass-env", name]).collect()
     }
 
     /// A container that runs what a release has.
@@ -314,7 +331,11 @@ impl Builder<'_> {
             Mount::writable(VolumeName::DevLog),
         ];
         mounts.extend(self.of_jobs());
-        Container { image: Image::Release(release.to_owned()), ..self.boson("", Program::RunProcess, mounts) }
+        Container {
+            image: Image::Release(release.to_owned()),
+            foreign_packages: foreign_packages::of_release(self.group, release),
+            ..self.boson("", Program::RunProcess, mounts)
+        }
     }
 
     /// A container that runs only what boson has.
@@ -325,6 +346,7 @@ impl Builder<'_> {
             command: Command::new(program, &[]),
             env: Vec::new(),
             mounts,
+            foreign_packages: Vec::new(),
             user: User::Vcap,
             privileges: Privileges::default(),
             memory_limit: None,
@@ -363,28 +385,4 @@ impl Builder<'_> {
 /// The processes of a job's `bpm.yml`.
 fn configs(job: &bpm_info::Job) -> &[ProcessConfig] {
     job.properties.quarks.bpm.as_ref().map_or(&[], |bpm| bpm.processes.as_slice())
-}
-
-fn privileges(config: &ProcessConfig) -> Privileges {
-    Privileges {
-        capabilities: config.capabilities.clone(),
-        privileged: config.unsafe_.privileged,
-        host_pid_namespace: config.unsafe_.host_pid_namespace,
-        unrestricted_volumes: config.unsafe_.unrestricted_volumes.clone(),
-    }
-}
-
-/// What a script needs that may call `bpm run` for any process of its job.
-fn bpm_run_privileges(job: &bpm_info::Job) -> Privileges {
-    let mut all = Privileges::default();
-    for of_process in configs(job).iter().map(privileges) {
-        let new = of_process.capabilities.into_iter().filter(|capability| !all.capabilities.contains(capability));
-        all.capabilities.extend(new.collect::<Vec<_>>());
-        all.privileged |= of_process.privileged;
-        all.host_pid_namespace |= of_process.host_pid_namespace;
-        let new =
-            of_process.unrestricted_volumes.into_iter().filter(|volume| !all.unrestricted_volumes.contains(volume));
-        all.unrestricted_volumes.extend(new.collect::<Vec<_>>());
-    }
-    all
 }

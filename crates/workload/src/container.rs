@@ -1,7 +1,7 @@
 //! One program of an instance, and what it needs around it.
 
 use handoff::bpm_info::Instance;
-use handoff::deployment::Script;
+use handoff::deployment::{Script, Tree};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use crate::volume::Mount;
@@ -20,6 +20,9 @@ pub struct Container {
     pub env: Vec<EnvVar>,
     /// The volumes that it sees.
     pub mounts: Vec<Mount>,
+    /// Packages of other releases that it has at their paths in `/var/vcap/packages`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign_packages: Vec<String>,
     /// Whom it must be able to act as.
     pub user: User,
     /// What it may do beyond what its user may.
@@ -91,6 +94,8 @@ pub enum Program {
     Install,
     /// Puts a release's job sources into the volume.
     CopyJobs,
+    /// Puts packages of a release into the volume.
+    CopyPackages,
     /// Renders the templates of the instance.
     RenderJobs,
     /// Makes the jobs' directories.
@@ -107,6 +112,8 @@ pub enum Program {
     PostStart,
     /// Runs post-deploy scripts.
     PostDeploy,
+    /// Runs a job's post-deploy script and errand on request.
+    RunRequests,
     /// Waits for a file.
     WaitFor,
 }
@@ -117,6 +124,7 @@ impl Program {
         match self {
             Program::Install => "install",
             Program::CopyJobs => "copy-jobs",
+            Program::CopyPackages => "copy-packages",
             Program::RenderJobs => "render-jobs",
             Program::CreateDirs => "create-dirs",
             Program::TailLogs => "tail-logs",
@@ -125,6 +133,7 @@ impl Program {
             Program::Ready => "ready",
             Program::PostStart => "post-start",
             Program::PostDeploy => "post-deploy",
+            Program::RunRequests => "run-requests",
             Program::WaitFor => "wait-for",
         }
     }
@@ -161,17 +170,20 @@ pub enum EnvValue {
     PodOrdinal,
     /// The instance's own address. Kubernetes: `status.podIP`.
     PodIp,
+    /// What the manifest's `valueFrom` refers to, which only Kubernetes has.
+    Reference(Tree),
 }
 
 impl EnvValue {
-    /// The text for one instance with this IP address.
-    pub fn resolve(&self, replicas: u32, instance: &Instance, ip: &str) -> String {
+    /// The text for one instance with this IP address; nothing outside of Kubernetes for a reference.
+    pub fn resolve(&self, replicas: u32, instance: &Instance, ip: &str) -> Option<String> {
         match self {
-            EnvValue::Text(text) => text.clone(),
-            EnvValue::AzIndex => instance.az_index.to_string(),
-            EnvValue::Replicas => replicas.to_string(),
-            EnvValue::PodOrdinal => instance.ordinal.to_string(),
-            EnvValue::PodIp => ip.to_owned(),
+            EnvValue::Text(text) => Some(text.clone()),
+            EnvValue::AzIndex => Some(instance.az_index.to_string()),
+            EnvValue::Replicas => Some(replicas.to_string()),
+            EnvValue::PodOrdinal => Some(instance.ordinal.to_string()),
+            EnvValue::PodIp => Some(ip.to_owned()),
+            EnvValue::Reference(_) => None,
         }
     }
 }

@@ -30,6 +30,9 @@
 //! the packages of all releases, as on a VM: there [`Scripts::command`] is one command for all jobs, and
 //! [`Pod::post_start_command`] replaces `scripts_only`.
 //!
+//! Packages of other releases that a job uses ([`Container::foreign_packages`]) are copied out of their images before anything
+//! else runs.
+//!
 //! Scripts that run as root may write to their root file system (`/etc`, `/usr/local`), as on a VM; in a container only they and
 //! what runs in the same container see what they wrote.
 //!
@@ -42,10 +45,12 @@
 
 mod build;
 mod container;
+mod foreign_packages;
 mod pod;
+mod privileges;
 mod volume;
 
 pub use container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
 pub use handoff::deployment::{Lifecycle, Script};
-pub use pod::{Errand, Job, JobScripts, Pod, Process, Scripts, Settings};
+pub use pod::{Errand, Job, JobRequests, JobScripts, Pod, Process, Scripts, Settings};
 pub use volume::{Mount, Source, Volume, VolumeName};

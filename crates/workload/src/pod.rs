@@ -59,6 +59,9 @@ pub struct Pod {
     pub post_deploy: Scripts,
     /// What can be run to its end, in the order of jobs.
     pub errands: Vec<Errand>,
+    /// Runs post-deploy scripts and errands in the instances of a service where nobody else can start a program in an instance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<JobRequests>,
 }
 
 /// A job of the group.
@@ -121,6 +124,19 @@ pub struct JobScripts {
     pub container: Container,
 }
 
+/// A job of a service that has a post-deploy script or an errand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JobRequests {
+    /// The job.
+    pub job: String,
+    /// Whether it has a post-deploy script.
+    pub post_deploy: bool,
+    /// Whether it has an errand.
+    pub errand: bool,
+    /// `run-requests`, which waits for requests.
+    pub container: Container,
+}
+
 /// Something that runs on request, to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Errand {
@@ -147,6 +163,7 @@ impl Pod {
             .chain(self.scripts_only.iter().map(|job| &job.container))
             .chain(&self.post_deploy.containers)
             .chain(self.errands.iter().map(|errand| &errand.container))
+            .chain(self.requests.iter().map(|requests| &requests.container))
     }
 
     /// The variables of all containers, each once: the environment of an instance that is one machine. The containers of one

@@ -20,6 +20,8 @@ pub enum VolumeName {
     Store,
     /// Compiled packages.
     Packages,
+    /// Packages of other releases, for containers whose image does not have them.
+    ForeignPackages,
     /// Temporary files.
     Tmp,
     /// Which instance this is, for scripts: `/var/vcap/instance`.
@@ -57,6 +59,10 @@ pub enum Source {
     /// The compiled packages that a container's image has at this path; nothing is mounted where containers have images. A
     /// sandbox has the packages of all jobs of the group there.
     Image,
+    /// Packages that [`Pod::supply`](crate::Pod::supply) copies out of the images of other releases, each into a directory of its
+    /// name. Kubernetes: `emptyDir`, of which a container mounts the directories of
+    /// [`Container::foreign_packages`](crate::Container::foreign_packages). A sandbox has the packages of all releases anyway.
+    ForeignPackages,
     /// A socket in another volume, which [`Pod::tail_logs`](crate::Pod::tail_logs) creates. Kubernetes: no volume of its own, but a
     /// `volumeMount` of that volume with this `subPath`; a sandbox has its own.
     Socket {

@@ -81,7 +81,9 @@ fn variables_are_those_of_the_instance() {
     let instance = &pod.instances[2];
     let environment = pod.environment().into_iter();
     let resolved: Vec<String> = environment
-        .map(|variable| format!("{}={}", variable.name, variable.value.resolve(pod.replicas, instance, "10.0.0.4")))
+        .map(|variable| {
+            format!("{}={}", variable.name, variable.value.resolve(pod.replicas, instance, "10.0.0.4").unwrap())
+        })
         .collect();
     assert_eq!(
         resolved,
@@ -155,6 +157,7 @@ fn a_persistent_disk_is_mounted_where_jobs_run() {
         "cron/crond",
         "users/scripts",
         "backup/run",
+        "backup/requests",
     ];
     assert_eq!(with_disk, expected);
     assert!(service().volumes.iter().all(|volume| volume.name != VolumeName::Store));

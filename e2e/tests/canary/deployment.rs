@@ -30,7 +30,7 @@ instance_groups:
       password: V
       swap_size: V
       mbus: {cert: {private_key: V}}
-      agent: {settings: {labels: {app: store}, preRenderOps: {bpm: [{type: replace, path: /x, value: V}]}, other: V}}
+      agent: {settings: {labels: {app: store}, preRenderOps: {bpm: [{type: replace, path: /x, value: V}]}}}
   properties: {V: V}
   jobs:
   - name: consumer
@@ -40,11 +40,10 @@ instance_groups:
       s: PROPERTIES
       not_declared: V
       quarks:
-        envs: [{name: PASSWORD, value: V}, {name: FROM, valueFrom: {secretKeyRef: {name: s, key: k}}, value: V}]
+        envs: [{name: PASSWORD, value: V}, {name: FROM, valueFrom: {secretKeyRef: {name: s, key: k}}}]
         bpm: {processes: [{name: consumer, executable: /x, args: [V], env: {A: V}}]}
         pre_render_scripts: {jobs: [V]}
-        run: {healthcheck: {}, other: V}
-        other: V
+        run: {healthcheck: {}}
   - name: vault
     release: r
     provides: {vault: {as: vault}}
@@ -66,6 +65,25 @@ fn no_secret_is_in_the_document_of_the_deployment() {
     secrets::assert_none_in_text(&text);
     assert!(text.contains("app: store") && text.contains("secretKeyRef"), "{text}");
     assert!(read("ig/ig-resolved").contains(PLAIN), "the values were planned with");
+}
+
+#[test]
+fn no_secret_is_in_the_messages_about_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let work = directory.path();
+    setting(work);
+    let unknown = [("labels: {app: store}", "other: V"), ("name: FROM", "value: V"), ("healthcheck: {}", "other: V")];
+    let mut manifest = MANIFEST.to_owned();
+    for (before, wrong) in unknown {
+        assert!(manifest.contains(before), "{before}");
+        manifest = manifest.replace(before, &format!("{before}, {wrong}"));
+    }
+    write(&work.join("manifest.yml"), manifest.replace('V', PLAIN).replace("PROPERTIES", &properties()));
+    let outcome = plan(work);
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.matches("unknown").count(), 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("'FROM' has both 'value' and 'valueFrom'"), "{}", outcome.stderr);
+    secrets::assert_none_in_text(&outcome.stderr);
 }
 
 /// Jobs whose every template, `bpm.yml` included, renders all values.

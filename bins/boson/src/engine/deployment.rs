@@ -239,7 +239,7 @@ mod tests {
     fn written(groups: &[(&str, &str, u32)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let mut document =
-            "version: 2\nname: d\nnamespace: ns\nservice_domain: svc\nreleases: []\nstemcells: []\ninstance_groups:\n"
+            "version: 3\nname: d\nnamespace: ns\nservice_domain: svc\nreleases: []\nstemcells: []\ninstance_groups:\n"
                 .to_owned();
         for (name, lifecycle, count) in groups {
             document.push_str(&format!(

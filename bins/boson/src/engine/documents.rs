@@ -47,6 +47,7 @@ fn target(base: &Path, name: Option<&str>) -> Target {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     Target {
         base: base.to_path_buf(),
+        links: base.join("links"),
         deployment_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
         namespace: variable("KUBE_NAMESPACE", NAMESPACE),
         service_domain: variable("KUBE_SERVICE_DOMAIN", SERVICE_DOMAIN),

@@ -6,6 +6,7 @@ use manifest_inputs::{Configs, Documents, Inputs};
 use problem::{Problem, Problems, Result, code};
 
 use super::publish::Publish;
+use super::release_patch::ReleasePatch;
 use crate::cache::CacheLimit;
 use crate::state::StateDir;
 use crate::stemcells::StemcellOption;
@@ -23,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) documents: Option<Documents>,
     /// Source directories and archives of the releases.
     pub(crate) releases: Vec<PathBuf>,
+    /// Patches of their job sources.
+    pub(crate) patches: Vec<ReleasePatch>,
     /// Root file systems of compiling and running.
     pub(crate) stemcells: Vec<StemcellOption>,
     /// How large the cache may become.
@@ -43,6 +46,7 @@ pub(crate) struct Input {
     /// The manifest with operations and variables; read once, for it may be a pipe.
     pub(crate) documents: Documents,
     pub(crate) releases: Vec<PathBuf>,
+    pub(crate) patches: Vec<ReleasePatch>,
     pub(crate) stemcells: Vec<StemcellOption>,
     pub(crate) cache_limit: CacheLimit,
     /// The name given, which overrides the manifest's.
@@ -62,6 +66,7 @@ impl Input {
         let input = Input {
             documents,
             releases: config.releases,
+            patches: config.patches,
             stemcells: config.stemcells,
             cache_limit: config.cache_limit,
             given_name: config.name.filter(|name| !name.is_empty()),

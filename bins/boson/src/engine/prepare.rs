@@ -10,6 +10,7 @@ use super::deployment::Deployment;
 use super::failure::Failure;
 use super::input::Input;
 use super::publish::Publish;
+use super::release_patch;
 use super::settings;
 use super::stages::{self, SourceNames};
 use super::workspace::{self, Workspace};
@@ -30,7 +31,8 @@ pub(crate) fn prepare(
     let given = input.releases.iter().map(PathBuf::as_path);
     let stemcells = Stemcells::open(&input.stemcells, &state::cache()?, &|| interrupt.is_asked())?;
     let source_names = SourceNames::new(releases.iter().zip(given));
-    stages::copy_jobs(workspace.path(), &releases, progress, interrupt)?;
+    release_patch::check(&input.patches, &releases)?;
+    stages::copy_jobs(workspace.path(), &releases, &input.patches, progress, interrupt)?;
     // Before the packages: what is wrong with the manifest or a template is known at once, and only what jobs need is
     // compiled.
     let step = progress.step("planning");

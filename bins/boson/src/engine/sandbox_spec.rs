@@ -42,8 +42,9 @@ pub(crate) fn specification(
                 let target = path.to_path_buf();
                 binds.extend(disk.clone().map(|source| Bind { source, target, access: Access::ReadWrite }));
             }
-            // Directories and a socket of the sandbox's own file system, and a file that is written when the sandbox exists.
-            Source::Scratch | Source::Socket { .. } | Source::ResolvedProperties => {}
+            // Directories and a socket of the sandbox's own file system, and a file that is written when the sandbox exists;
+            // the packages of all releases are there.
+            Source::Scratch | Source::Socket { .. } | Source::ResolvedProperties | Source::ForeignPackages => {}
         }
     }
     InstanceSpec {
@@ -71,6 +72,6 @@ pub(crate) fn properties_files(group: &Group) -> impl Iterator<Item = PathBuf> {
 pub(crate) fn environment(group: &Group, member: &Member) -> Vec<(String, String)> {
     let (pod, ip) = (&group.pod, member.ip.to_string());
     let of_pod = pod.environment().into_iter();
-    let resolved = of_pod.map(|v| (v.name.clone(), v.value.resolve(pod.replicas, &member.instance, &ip)));
+    let resolved = of_pod.filter_map(|v| Some((v.name.clone(), v.value.resolve(pod.replicas, &member.instance, &ip)?)));
     std::iter::once(("PATH".to_owned(), SANDBOX_PATH.to_owned())).chain(resolved).collect()
 }

@@ -6,6 +6,7 @@ mod sources;
 mod tools;
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub(crate) use sources::SourceNames;
 pub(crate) use tools::lacking as lacking_tools;
 
 use super::failure::{FailedStage, Failure};
+use super::release_patch::ReleasePatch;
 use super::workspace;
 use crate::executable::DIES_WITH_PARENT;
 use crate::interrupt::Interrupt;
@@ -58,6 +60,7 @@ pub(crate) fn opened(paths: &[PathBuf], stop: &dyn Fn() -> bool) -> Result<Vec<R
 pub(crate) fn copy_jobs(
     workspace: &Path,
     releases: &[Release],
+    patches: &[ReleasePatch],
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
@@ -72,6 +75,8 @@ pub(crate) fn copy_jobs(
         let to = all_releases.join("jobs-src").join(&release.name);
         run("copy-jobs", interrupt, |command| {
             command.arg("--from").arg(&from).arg("--to").arg(&to);
+            let patches = patches.iter().filter(|patch| patch.release == release.name);
+            command.args(patches.flat_map(|patch| [OsStr::new("--patch"), patch.file.as_os_str()]));
         })?;
     }
     fs::remove_dir_all(&staging).io("remove", &staging)?;

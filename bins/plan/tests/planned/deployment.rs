@@ -18,7 +18,7 @@ impl Planned {
     }
 
     /// The digests of a group's instances.
-    fn digests(&self, group: &str) -> Vec<String> {
+    pub(super) fn digests(&self, group: &str) -> Vec<String> {
         let group = self.deployment().group(group).unwrap().clone();
         group.instances.into_iter().map(|instance| instance.digest).collect()
     }
@@ -139,9 +139,8 @@ fn settings_of_pods_are_copied_without_possible_secrets() {
         run:
           healthcheck: {j: {readiness: {tcpSocket: {port: 5432}}}}
           security_context: {runAsUser: 1000}
-          other: hunter2
         activePassiveProbes: {j: {exec: {command: [ready]}}}
-        bpm: {processes: [{name: j, env: {A: hunter2}}]}
+        bpm: {processes: [{name: j, executable: /x, env: {A: hunter2}, requests: {memory: 1Gi}, limits: {cpu: 2}}]}
         debug: true
 ",
     );
@@ -172,7 +171,11 @@ fn settings_of_pods_are_copied_without_possible_secrets() {
         json!({"healthcheck": {"j": {"readiness": {"tcpSocket": {"port": 5432}}}}, "security_context": {"runAsUser": 1000}})
     );
     assert_eq!(job.quarks.active_passive_probes, json!({"j": {"exec": {"command": ["ready"]}}}));
-    assert_eq!(job.quarks.hidden, ["run.other", "bpm.processes", "debug"]);
+    assert_eq!(job.quarks.resources, json!({"j": {"requests": {"memory": "1Gi"}, "limits": {"cpu": 2}}}));
+    assert_eq!(job.quarks.hidden, ["debug"]);
+    // The resolved group, which is a Secret, has the values for the processes.
+    let resolved = std::fs::read_to_string(planned.work.path().join("out/g/ig-resolved/output.json")).unwrap();
+    assert_eq!(resolved.matches("hunter2").count(), 4, "{resolved}");
     let alias = Alias {
         domain: "_.store".into(),
         placeholder_type: Some("uuid".into()),
@@ -241,83 +244,117 @@ fn jobs_list_their_scripts_links_and_ports() {
     assert_eq!((services(&jobs[2]), jobs[2].errand), (vec![], None));
 }
 
-/// A deployment with a template, and the digests of two instances.
-fn digests(template: &str, properties: &str) -> Vec<String> {
-    let manifest = format!(
-        "instance_groups: [{{name: g, instances: 2, jobs: [{{name: j, release: r, properties: {properties}}}]}}]\n"
+const BPM_YML: &str = "processes: [{name: web, executable: /bin/web, args: [a], env: {A: '1'}}]";
+
+/// What runs for a job `web` with this `monit`, whose manifest has these `properties.quarks`.
+fn overlaid(monit: &str, quarks: &str) -> Planned {
+    plan_templates(
+        &[("web", "templates: {bpm.yml.erb: config/bpm.yml}")],
+        &[("web", "bpm.yml.erb", BPM_YML), ("web", "monit", monit)],
+        &format!(
+            "instance_groups:\n- {{name: g, instances: 2, jobs: [{{name: web, release: r, properties: {{quarks: {quarks}}}}}]}}\n"
+        ),
+    )
+}
+
+/// Processes of the manifest change those that are rendered; if some are added, `monit`, which does not know them, is ignored.
+#[test]
+fn the_manifest_changes_and_adds_processes() {
+    let monit = "check process web with pidfile /x\n  start program \"/var/vcap/jobs/bpm/bin/bpm start web\"\n";
+    let run = |quarks: &str| {
+        let planned = overlaid(monit, quarks);
+        let quarks = planned.bpm_info("g").group().jobs[0].properties.quarks.clone();
+        let services: Vec<(String, bool)> =
+            quarks.services.iter().map(|of| (of.process.clone(), of.monit.is_some())).collect();
+        (quarks.bpm.unwrap().processes, services, planned.digests("g"))
+    };
+    let (plain, services, digests) = run("{}");
+    assert_eq!((plain[0].env["A"].as_str(), services), ("1", vec![("web".to_owned(), true)]));
+    let (changed, services, other) =
+        run("{bpm: {processes: [{name: web, env: {B: '2'}, capabilities: [NET_RAW]}]}, envs: [{name: A, value: '3'}]}");
+    let web = &changed[0];
+    assert_eq!((web.env["A"].as_str(), web.env["B"].as_str(), web.args.len()), ("3", "2", 1));
+    assert_eq!((&web.capabilities[..], services), (&["NET_RAW".to_owned()][..], vec![("web".to_owned(), true)]));
+    assert_ne!(digests, other, "pods that run something else restart");
+    let (added, services, _) = run("{bpm: {processes: [{name: side, executable: /bin/side}]}}");
+    assert_eq!(added.len(), 2);
+    assert_eq!(services, [("web".to_owned(), false), ("side".to_owned(), false)]);
+    let context = "{run: {security_context: {privileged: true, capabilities: {add: [CAP_SYS_PTRACE]}}}}";
+    let (privileged, ..) = run(context);
+    assert!(privileged[0].unsafe_.privileged && privileged[0].capabilities == ["SYS_PTRACE"]);
+}
+
+#[test]
+fn what_is_wrong_with_settings_of_pods_is_reported_with_its_place_and_the_nearest_name() {
+    let planned = plan(
+        &[("j", "")],
+        "instance_groups:
+- name: g
+  instances: 1
+  env: {bosh: {agent: {settings: {tolerration: [], labels: {a: b, job-name: hunter2}, affinity: {nodeAfinity: {}}}}}}
+  jobs:
+  - name: j
+    release: r
+    properties:
+      quarks:
+        port: []
+        ports: [{name: a, internl: 1, internal: 1}]
+        run: {healthcheck: {j: {readiness: {exec: {command: [x]}, tcpSocket: {port: 1}}}}, security_contxt: {}}
+        envs: [{name: A}, {name: B, value: hunter2, valuefrom: {}}]
+        bpm: {processes: [{name: j, exectuable: hunter2, env: {A: 1}}, {executable: x}]}
+        activePassiveProbes: {j-j: {exec: {}, httpGet: {}}}
+",
     );
-    let spec = "properties: {a: {}, b: {}}\ntemplates: {t: config/t}";
-    plan_templates(&[("j", spec)], &[("j", "t", template)], &manifest).digests("g")
-}
-
-#[test]
-fn a_digest_changes_with_what_is_rendered_and_with_nothing_else() {
-    let plain = digests("<%= p('a') %>", "{a: 1}");
-    assert_eq!(plain[0], plain[1], "both render the same");
-    assert_eq!(plain, digests("<%= p('a') %>", "{a: 1}"));
-    assert_eq!(plain, digests("<%= p('a') %>", "{a: 1, b: 2}"), "nothing renders b");
-    assert_eq!(plain, digests("1", "{a: 3}"), "another template of the same text");
-    assert_ne!(plain, digests("<%= p('a') %>", "{a: 2}"));
-    let own = digests("<%= spec.index %>", "{}");
-    assert_ne!(own[0], own[1], "each renders its own");
-}
-
-#[test]
-fn a_digest_covers_paths_and_links_and_not_the_bpm_that_is_never_installed() {
-    let of = |name: &str, spec: &str, text: &str| {
-        let manifest = format!("instance_groups: [{{name: g, instances: 1, jobs: [{{name: {name}, release: r}}]}}]\n");
-        plan_templates(&[(name, spec)], &[(name, "t", text)], &manifest).digests("g").remove(0)
-    };
-    let plain = of("j", "templates: {t: config/t}", "x");
-    assert_ne!(plain, of("j", "templates: {t: config/u}", "x"));
-    assert_ne!(plain, of("k", "templates: {t: config/t}", "x"));
-    assert_ne!(plain, of("j", "templates: {t: config/t}\nprovides: [{name: l, type: t}]", "x"));
-    assert_eq!(of("bpm", "templates: {t: bin/bpm}", "x"), of("bpm", "templates: {t: bin/bpm}", "y"));
-}
-
-#[test]
-fn what_differs_each_time_counts_by_its_inputs() {
-    let manifest = |value: u32| {
-        format!(
-            "instance_groups: [{{name: g, instances: 2, jobs: [{{name: j, release: r, properties: {{a: {value}}}}}]}}]\n"
-        )
-    };
-    let spec = "properties: {a: {}}\ntemplates: {t: config/t}";
-    for template in [
-        "<%= Time.now.to_f %>",
-        "<%= Time.now.year %>",
-        "<%= Time.new.strftime('%F') %>",
-        "<%= Date.today %>",
-        "<%= rand %>",
-        "<% require 'securerandom' %><%= SecureRandom.hex %>",
-        "<%= Process.clock_gettime(Process::CLOCK_REALTIME).to_i %>",
-        "<%= 'x'.hash %>",
-        "<%= $$ %>",
-        "<%= Object.new.inspect %>",
+    assert_eq!(planned.code, Some(65));
+    assert!(!planned.printed.contains("hunter2"), "{}", planned.printed);
+    for part in [
+        "bosh.agent.settings.tolerration: unknown setting 'tolerration'",
+        "hint: did you mean 'tolerations'?",
+        "bosh.agent.settings.labels.job-name: 'job-name' is reserved",
+        "affinity.nodeAfinity: unknown key 'nodeAfinity'",
+        "properties.quarks.port: unknown key 'port'",
+        "hint: did you mean 'ports'?",
+        "unknown key 'internl' of a port",
+        "properties.quarks.run.healthcheck.j.readiness: must have one of exec, tcpSocket, not several",
+        "hint: did you mean 'security_context'?",
+        "unknown key 'valuefrom' of a variable",
+        "hint: did you mean 'valueFrom'?",
+        "properties.quarks.bpm.processes.0.exectuable: unknown key 'exectuable'",
+        "properties.quarks.bpm.processes.0.env.A: must be a string, not an integer",
+        "properties.quarks.bpm.processes.1: needs a name",
+        "properties.quarks.activePassiveProbes.j-j: must have one of exec, httpGet, not several",
     ] {
-        let planned = |value| plan_templates(&[("j", spec)], &[("j", "t", template)], &manifest(value));
-        let (first, again, other) = (planned(1), planned(1), planned(2));
-        let warning = "template 't' of job 'j' of release 'r' does not render the same each time";
-        assert_eq!(first.printed.matches(warning).count(), 1, "{template}: {}", first.printed);
-        assert_eq!(first.digests("g"), again.digests("g"), "{template}");
-        assert_ne!(first.digests("g"), other.digests("g"), "{template}");
+        assert!(planned.printed.contains(part), "{part}: {}", planned.printed);
     }
-    // Neither the time nor chance decides here, though they are asked for.
-    for (template, text) in [
-        ("<%= Time.now.year > 1970 %>", "true"),
-        ("<%= Time.new(2020, 1, 2).year %>", "2020"),
-        ("<%= Time.at(0).utc.year %>", "1970"),
-        ("<%= Date.new(2020, 1, 2) < Date.today %>", "true"),
-        ("<%= rand < 2 %>", "true"),
-        ("<%= 'x'.hash == 'x'.dup.hash && { 'x' => 1 }['x'] == 1 && [['x', :y]].include?(['x', :y]) %>", "true"),
-        ("<% require 'time' %><%= Time.parse('2020-01-02 00:00:00 UTC').year %>", "2020"),
-        ("<%= Process.clock_gettime(Process::CLOCK_MONOTONIC) > 0 %>", "true"),
-        ("<% define_singleton_method(:own) { 1 } %><%= own %>", "1"),
-    ] {
-        let checked = plan_templates(&[("j", spec)], &[("j", "t", template)], &manifest(1));
-        assert_eq!(checked.printed, "", "{template}");
-        assert_eq!(checked.digests("g"), digests(text, "{}"), "{template}");
-    }
+}
+
+#[test]
+fn values_that_no_process_gets_are_reported() {
+    let planned = plan(
+        &[("j", "")],
+        "instance_groups:
+- {name: g, instances: 1, jobs: [{name: j, release: r, properties: {quarks: {envs: [{name: A, value: hunter2}]}}}]}
+",
+    );
+    let expected = "job 'j' of instance group 'g': the values of A in properties.quarks.envs have no effect";
+    assert!(planned.printed.contains(expected) && !planned.printed.contains("hunter2"), "{}", planned.printed);
+}
+
+#[test]
+fn quarks_lifecycle_and_required_service_are_read() {
+    let group = plan(
+        &[("j", "")],
+        "instance_groups:
+- {name: g, instances: 1, lifecycle: auto-errand, properties: {quarks: {required_service: database}},
+   jobs: [{name: j, release: r}]}
+",
+    )
+    .deployment()
+    .instance_groups
+    .remove(0);
+    assert!(group.runs_at_deploy);
+    assert_eq!(group.lifecycle, handoff::deployment::Lifecycle::Errand);
+    assert_eq!(group.env.settings, json!({"wait_for": ["database"]}));
 }
 
 #[test]

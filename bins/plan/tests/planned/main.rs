@@ -4,7 +4,10 @@
 
 mod bpm_yml;
 mod deployment;
+mod digests;
 mod dns;
+mod external_links;
+mod foreign_packages;
 mod inputs;
 mod linked_names;
 mod links;

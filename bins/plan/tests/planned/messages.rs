@@ -72,30 +72,30 @@ fn settings_of_pods_without_effect_are_reported_once_with_their_places() {
         "{HEAD}instance_groups:
 - name: g
   instances: 1
-  env: {{bosh: {{agent: {{settings: {{labels: {{a: b}}, tmpfs: true}}}}}}}}
-  jobs: [{{name: j, release: r, properties: {{quarks: {{ports: []}}}}}}]
+  env: {{bosh: {{agent: {{settings: {{labels: {{a: b}}, injectReplicasEnv: true}}}}}}}}
+  jobs: [{{name: j, release: r, properties: {{quarks: {{ports: [], debug: true}}}}}}]
 - name: h
   instances: 1
   jobs: [{{name: j, release: r}}]
 addons:
 - name: x
-  jobs: [{{name: a, release: r, properties: {{quarks: {{other: hunter2}}}}}}]
+  jobs: [{{name: a, release: r, properties: {{quarks: {{pre_render_scripts: {{jobs: [hunter2]}}}}}}}}]
 "
     );
     let planned = plan_whole(&[("j", ""), ("a", "")], &manifest);
     let (code, printed) = planned.with(&["--output-dir", "out"]);
     assert_eq!(code, Some(0), "{printed}");
-    let expected = " WARN 4 settings of pods have no effect:
-  --> manifest.yml:6:44: env.bosh.agent.settings.labels.a of instance group 'g'
-  --> manifest.yml:6:51: env.bosh.agent.settings.tmpfs of instance group 'g'
-  --> manifest.yml:7:54: properties.quarks.ports of job 'j'
-  --> manifest.yml:13:54: properties.quarks.other of job 'a'
+    let expected = " WARN 3 settings of pods have no effect:
+  --> manifest.yml:6:51: env.bosh.agent.settings.injectReplicasEnv of instance group 'g': REPLICAS never restarts a pod
+  --> manifest.yml:7:65: properties.quarks.debug of job 'j': a container that fails is started again, and its logs stay
+  --> manifest.yml:13:54: properties.quarks.pre_render_scripts of job 'a': scripts that change a release's sources are not run
 ";
     assert_eq!(printed, expected);
     let (_, printed) = planned.with(&["ig-resolved", "-g", "h", "-o", "one.json"]);
     assert_eq!(
         printed,
-        " WARN 1 setting of pods has no effect:\n  --> manifest.yml:13:54: properties.quarks.other of job 'a'\n"
+        " WARN 1 setting of pods has no effect:\n  --> manifest.yml:13:54: properties.quarks.pre_render_scripts of job \
+         'a': scripts that change a release's sources are not run\n"
     );
     assert_eq!(planned.with(&["bpm", "-g", "h", "-o", "two.json"]), (Some(0), String::new()));
 }

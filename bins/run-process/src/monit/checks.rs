@@ -20,6 +20,7 @@ use super::program;
 use super::restarts::Restarts;
 use super::rule::{Verdict, exceeds};
 use crate::context::Context;
+use crate::environment::with;
 use crate::records::Records;
 
 /// Why a process counts as failing that monit does not monitor.
@@ -344,7 +345,7 @@ fn resource(usage: &Usage, limit: ResourceLimit, pid: i32, snapshot: &Snapshot) 
 
 fn command(context: &Context, program: &Program, service: &str) -> Result<Command> {
     let command = program::command(context, program)?;
-    Ok(Command { env: program::environment(service, "Failed", None), ..command })
+    Ok(Command { env: with(program::environment(service, "Failed", None), &command.env), ..command })
 }
 
 impl Source for Checks {

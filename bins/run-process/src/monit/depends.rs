@@ -102,17 +102,18 @@ impl Depends {
 
     /// Those of the named services that run.
     fn running(&self) -> Runs {
-        documents(&self.dir, &self.job, &self.process)
-            .into_iter()
-            .filter(|other| runs(&other.state))
-            .map(|other| (Run::of(&other.state), (other.job, other.process)))
-            .map(|(run, service)| (service, run))
-            .filter(|(service, _)| self.wanted.contains(service))
-            .collect()
+        let mut running = Runs::new();
+        for other in documents(&self.dir, &self.job, &self.process).into_iter().filter(|other| runs(&other.state)) {
+            let (run, service) = (Run::of(&other.state), (other.job, other.process));
+            if self.wanted.contains(&service) {
+                running.insert(service, run);
+            }
+        }
+        running
     }
 
     fn look(&mut self, status: &Status) -> Option<Event> {
-        let running = self.running();
+        let mut running = self.running();
         if self.waits {
             // A request may have started it meanwhile.
             let has_started = status.starts > self.starts;
@@ -123,7 +124,8 @@ impl Depends {
             self.waits = false;
             // The scripts and the others matter for the first start alone.
             (self.wanted, self.scripts) = (self.lasting.clone(), Vec::new());
-            self.seen = running.into_iter().filter(|(service, _)| self.lasting.contains(service)).collect();
+            running.retain(|service, _| self.lasting.contains(service));
+            self.seen = running;
             return Some(Event::MayStart);
         }
         let is_lost =

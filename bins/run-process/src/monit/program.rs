@@ -13,6 +13,7 @@ use super::finder::Finder;
 use super::follow::StartTime;
 use super::{Follow, all_of};
 use crate::context::Context;
+use crate::environment::with;
 
 /// monit purges its environment; this is the `PATH` that it sets.
 const PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
@@ -86,11 +87,11 @@ impl Managed {
     }
 
     fn with_environment(&self, command: &Command, event: &str, pid: Option<i32>) -> Command {
-        Command { env: environment(&self.service, event, pid), ..command.clone() }
+        Command { env: with(environment(&self.service, event, pid), &command.env), ..command.clone() }
     }
 }
 
-/// The program without its environment.
+/// The program; its environment is what the container passes.
 pub(super) fn command(context: &Context, program: &Program) -> Result<Command> {
     let Some((executable, args)) = program.argv.split_first() else {
         return Err(Problem::input("a program has no words").into());
@@ -98,7 +99,7 @@ pub(super) fn command(context: &Context, program: &Program) -> Result<Command> {
     Ok(Command {
         program: executable.into(),
         args: args.iter().map(Into::into).collect(),
-        env: Vec::new(),
+        env: context.passed.clone(),
         dir: Some(PathBuf::from("/")),
         identity: identity(context, program)?,
         no_new_privileges: false,

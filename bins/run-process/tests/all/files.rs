@@ -63,6 +63,16 @@ fn bpm_directories_are_created_for_vcap_only() {
     assert_eq!(mode(&job.path("var/vcap/sys/run/bpm/web")), 0o700);
 }
 
+/// Variables of the container, which Kubernetes takes from Secrets, reach the process by name alone.
+#[test]
+fn variables_are_passed_by_name_and_override_those_of_bpm_yml() {
+    let job = Job::script("echo \"$TOKEN $A ${LEAKED-none} ${MISSING-none}\"", "  env: {A: '1'}\n");
+    let mut command = job.command();
+    command.args(["--pass-env", "TOKEN", "--pass-env", "A", "--pass-env", "MISSING"]);
+    let output = output(command.env("TOKEN", "secret value").env("A", "2").env("LEAKED", "x"));
+    assert_eq!(text(&output.stdout), "secret value 2 none none\n");
+}
+
 #[test]
 fn the_environment_is_exactly_bpms() {
     let job =

@@ -30,8 +30,11 @@ fn full() -> Deployment {
             name: "peers".into(),
             link_type: "sql".into(),
             instance_group: Some("store".into()),
+            external: None,
         }],
+        foreign_packages: vec![ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() }],
         quarks: Quarks {
+            resources: Tree::Null,
             run: serde_json::json!({"healthcheck": {"store": {"readiness": {"tcpSocket": {"port": 5432}}}}}),
             envs: vec![
                 EnvVar {
@@ -67,6 +70,7 @@ fn full() -> Deployment {
         digest: "0a".into(),
     };
     let group = InstanceGroup {
+        runs_at_deploy: false,
         name: "store".into(),
         lifecycle: Lifecycle::Service,
         azs: vec![Az { name: "z1".into(), instances: 1, zone: Some("eu-central-1a".into()) }],
@@ -101,7 +105,7 @@ fn full() -> Deployment {
 #[test]
 fn the_document_survives_a_round_trip() {
     let text = full().encode().unwrap();
-    assert!(text.starts_with("version: 2\nname: d\n"), "{text}");
+    assert!(text.starts_with("version: 3\nname: d\n"), "{text}");
     assert_eq!(Deployment::decode(&text, "deployment.yaml").unwrap(), full());
     assert_eq!(full().group("store").unwrap().jobs[0].scripts[3].file_name(), "pre-stop");
 }

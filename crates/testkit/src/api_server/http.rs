@@ -60,8 +60,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-pub(crate) fn reply(mut stream: &TcpStream, status: u16, body: &Value) -> Result<()> {
-    let body = body.to_string();
+pub(crate) fn reply(mut stream: &TcpStream, status: u16, body: &str) -> Result<()> {
     let head =
         format!("HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
     stream.write_all(format!("{head}{body}").as_bytes())

@@ -11,8 +11,12 @@ use super::{Request, failure};
 pub struct Store {
     /// All objects.
     pub objects: BTreeMap<String, Value>,
+    /// The oldest change that watches may begin with.
+    pub oldest: u64,
     /// Counts changes.
     version: u64,
+    /// The changes: version, kind of the event, path and object.
+    events: Vec<(u64, &'static str, String, Value)>,
 }
 
 impl Store {
@@ -25,6 +29,11 @@ impl Store {
     pub fn names(&self, kind: &str) -> Vec<&str> {
         let prefix = format!("{}/", absolute(kind));
         self.objects.keys().filter_map(|path| path.strip_prefix(&prefix)).collect()
+    }
+
+    /// How many changes there were.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Creates or replaces an object at a path below the namespace.
@@ -54,10 +63,49 @@ impl Store {
                 object["metadata"][key] = value;
             }
         }
+        let present = self.objects.get(path).map(|present| present["spec"][ADDRESS].clone());
+        allocate(path, &mut object, present, self.version);
         object["metadata"]["generation"] = generation.into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        self.objects.insert(path.to_owned(), object.clone());
+        let kind = if self.objects.insert(path.to_owned(), object.clone()).is_some() { "MODIFIED" } else { "ADDED" };
+        self.events.push((self.version, kind, path.to_owned(), object.clone()));
         object
+    }
+
+    fn created(&mut self, path: &str, body: &Value, is_trial: bool) -> Value {
+        if !is_trial {
+            return self.insert(path, body.clone());
+        }
+        let mut object = body.clone();
+        allocate(path, &mut object, None, self.version);
+        object
+    }
+
+    /// Removes an object.
+    pub fn remove(&mut self, path: &str) -> Option<Value> {
+        let mut object = self.objects.remove(path)?;
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        self.events.push((self.version, "DELETED", path.to_owned(), object.clone()));
+        Some(object)
+    }
+
+    /// The events of a collection behind a version, a line for each. A watch of the server ends with what there is.
+    pub(crate) fn watched(&self, request: &Request) -> String {
+        let since: u64 = request.query.get("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or_default();
+        if since + 1 < self.oldest {
+            let (_, status) = failure(410, "Expired", "too old resource version");
+            return format!("{}\n", json!({"type": "ERROR", "object": status}));
+        }
+        let selector = request.query.get("labelSelector").map_or("", String::as_str);
+        let prefix = format!("{}/", request.path);
+        let is_seen = |(version, _, path, object): &&(u64, &str, String, Value)| {
+            *version > since && path.starts_with(&prefix) && is_selected(object, selector)
+        };
+        let line = |(_, kind, _, object): &(u64, &str, String, Value)| {
+            format!("{}\n", json!({"type": kind, "object": object}))
+        };
+        self.events.iter().filter(is_seen).map(line).collect()
     }
 
     pub(crate) fn answer(&mut self, request: &Request) -> (u16, Value) {
@@ -65,9 +113,7 @@ impl Store {
         let is_trial = request.query.contains_key("dryRun");
         match request.method.as_str() {
             "GET" if path == "/version" => (200, json!({"major": "1", "minor": "34+"})),
-            "GET" if is_collection(path) => {
-                (200, self.list(path, request.query.get("labelSelector").map_or("", String::as_str)))
-            }
+            "GET" if is_collection(path) => (200, self.list(request)),
             "GET" => self.objects.get(path).map_or_else(|| missing(path), |object| (200, object.clone())),
             "POST" => {
                 let name = request.body["metadata"]["name"].as_str().unwrap_or("generated");
@@ -75,10 +121,25 @@ impl Store {
                 if self.objects.contains_key(&path) {
                     return failure(409, "AlreadyExists", &format!("{path} already exists"));
                 }
-                (201, if is_trial { request.body.clone() } else { self.insert(&path, request.body.clone()) })
+                (201, self.created(&path, &request.body, is_trial))
             }
-            "PATCH" => self.apply(path, &request.body, is_trial),
-            "DELETE" => match self.objects.remove(path) {
+            "PATCH" => {
+                let manager = request.query.get("fieldManager").map_or("", String::as_str);
+                self.apply(path, &managed(&request.body, manager), is_trial)
+            }
+            "PUT" => match (self.objects.get(path), &request.body["metadata"]["resourceVersion"]) {
+                (None, _) => missing(path),
+                (Some(present), expected)
+                    if !expected.is_null() && *expected != present["metadata"]["resourceVersion"] =>
+                {
+                    failure(409, "Conflict", "the object has been modified")
+                }
+                (Some(_), _) => (200, self.insert(path, request.body.clone())),
+            },
+            "DELETE" if !self.is_expected(path, &request.body["preconditions"]["resourceVersion"]) => {
+                failure(409, "Conflict", "the object has been modified")
+            }
+            "DELETE" => match self.remove(path) {
                 Some(_) => (200, json!({"kind": "Status", "status": "Success"})),
                 None => missing(path),
             },
@@ -86,16 +147,36 @@ impl Store {
         }
     }
 
-    fn list(&self, path: &str, selector: &str) -> Value {
-        let prefix = format!("{path}/");
-        let items = self.objects.iter().filter(|(of, object)| of.starts_with(&prefix) && is_selected(object, selector));
-        json!({"kind": "List", "metadata": {}, "items": items.map(|(_, object)| object.clone()).collect::<Vec<_>>()})
+    /// Whether an object that exists has a version that a request expects, if it expects one.
+    fn is_expected(&self, path: &str, version: &Value) -> bool {
+        let present = self.objects.get(path).map(|object| &object["metadata"]["resourceVersion"]);
+        version.is_null() || present.is_none_or(|present| present == version)
+    }
+
+    /// A list, or a part of it: `continue` is the path of the last object before.
+    fn list(&self, request: &Request) -> Value {
+        let query = |key: &str| request.query.get(key).map_or("", String::as_str);
+        let prefix = format!("{}/", request.path);
+        let selected = |(path, object): &(&String, &Value)| {
+            path.starts_with(&prefix)
+                && path.as_str() > query("continue")
+                && is_selected(object, query("labelSelector"))
+        };
+        let all: Vec<_> = self.objects.iter().filter(selected).collect();
+        let limit = query("limit").parse().ok().filter(|limit| *limit > 0).unwrap_or(all.len());
+        let mut metadata = json!({"resourceVersion": self.version.to_string()});
+        if let (true, Some((path, _))) = (all.len() > limit, all.get(limit.wrapping_sub(1))) {
+            metadata["continue"] = path.as_str().into();
+            metadata["remainingItemCount"] = (all.len() - limit).into();
+        }
+        let items: Vec<Value> = all.iter().take(limit).map(|(_, object)| (*object).clone()).collect();
+        json!({"kind": "List", "metadata": metadata, "items": items})
     }
 
     /// As with server-side apply by the only manager of all fields.
     fn apply(&mut self, path: &str, body: &Value, is_trial: bool) -> (u16, Value) {
         let Some(present) = self.objects.get(path) else {
-            return (201, if is_trial { body.clone() } else { self.insert(path, body.clone()) });
+            return (201, self.created(path, body, is_trial));
         };
         let expected = &body["metadata"]["resourceVersion"];
         if !expected.is_null() && *expected != present["metadata"]["resourceVersion"] {
@@ -108,13 +189,38 @@ impl Store {
     }
 }
 
+/// The field of a Service with its address.
+const ADDRESS: &str = "clusterIP";
+
+/// A Service gets an address, and keeps it.
+fn allocate(path: &str, object: &mut Value, present: Option<Value>, number: u64) {
+    if path.contains("/services/") && object["spec"][ADDRESS].is_null() {
+        let new = || format!("10.0.0.{}", number % 250 + 1).into();
+        object["spec"][ADDRESS] = present.filter(|address| !address.is_null()).unwrap_or_else(new);
+    }
+}
+
+/// An object of which a field manager has applied all labels.
+fn managed(object: &Value, manager: &str) -> Value {
+    let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
+    let labels: serde_json::Map<_, _> = labels.map(|(name, _)| (format!("f:{name}"), json!({}))).collect();
+    let fields = json!({"f:metadata": {"f:labels": labels}});
+    let mut object = object.clone();
+    object["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Apply", "fieldsV1": fields}]);
+    object
+}
+
 /// An object without what the server adds to it.
 fn without_own(object: &Value) -> Value {
     let mut object = object.clone();
     object["status"] = Value::Null;
+    if let Some(spec) = object["spec"].as_object_mut().filter(|spec| spec.get(ADDRESS) != Some(&"None".into())) {
+        spec.remove(ADDRESS);
+    }
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata
-            .retain(|key, _| !["uid", "creationTimestamp", "generation", "resourceVersion"].contains(&key.as_str()));
+        metadata.retain(|key, _| {
+            !["uid", "creationTimestamp", "generation", "resourceVersion", "managedFields"].contains(&key.as_str())
+        });
     }
     object
 }

@@ -1,0 +1,107 @@
+//! The server of the deployment's DNS aliases: its address, and whether it answers.
+
+use std::time::{Duration, Instant};
+
+use cluster::{Apply, Cluster, Kind, Object};
+use kubernetes_objects as objects;
+use objects::Workloads;
+use problem::{Problem, Result, code};
+
+use crate::options::Request;
+use crate::say;
+
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The address of the server's Service; nothing if the deployment has no aliases. Pods name it, so it is needed before they are
+/// made. `apply` makes the Service if it does not exist; else an address is tried that the API server would give.
+///
+/// # Errors
+/// A Service of this name that belongs to something else; failures of the cluster.
+pub(crate) fn address(
+    cluster: &Cluster,
+    request: &Request,
+    workloads: &Workloads,
+    anchor: &Object,
+    apply: bool,
+) -> Result<Option<String>> {
+    let Some(mut service) = workloads.name_server_service() else { return Ok(None) };
+    let name = cluster::name(&service).to_owned();
+    let present = cluster.get(Kind::SERVICE, &name)?;
+    if let Some(address) = present.as_ref().and_then(cluster_ip) {
+        return Ok(Some(address));
+    }
+    let metadata = &anchor["metadata"];
+    let owner =
+        serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
+    service["metadata"]["ownerReferences"] = serde_json::json!([owner]);
+    let how = Apply { manager: objects::MANAGER, force: request.force_conflicts, dry_run: !apply };
+    let applied = cluster.apply(&service, how)?;
+    if apply {
+        say(format_args!("Service {name} created"));
+    }
+    let missing = || {
+        let problem = Problem::internal(format!("Service {name} has no address")).code(code::CLUSTER_REFUSED);
+        problem.hint("the server of DNS aliases needs a Service with a cluster IP").into()
+    };
+    cluster_ip(&applied).map(Some).ok_or_else(missing)
+}
+
+fn cluster_ip(service: &Object) -> Option<String> {
+    service["spec"]["clusterIP"].as_str().filter(|ip| !ip.is_empty() && *ip != "None").map(str::to_owned)
+}
+
+/// Waits until the server answers: pods resolve names with it as soon as they start.
+///
+/// # Errors
+/// A server that does not become ready in time.
+pub(crate) fn until_ready(cluster: &Cluster, request: &Request, name: &str) -> Result<()> {
+    if request.ready_timeout.is_zero() || request.dry_run {
+        return Ok(());
+    }
+    let start = Instant::now();
+    while !cluster.get(Kind::DEPLOYMENT, name)?.is_some_and(|server| is_ready(&server)) {
+        if start.elapsed() > request.ready_timeout {
+            let seconds = request.ready_timeout.as_secs();
+            let message = format!("the server of DNS aliases, Deployment {name}, is not ready after {seconds}s");
+            let problem = Problem::internal(message).code(code::DEPLOYMENT_NOT_READY);
+            return Err(problem.hint(format!("kubectl describe deployment {name}")).into());
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Ok(())
+}
+
+/// One pod with the present configuration is enough.
+fn is_ready(server: &Object) -> bool {
+    let number = |value: &Object| value.as_u64().unwrap_or_default();
+    let status = &server["status"];
+    status["observedGeneration"] == server["metadata"]["generation"]
+        && number(&status["availableReplicas"]) > 0
+        && number(&status["updatedReplicas"]) > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_ready_when_a_pod_has_its_present_configuration() {
+        let server = |observed: u32, updated: u32, available: u32| {
+            json!({"metadata": {"generation": 2}, "status":
+                {"observedGeneration": observed, "updatedReplicas": updated, "availableReplicas": available}})
+        };
+        assert!(is_ready(&server(2, 1, 1)));
+        for not in [server(1, 1, 1), server(2, 0, 2), server(2, 1, 0), json!({"metadata": {"generation": 1}})] {
+            assert!(!is_ready(&not), "{not}");
+        }
+    }
+
+    #[test]
+    fn a_headless_service_has_no_address() {
+        assert_eq!(cluster_ip(&json!({"spec": {"clusterIP": "10.0.0.3"}})).as_deref(), Some("10.0.0.3"));
+        assert_eq!(cluster_ip(&json!({"spec": {"clusterIP": "None"}})), None);
+        assert_eq!(cluster_ip(&json!({"spec": {}})), None);
+    }
+}
