@@ -3,12 +3,13 @@
 use dialect_kubernetes_templates::{Given, Node, Value};
 
 use crate::birth::birth;
+use crate::listed::Listed;
 use crate::node::{metadata, metadata_text, number, object, text};
 use crate::patch::{Limit, Patch};
 use crate::selector::Selector;
 use crate::status::{Failure, RESOURCE};
-use crate::store::{Refusal, Store, Stored};
-use crate::template::{Form, KIND, Rules, template_list};
+use crate::store::{Part, Refusal, Store, Stored};
+use crate::template::{Form, KIND, Rules};
 
 /// A change that does not name a resourceVersion is repeated so often if others change the object meanwhile.
 const ATTEMPTS: usize = 10;
@@ -35,14 +36,17 @@ impl Api {
 
     /// A template.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Result<Stored, Failure> {
-        self.store.get(namespace, name).ok_or_else(|| Failure::not_found(self.group(), name))
+        self.store.get(namespace, name)?.ok_or_else(|| Failure::not_found(self.group(), name))
     }
 
-    /// The selected templates of a namespace or of all.
-    pub(crate) fn list(&self, namespace: Option<&str>, selector: &Selector) -> (Vec<Node>, u64) {
-        let (stored, version) = self.store.list(namespace);
-        let nodes = stored.iter().map(Stored::node).filter(|node| selector.selects(node));
-        (nodes.collect(), version)
+    /// The selected templates of a namespace or of all, or of a part of them.
+    pub(crate) fn list(&self, namespace: Option<&str>, selector: &Selector, part: &Part) -> Result<Listed, Failure> {
+        let mut page = self.store.list(namespace, part)?;
+        let selects_all = *selector == Selector::default();
+        page.items.retain(|stored| selects_all || selector.selects(&stored.node()));
+        // How many of the others are selected is not known.
+        let remaining = page.remaining.filter(|_| selects_all);
+        Ok(Listed { items: page.items, version: page.version, rest: page.rest, remaining })
     }
 
     /// Stores a new template.
@@ -50,13 +54,15 @@ impl Api {
         let template = self.rules.template(body)?;
         let template = self.rules.created(template, namespace, birth()?)?;
         self.rules.check(&template)?;
+        self.store.check_namespace(namespace)?;
         let name = Rules::name(&template).to_owned();
         let exists = || Failure::already_exists(self.group(), &name);
         if is_dry_run {
-            return if self.store.get(namespace, &name).is_some() { Err(exists()) } else { Ok(template) };
+            return if self.store.get(namespace, &name)?.is_some() { Err(exists()) } else { Ok(template) };
         }
         match self.store.put(namespace, &name, None, template) {
             Ok(stored) => Ok(stored.node()),
+            Err(Refusal::Failed(failure)) => Err(failure),
             Err(_) => Err(exists()),
         }
     }
@@ -104,6 +110,7 @@ impl Api {
             match self.store.put(namespace, name, Some(stored.version), new) {
                 Ok(stored) => return Ok(stored.node()),
                 Err(Refusal::Absent) => return Err(Failure::not_found(self.group(), name)),
+                Err(Refusal::Failed(failure)) => return Err(failure),
                 Err(Refusal::Exists | Refusal::Modified) => {}
             }
         }
@@ -124,20 +131,35 @@ impl Api {
             let is_expected = |now: &Stored| preconditions.check(now, self.group()).is_ok();
             self.store.delete(namespace, name, is_expected).map_err(|refusal| match refusal {
                 Refusal::Absent => Failure::not_found(self.group(), name),
+                Refusal::Failed(failure) => failure,
                 Refusal::Exists | Refusal::Modified => Failure::modified(self.group(), name),
             })?;
         }
         Ok(deleted(self.group(), name, &stored.node()))
     }
 
-    /// Deletes the selected templates of a namespace; gives what they were.
-    pub(crate) fn delete_all(&self, namespace: &str, selector: &Selector, is_dry_run: bool) -> Node {
-        let (mut nodes, version) = self.list(Some(namespace), selector);
+    /// Deletes the selected templates of a namespace, or of a part of it; gives what they were.
+    pub(crate) fn delete_all(
+        &self,
+        namespace: &str,
+        selector: &Selector,
+        part: &Part,
+        is_dry_run: bool,
+    ) -> Result<Listed, Failure> {
+        let mut listed = self.list(Some(namespace), selector, part)?;
         if !is_dry_run {
-            // Others may have deleted some.
-            nodes.retain(|node| self.store.delete(namespace, Rules::name(node), |_| true).is_ok());
+            let mut gone = Vec::new();
+            for stored in listed.items {
+                match self.store.delete(namespace, &stored.name, |_| true) {
+                    Ok(_) => gone.push(stored),
+                    Err(Refusal::Failed(failure)) => return Err(failure),
+                    // Others have deleted it.
+                    Err(_) => {}
+                }
+            }
+            listed.items = gone;
         }
-        template_list(self.rules.api_version(), nodes, version)
+        Ok(listed)
     }
 
     /// Processes a template that is not stored.
@@ -233,10 +255,15 @@ mod tests {
     use dialect_kubernetes_templates::{Format, Options, compact, read};
 
     use super::*;
+    use crate::store::Memory;
 
     fn api() -> Api {
         let rules = Rules { group: "example.com".into(), options: Options::default(), label_selectors: None };
-        Api { rules, store: Store::new(0), max_body: 10_000 }
+        Api { rules, store: Store::Memory(Memory::new(0)), max_body: 10_000 }
+    }
+
+    fn version(api: &Api) -> u64 {
+        api.store.list(None, &Part::default()).unwrap().version
     }
 
     fn yaml(text: &str) -> Node {
@@ -263,7 +290,7 @@ mod tests {
         assert_eq!(api.update("n", "a", created, false).unwrap_err().reason, "Conflict");
         // Nothing changes: no new version. Key order is part of a template.
         assert_eq!(api.update("n", "a", updated.clone(), false).unwrap(), updated);
-        assert_eq!(api.store.list(None).1, 2);
+        assert_eq!(version(&api), 2);
         // A dry run stores nothing.
         assert!(compact(&api.update("n", "a", template("a", "message: other"), true).unwrap()).contains("\"other\""));
         assert_eq!(api.get("n", "a").unwrap().node(), updated);
@@ -323,9 +350,9 @@ mod tests {
             api.create("n", yaml(&text), false).unwrap();
         }
         let selector = Selector::parse(Some("x=one"), None).unwrap();
-        let gone = compact(&api.delete_all("n", &selector, false));
+        let gone = api.delete_all("n", &selector, &Part::default(), false).unwrap().json("v1");
         assert!(gone.contains("\"a\"") && gone.contains("\"c\"") && !gone.contains("\"b\""), "{gone}");
-        assert_eq!(api.list(None, &Selector::default()).0.len(), 1);
+        assert_eq!(api.list(None, &Selector::default(), &Part::default()).unwrap().items.len(), 1);
     }
 
     #[test]
@@ -350,6 +377,6 @@ mod tests {
         assert_eq!(api.process_stored("n", "b", &none, Form::List).unwrap_err().code, 404);
         assert_eq!(api.process(yaml(&text), Form::List).unwrap_err().code, 422);
         // Nothing is created.
-        assert_eq!(api.store.list(None).1, 1);
+        assert_eq!(version(&api), 1);
     }
 }

@@ -247,10 +247,12 @@ impl OpenApi {
             }
             "delete" => parameters.push(of_query("dryRun", "string")),
             "list" | "deletecollection" => {
-                parameters
-                    .extend(["labelSelector", "fieldSelector", "resourceVersion"].map(|name| of_query(name, "string")));
+                parameters.extend(
+                    ["labelSelector", "fieldSelector", "resourceVersion", "continue"]
+                        .map(|name| of_query(name, "string")),
+                );
                 parameters.push(of_query("watch", "boolean"));
-                parameters.push(of_query("timeoutSeconds", "integer"));
+                parameters.extend(["limit", "timeoutSeconds"].map(|name| of_query(name, "integer")));
             }
             _ => {}
         }

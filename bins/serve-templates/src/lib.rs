@@ -1,12 +1,15 @@
 //! The verb `serve-templates`: Kubernetes Templates as an API of Kubernetes.
 //!
-//! `router` takes requests, `api` has the operations, `store` keeps the templates with their versions and events. Documents
+//! `router` takes requests that `access` permits, over `tls`, `api` has the operations, `store` keeps the templates with their versions and events. Documents
 //! are [`dialect_kubernetes_templates::Node`] from the request to the answer, so that numbers keep their digits and keys their
 //! order.
 
+mod access;
 mod api;
 mod birth;
+mod budget;
 mod discovery;
+mod listed;
 mod node;
 mod options;
 mod patch;
@@ -18,6 +21,7 @@ mod status;
 mod store;
 mod table;
 mod template;
+mod tls;
 mod watching;
 
 use problem::Result;
@@ -31,7 +35,7 @@ pub const ABOUT: &str = "Serve Kubernetes Templates as an API of Kubernetes";
 /// Runs the verb and returns its exit code.
 ///
 /// # Errors
-/// Usage, and an address that cannot be listened on.
+/// Usage, an address that cannot be listened on, a certificate that cannot be used, and a cluster that cannot be reached.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     options.check()?;
     server::serve(&options)

@@ -1,30 +1,34 @@
 //! Paths and methods: from HTTP to the operations, and back.
 
+mod guarded;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use dialect_kubernetes_templates::{Format, Node, Value, compact, write};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
+use crate::access::Guard;
 use crate::api::{Api, Preconditions};
+use crate::budget::{Budget, STORED, Share};
 use crate::discovery::{self, OpenApi};
+use crate::listed::Listed;
 use crate::request::{self, Accepted, Query, accepted};
 use crate::selector::Selector;
 use crate::status::Failure;
-use crate::table::{Include, table};
-use crate::template::{Form, is_name, template_list};
+use crate::store::Part;
+use crate::table::{Include, table, table_head};
+use crate::template::Form;
 use crate::watching::{self, Watch};
-
-/// So many requests are worked on at the same time; their documents take memory.
-const MOST_AT_ONCE: usize = 8;
 
 /// A body arrives within this time.
 const LONGEST_BODY: Duration = Duration::from_secs(60);
@@ -35,14 +39,22 @@ pub(crate) struct Server {
     pub(crate) api: Arc<Api>,
     /// Becomes true when the server ends.
     pub(crate) stopping: watch::Receiver<bool>,
-    work: Arc<Semaphore>,
+    /// Who may do what; nothing for a server without authentication.
+    guard: Option<Arc<Guard>>,
+    budget: Budget,
+}
+
+/// A body, and its share of the memory for bodies.
+struct Content {
+    bytes: Vec<u8>,
+    _share: Share,
 }
 
 type Answer = Result<(u16, Node), Failure>;
 
 impl Server {
-    pub(crate) fn new(api: Api, stopping: watch::Receiver<bool>) -> Server {
-        Server { api: Arc::new(api), stopping, work: Arc::new(Semaphore::new(MOST_AT_ONCE)) }
+    pub(crate) fn new(api: Api, guard: Option<Arc<Guard>>, stopping: watch::Receiver<bool>) -> Server {
+        Server { api: Arc::new(api), stopping, guard, budget: Budget::new() }
     }
 
     /// All paths of the API.
@@ -75,15 +87,20 @@ impl Server {
             .method_not_allowed_fallback(async |request: Request| {
                 answer(&request.into_parts().0, Err(Failure::method_not_allowed()))
             })
+            .layer(from_fn_with_state(self.clone(), guarded::guarded))
             .with_state(self)
     }
 
-    /// Works on a request beside the others.
-    async fn run(&self, work: impl FnOnce(&Api) -> Answer + Send + 'static) -> Answer {
-        let permit = self.work.clone().acquire_owned().await;
+    /// Works on a request with so many bytes beside the others.
+    async fn run<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&Api) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let share = self.budget.work(bytes).await;
         let api = self.api.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+            let _share = share;
             work(&api)
         });
         done.await.unwrap_or_else(|e| {
@@ -92,26 +109,33 @@ impl Server {
         })
     }
 
-    /// The bytes of a body.
-    async fn bytes(&self, parts: &Parts, body: Body) -> Result<Vec<u8>, Failure> {
+    /// The bytes of a body. It waits for others, which are given up after a time.
+    async fn content(&self, parts: &Parts, body: Body) -> Result<Content, Failure> {
+        let most = usize::try_from(self.api.max_body).unwrap_or(usize::MAX);
+        let length = HttpBody::size_hint(&body).upper().and_then(|length| usize::try_from(length).ok()).unwrap_or(most);
+        let share = tokio::time::timeout(LONGEST_BODY, self.budget.body(length.min(most))).await;
+        let share = share.map_err(|_| Failure::too_many_requests())?;
         let bytes = request::bytes(&parts.headers, body, self.api.max_body);
         let late = |_| Failure::bad_request("the body of the request did not arrive in time");
-        tokio::time::timeout(LONGEST_BODY, bytes).await.map_err(late)?
+        let bytes = tokio::time::timeout(LONGEST_BODY, bytes).await.map_err(late)??;
+        Ok(Content { bytes, _share: share })
     }
 
-    /// Works on a request with a document.
+    /// Works on a request with a document, and with stored templates that count as `stored` bytes.
     async fn with_document(
         self,
         request: Request,
+        stored: usize,
         work: impl FnOnce(&Api, Node, &Query) -> Answer + Send + 'static,
     ) -> Response {
         let (parts, body) = request.into_parts();
         let done = async {
             accepted(&parts.headers)?;
             request::check_document(&parts.headers)?;
-            let bytes = self.bytes(&parts, body).await?;
+            let content = self.content(&parts, body).await?;
             let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
-            self.run(move |api| work(api, request::document(&headers, &bytes)?, &query)).await
+            let size = content.bytes.len() + stored;
+            self.run(size, move |api| work(api, request::document(&headers, &content.bytes)?, &query)).await
         };
         answer(&parts, done.await)
     }
@@ -126,17 +150,10 @@ fn form(query: &Query) -> Result<Form, Failure> {
     }
 }
 
-fn check_namespace(namespace: &str) -> Result<(), Failure> {
-    let is_label = is_name(namespace) && !namespace.contains('.') && namespace.len() <= 63;
-    if is_label { Ok(()) } else { Err(Failure::bad_request("the namespace of the path is not a DNS label")) }
-}
-
 async fn create(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
-    let work = move |api: &Api, body: Node, query: &Query| {
-        check_namespace(&namespace)?;
-        Ok((201, api.create(&namespace, body, query.is_dry_run()?)?))
-    };
-    server.with_document(request, work).await
+    let work =
+        move |api: &Api, body: Node, query: &Query| Ok((201, api.create(&namespace, body, query.is_dry_run()?)?));
+    server.with_document(request, 0, work).await
 }
 
 async fn update(
@@ -147,15 +164,12 @@ async fn update(
     let work = move |api: &Api, body: Node, query: &Query| {
         Ok((200, api.update(&namespace, &name, body, query.is_dry_run()?)?))
     };
-    server.with_document(request, work).await
+    server.with_document(request, STORED, work).await
 }
 
-async fn process(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
-    let work = move |api: &Api, body: Node, query: &Query| {
-        check_namespace(&namespace)?;
-        Ok((201, api.process(body, form(query)?)?))
-    };
-    server.with_document(request, work).await
+async fn process(State(server): State<Server>, request: Request) -> Response {
+    let work = move |api: &Api, body: Node, query: &Query| Ok((201, api.process(body, form(query)?)?));
+    server.with_document(request, 0, work).await
 }
 
 async fn process_stored(
@@ -166,7 +180,7 @@ async fn process_stored(
     let work = move |api: &Api, body: Node, query: &Query| {
         Ok((201, api.process_stored(&namespace, &name, &body, form(query)?)?))
     };
-    server.with_document(request, work).await
+    server.with_document(request, STORED, work).await
 }
 
 async fn patch(
@@ -177,13 +191,14 @@ async fn patch(
     let (parts, body) = request.into_parts();
     let done = async {
         accepted(&parts.headers)?;
-        let bytes = server.bytes(&parts, body).await?;
+        let content = server.content(&parts, body).await?;
         let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
+        let size = content.bytes.len() + STORED;
         let work = move |api: &Api| {
-            let patch = request::patch(&headers, &bytes)?;
+            let patch = request::patch(&headers, &content.bytes)?;
             Ok((200, api.patch(&namespace, &name, &patch, query.is_dry_run()?)?))
         };
-        server.run(work).await
+        server.run(size, work).await
     };
     answer(&parts, done.await)
 }
@@ -200,7 +215,7 @@ async fn delete(
             let (preconditions, is_dry_run) = options;
             Ok((200, api.delete(&namespace, &name, &preconditions, is_dry_run)?))
         };
-        server.run(work).await
+        server.run(STORED, work).await
     };
     answer(&parts, done.await)
 }
@@ -209,21 +224,27 @@ async fn delete_all(State(server): State<Server>, Path(namespace): Path<String>,
     let (parts, body) = request.into_parts();
     let done = async {
         let (_, is_dry_run) = deletion(&server, &parts, body).await?;
-        let selector = selector(&Query::parse(parts.uri.query()))?;
-        server.run(move |api: &Api| Ok((200, api.delete_all(&namespace, &selector, is_dry_run)))).await
+        let query = Query::parse(parts.uri.query());
+        let (selector, part) = (selector(&query)?, part(&query)?);
+        let is_text = is_text(&parts, accepted(&parts.headers)?);
+        let work = move |api: &Api| {
+            let listed = api.delete_all(&namespace, &selector, &part, is_dry_run)?;
+            Ok(List::of(&listed, api, is_text))
+        };
+        server.run(STORED, work).await
     };
-    answer(&parts, done.await)
+    answer_list(&parts, done.await)
 }
 
 /// The options of a deletion: in its body, which may be empty, and in its query.
 async fn deletion(server: &Server, parts: &Parts, body: Body) -> Result<(Preconditions, bool), Failure> {
     accepted(&parts.headers)?;
     let is_dry_run = Query::parse(parts.uri.query()).is_dry_run()?;
-    let bytes = server.bytes(parts, body).await?;
-    if bytes.is_empty() {
+    let content = server.content(parts, body).await?;
+    if content.bytes.is_empty() {
         return Ok((Preconditions::default(), is_dry_run));
     }
-    let (preconditions, is_of_body) = Preconditions::of(&request::document(&parts.headers, &bytes)?)?;
+    let (preconditions, is_of_body) = Preconditions::of(&request::document(&parts.headers, &content.bytes)?)?;
     Ok((preconditions, is_dry_run || is_of_body))
 }
 
@@ -237,12 +258,11 @@ async fn read(
         let accepted = accepted(&parts.headers)?;
         let include = include(&parts, accepted);
         let work = move |api: &Api| {
-            let stored = api.get(&namespace, &name)?;
-            let version = stored.version.to_string();
-            let template = stored.node();
-            Ok((200, include.map_or(template.clone(), |include| table(&[template], Some(&version), include))))
+            let template = api.get(&namespace, &name)?.node();
+            let head = table_head(&template);
+            Ok((200, include.map_or(template.clone(), |include| table([template].into_iter(), head, include))))
         };
-        server.run(work).await
+        server.run(STORED, work).await
     };
     answer(&parts, done.await)
 }
@@ -261,26 +281,53 @@ async fn listed(server: Server, namespace: Option<String>, request: Request) -> 
     if query.is_true("watch") {
         return match watched(&server, namespace, &parts, &query) {
             Ok(watch) => {
-                let body = watching::body(server.api.clone(), watch, server.stopping.clone());
+                let body = watching::body(server.api.clone(), server.budget.clone(), watch, server.stopping.clone());
                 ([(CONTENT_TYPE, JSON)], body).into_response()
             }
             Err(failure) => answer(&parts, Err(failure)),
         };
     }
     let done = async {
-        let include = include(&parts, accepted(&parts.headers)?);
-        let selector = selector(&query)?;
+        let accepted = accepted(&parts.headers)?;
+        let include = include(&parts, accepted);
+        let (selector, part) = (selector(&query)?, part(&query)?);
+        let is_text = is_text(&parts, accepted);
         let work = move |api: &Api| {
-            let (templates, version) = api.list(namespace.as_deref(), &selector);
-            let node = match include {
-                Some(include) => table(&templates, Some(&version.to_string()), include),
-                None => template_list(api.rules.api_version(), templates, version),
-            };
-            Ok((200, node))
+            let listed = api.list(namespace.as_deref(), &selector, &part)?;
+            Ok(match include {
+                Some(include) => List::Node(table(listed.nodes(), listed.metadata(), include)),
+                None => List::of(&listed, api, is_text),
+            })
         };
-        server.run(work).await
+        server.run(STORED, work).await
     };
-    answer(&parts, done.await)
+    answer_list(&parts, done.await)
+}
+
+/// A list, as the client gets it.
+enum List {
+    Node(Node),
+    Json(String),
+}
+
+impl List {
+    fn of(listed: &Listed, api: &Api, is_text: bool) -> List {
+        let version = api.rules.api_version();
+        if is_text { List::Json(listed.json(&version)) } else { List::Node(listed.node(&version)) }
+    }
+}
+
+/// Whether a client gets JSON as it is stored.
+fn is_text(parts: &Parts, accepted: Accepted) -> bool {
+    accepted.format == Format::Json && !Query::parse(parts.uri.query()).is_true("pretty")
+}
+
+fn answer_list(parts: &Parts, done: Result<List, Failure>) -> Response {
+    match done {
+        Ok(List::Json(text)) => ([(CONTENT_TYPE, JSON)], text).into_response(),
+        Ok(List::Node(node)) => answer(parts, Ok((200, node))),
+        Err(failure) => answer(parts, Err(failure)),
+    }
 }
 
 fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Query) -> Result<Watch, Failure> {
@@ -302,6 +349,12 @@ fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Qu
 
 fn selector(query: &Query) -> Result<Selector, Failure> {
     Selector::parse(query.get("labelSelector"), query.get("fieldSelector")).map_err(Failure::bad_request)
+}
+
+/// The part of a list that is asked for. A limit of 0 is none.
+fn part(query: &Query) -> Result<Part, Failure> {
+    let limit = query.number("limit")?.filter(|limit| *limit > 0);
+    Ok(Part { limit, start: query.get("continue").map(str::to_owned) })
 }
 
 /// What a table's rows have, if the client accepts a table.

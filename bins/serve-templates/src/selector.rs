@@ -49,6 +49,17 @@ impl Selector {
         Ok(Selector { labels, fields })
     }
 
+    /// The only name that a field selector leaves.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.fields.iter().find_map(|one| match &one.test {
+            Test::In(names) if one.key == "metadata.name" => match names.as_slice() {
+                [name] => Some(name.as_str()),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
     /// Whether an object is selected.
     pub(crate) fn selects(&self, object: &Node) -> bool {
         let labels = metadata(object).and_then(|metadata| metadata.get("labels")).and_then(Node::as_map);

@@ -57,13 +57,41 @@ impl Failure {
 
     /// 404: an object of this name does not exist.
     pub(crate) fn not_found(group: &str, name: &str) -> Failure {
-        let message = format!("{RESOURCE}.{group} \"{name}\" not found");
+        let message = format!("{RESOURCE}.{group} \"{}\" not found", name.escape_debug());
         Failure::new(404, "NotFound", message).about(group, RESOURCE, name)
     }
 
     /// 404: the server has nothing at this path.
     pub(crate) fn no_such_path() -> Failure {
         Failure::new(404, "NotFound", "the server could not find the requested resource")
+    }
+
+    /// 401: nobody is known to have sent the request.
+    pub(crate) fn unauthorized() -> Failure {
+        Failure::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403: the user may not do this.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Failure {
+        Failure::new(403, "Forbidden", message)
+    }
+
+    /// 403: the namespace is being deleted.
+    pub(crate) fn terminating(namespace: &str) -> Failure {
+        let message = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        Failure {
+            causes: vec![Cause::new("NamespaceTerminating", "metadata.namespace", &message)],
+            ..Failure::forbidden(message.clone())
+        }
+    }
+
+    /// 404: the namespace does not exist.
+    pub(crate) fn no_namespace(namespace: &str) -> Failure {
+        Failure::new(404, "NotFound", format!("namespaces \"{namespace}\" not found")).about(
+            "",
+            "namespaces",
+            namespace,
+        )
     }
 
     /// 405: the resource does not have this method.
@@ -98,6 +126,11 @@ impl Failure {
     /// 410: the events since this version are not known any more.
     pub(crate) fn expired(version: u64, oldest: u64) -> Failure {
         Failure::new(410, "Expired", format!("too old resource version: {version} ({oldest})"))
+    }
+
+    /// 410: the next part of a list is not available any more.
+    pub(crate) fn gone(message: &str) -> Failure {
+        Failure::new(410, "Expired", message)
     }
 
     /// 413: the request has more bytes than are read.
@@ -143,12 +176,23 @@ impl Failure {
         Failure::invalid(group, kind, name, problems.iter().map(cause).collect())
     }
 
+    /// 429: others are served first.
+    pub(crate) fn too_many_requests() -> Failure {
+        Failure::new(429, "TooManyRequests", "too many requests, please try again later")
+    }
+
     /// 500: the log has the reason.
     pub(crate) fn internal() -> Failure {
         Failure::new(500, "InternalError", "Internal error occurred: the server's log has the reason")
     }
 
-    fn about(self, group: &str, kind: &str, name: &str) -> Failure {
+    /// 503: the API server cannot be reached; the log has the reason.
+    pub(crate) fn unavailable() -> Failure {
+        Failure::new(503, "ServiceUnavailable", "the API server cannot be reached: the server's log has the reason")
+    }
+
+    /// Names the object that it is about.
+    pub(crate) fn about(self, group: &str, kind: &str, name: &str) -> Failure {
         Failure { about: Some(Box::new((group.to_owned(), kind.to_owned(), name.to_owned()))), ..self }
     }
 

@@ -1,17 +1,21 @@
 //! Where templates are kept: versions, names and events as Kubernetes has them.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod document;
+mod history;
+mod memory;
+mod mirror;
+mod secrets;
 
-use dialect_kubernetes_templates::{Node, compact};
+use std::sync::Arc;
+
+use dialect_kubernetes_templates::Node;
 use tokio::sync::watch;
 
 use crate::node::text;
+use crate::status::Failure;
 
-/// So many events are kept for watches that begin in the past.
-const MOST_EVENTS: usize = 1_000;
-/// And so many bytes of them.
-const MOST_EVENT_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) use memory::Memory;
+pub(crate) use secrets::Secrets;
 
 /// A template in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +42,12 @@ pub(crate) struct Event {
     pub(crate) change: Change,
     /// The object behind the change; of a deletion, the last one, with the deletion's version.
     pub(crate) object: Stored,
-    /// The object before it.
+    /// The object before it, at least its metadata with what selectors see.
     pub(crate) before: Option<Arc<str>>,
 }
 
 /// Why something is not written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// An object of this name exists.
     Exists,
@@ -51,47 +55,67 @@ pub(crate) enum Refusal {
     Absent,
     /// The object has another version.
     Modified,
+    /// The store does not do it.
+    Failed(Failure),
 }
 
-/// Templates in memory.
-pub(crate) struct Store {
-    state: Mutex<State>,
-    /// The newest version.
-    version: watch::Sender<u64>,
+/// Which part of a list a client asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// So many objects at most.
+    pub(crate) limit: Option<u64>,
+    /// Where an earlier part ended.
+    pub(crate) start: Option<String>,
 }
 
-#[derive(Default)]
-struct State {
-    version: u64,
-    objects: BTreeMap<(String, String), Stored>,
-    events: VecDeque<Event>,
-    event_bytes: usize,
-    /// The version of the last event that is not kept.
-    forgotten: u64,
+/// A list or a part of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// By namespace and name.
+    pub(crate) items: Vec<Stored>,
+    /// The version of the list.
+    pub(crate) version: u64,
+    /// Where the next part begins; nothing if this is the last one.
+    pub(crate) rest: Option<String>,
+    /// How many objects the next parts have, if that is known.
+    pub(crate) remaining: Option<u64>,
+}
+
+/// A store.
+pub(crate) enum Store {
+    Memory(Memory),
+    Secrets(Secrets),
 }
 
 impl Store {
-    /// An empty store whose versions begin behind `version`. Versions of an earlier run must be smaller: clients know them.
-    pub(crate) fn new(version: u64) -> Store {
-        let state = State { version, forgotten: version, ..State::default() };
-        Store { state: Mutex::new(state), version: watch::Sender::new(version) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Each change is complete before anything that could panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A template.
-    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<Stored> {
-        self.state().objects.get(&(namespace.to_owned(), name.to_owned())).cloned()
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Result<Option<Stored>, Failure> {
+        match self {
+            Store::Memory(store) => Ok(store.get(namespace, name)),
+            Store::Secrets(store) => store.get(namespace, name),
+        }
     }
 
-    /// The templates of a namespace or of all, by namespace and name, and the version of this list.
-    pub(crate) fn list(&self, namespace: Option<&str>) -> (Vec<Stored>, u64) {
-        let state = self.state();
-        let is_in = |stored: &&Stored| namespace.is_none_or(|namespace| stored.namespace == namespace);
-        (state.objects.values().filter(is_in).cloned().collect(), state.version)
+    /// The templates of a namespace or of all. The store in memory knows no parts.
+    pub(crate) fn list(&self, namespace: Option<&str>, part: &Part) -> Result<Page, Failure> {
+        match self {
+            Store::Memory(store) => {
+                let (items, version) = store.list(namespace);
+                Ok(Page { items, version, ..Page::default() })
+            }
+            Store::Secrets(store) => store.list(namespace, part),
+        }
+    }
+
+    /// Checks that a namespace takes new objects.
+    ///
+    /// # Errors
+    /// 404 if it does not exist, 403 if it is being deleted. The store in memory has every namespace.
+    pub(crate) fn check_namespace(&self, namespace: &str) -> Result<(), Failure> {
+        match self {
+            Store::Memory(_) => Ok(()),
+            Store::Secrets(store) => store.check_namespace(namespace),
+        }
     }
 
     /// Stores a template: a new one, or in the place of the one that has the version `before`. Sets its resourceVersion.
@@ -100,24 +124,12 @@ impl Store {
         namespace: &str,
         name: &str,
         before: Option<u64>,
-        mut object: Node,
+        object: Node,
     ) -> Result<Stored, Refusal> {
-        let mut state = self.state();
-        let key = (namespace.to_owned(), name.to_owned());
-        let old = state.objects.get(&key);
-        match (old, before) {
-            (Some(_), None) => return Err(Refusal::Exists),
-            (None, Some(_)) => return Err(Refusal::Absent),
-            (Some(old), Some(before)) if old.version != before => return Err(Refusal::Modified),
-            _ => {}
+        match self {
+            Store::Memory(store) => store.put(namespace, name, before, object),
+            Store::Secrets(store) => store.put(namespace, name, before, object),
         }
-        let version = state.version + 1;
-        set_version(&mut object, version);
-        let stored = Stored { namespace: key.0.clone(), name: key.1.clone(), version, json: compact(&object).into() };
-        let old = state.objects.insert(key, stored.clone());
-        let change = if old.is_some() { Change::Modified } else { Change::Added };
-        self.record(state, Event { change, object: stored.clone(), before: old.map(|old| old.json) });
-        Ok(stored)
     }
 
     /// Deletes a template that `is_expected`; gives what it was.
@@ -125,36 +137,12 @@ impl Store {
         &self,
         namespace: &str,
         name: &str,
-        is_expected: impl FnOnce(&Stored) -> bool,
+        is_expected: impl Fn(&Stored) -> bool,
     ) -> Result<Stored, Refusal> {
-        let mut state = self.state();
-        let key = (namespace.to_owned(), name.to_owned());
-        match state.objects.get(&key) {
-            None => return Err(Refusal::Absent),
-            Some(stored) if !is_expected(stored) => return Err(Refusal::Modified),
-            Some(_) => {}
+        match self {
+            Store::Memory(store) => store.delete(namespace, name, is_expected),
+            Store::Secrets(store) => store.delete(namespace, name, is_expected),
         }
-        let stored = state.objects.remove(&key).ok_or(Refusal::Absent)?;
-        let version = state.version + 1;
-        let mut object = stored.node();
-        set_version(&mut object, version);
-        let last = Stored { version, json: compact(&object).into(), ..stored.clone() };
-        self.record(state, Event { change: Change::Deleted, object: last, before: Some(stored.json.clone()) });
-        Ok(stored)
-    }
-
-    fn record(&self, mut state: MutexGuard<'_, State>, event: Event) {
-        state.version = event.object.version;
-        state.event_bytes += event.bytes();
-        state.events.push_back(event);
-        while state.events.len() > MOST_EVENTS || (state.event_bytes > MOST_EVENT_BYTES && state.events.len() > 1) {
-            let Some(oldest) = state.events.pop_front() else { break };
-            state.event_bytes -= oldest.bytes();
-            state.forgotten = oldest.object.version;
-        }
-        let version = state.version;
-        drop(state);
-        self.version.send_replace(version);
     }
 
     /// The events behind a version.
@@ -162,17 +150,18 @@ impl Store {
     /// # Errors
     /// The version since which all events are known, if this one is not among them.
     pub(crate) fn events_since(&self, version: u64) -> Result<Vec<Event>, u64> {
-        let state = self.state();
-        // A version of the future is one of a server that this one does not continue.
-        if version < state.forgotten || version > state.version {
-            return Err(state.forgotten);
+        match self {
+            Store::Memory(store) => store.events_since(version),
+            Store::Secrets(store) => store.events_since(version),
         }
-        Ok(state.events.iter().filter(|event| event.object.version > version).cloned().collect())
     }
 
     /// Reports each new version.
     pub(crate) fn versions(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
+        match self {
+            Store::Memory(store) => store.versions(),
+            Store::Secrets(store) => store.versions(),
+        }
     }
 }
 
@@ -198,59 +187,5 @@ pub(crate) fn parsed(json: &str) -> Node {
 fn set_version(object: &mut Node, version: u64) {
     if let Some(metadata) = object.as_map_mut().and_then(|object| object.map_mut("metadata")) {
         metadata.set("resourceVersion", text(version.to_string()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(value: &str) -> Node {
-        parsed(&format!("{{\"metadata\":{{}},\"value\":\"{value}\"}}"))
-    }
-
-    #[test]
-    fn versions_grow_and_are_compared() {
-        let store = Store::new(0);
-        let first = store.put("n", "a", None, object("1")).unwrap();
-        assert_eq!(&*first.json, r#"{"metadata":{"resourceVersion":"1"},"value":"1"}"#);
-        assert_eq!(store.put("n", "a", None, object("2")), Err(Refusal::Exists));
-        assert_eq!(store.put("n", "b", Some(1), object("2")), Err(Refusal::Absent));
-        let second = store.put("n", "a", Some(1), object("2")).unwrap();
-        assert_eq!(store.put("n", "a", Some(1), object("3")), Err(Refusal::Modified));
-        assert_eq!(store.get("n", "a"), Some(second.clone()));
-        assert_eq!(store.delete("n", "a", |stored| stored.version == 1), Err(Refusal::Modified));
-        assert_eq!(store.delete("n", "a", |_| true), Ok(second));
-        assert_eq!(store.delete("n", "a", |_| true), Err(Refusal::Absent));
-        assert_eq!(store.list(None), (vec![], 3));
-    }
-
-    #[test]
-    fn lists_are_of_a_namespace_or_of_all() {
-        let store = Store::new(0);
-        for (namespace, name) in [("n", "b"), ("m", "c"), ("n", "a")] {
-            store.put(namespace, name, None, object("x")).unwrap();
-        }
-        let names = |namespace| store.list(namespace).0.into_iter().map(|one| one.name).collect::<Vec<_>>();
-        assert_eq!(names(Some("n")), ["a", "b"]);
-        assert_eq!(names(None), ["c", "a", "b"]);
-    }
-
-    #[test]
-    fn events_are_kept_for_a_while() {
-        let store = Store::new(0);
-        let mut version = store.put("n", "a", None, object("0")).unwrap().version;
-        for value in 1..=MOST_EVENTS {
-            version = store.put("n", "a", Some(version), object(&value.to_string())).unwrap().version;
-        }
-        assert_eq!(store.events_since(0).map(|_| ()), Err(1));
-        let events = store.events_since(version - 1).unwrap();
-        assert_eq!((events.len(), events[0].change), (1, Change::Modified));
-        assert_eq!(store.events_since(1).unwrap().len(), MOST_EVENTS);
-        assert_eq!(*store.versions().borrow(), version);
-        store.delete("n", "a", |_| true).unwrap();
-        let deleted = store.events_since(version).unwrap().remove(0);
-        assert_eq!(deleted.change, Change::Deleted);
-        assert!(deleted.object.json.contains(&format!("\"resourceVersion\":\"{}\"", version + 1)));
     }
 }

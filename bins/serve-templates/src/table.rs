@@ -26,19 +26,21 @@ impl Include {
     }
 }
 
-/// A Table with a row for each template.
-pub(crate) fn table(templates: &[Node], version: Option<&str>, include: Include) -> Node {
-    let mut head = Vec::new();
-    if let Some(version) = version {
-        head.push(("resourceVersion", text(version)));
-    }
+/// A Table with a row for each template, and the metadata of their list or of the only one.
+pub(crate) fn table(templates: impl Iterator<Item = Node>, head: Vec<(&'static str, Node)>, include: Include) -> Node {
     object([
         ("kind", text("Table")),
         ("apiVersion", text("meta.k8s.io/v1")),
         ("metadata", object(head)),
         ("columnDefinitions", columns()),
-        ("rows", list(templates.iter().map(|template| row(template, include)))),
+        ("rows", list(templates.map(|template| row(&template, include)))),
     ])
+}
+
+/// The metadata of a Table with one template.
+pub(crate) fn table_head(template: &Node) -> Vec<(&'static str, Node)> {
+    let version = metadata(template).and_then(|metadata| metadata.get("resourceVersion"));
+    version.map(|version| ("resourceVersion", version.clone())).into_iter().collect()
 }
 
 fn columns() -> Node {
@@ -111,7 +113,7 @@ mod tests {
             Format::Yaml,
         )
         .unwrap();
-        let table = compact(&table(&[template], Some("7"), Include::Metadata));
+        let table = compact(&table([template].into_iter(), vec![("resourceVersion", text("7"))], Include::Metadata));
         assert!(table.contains(r#""cells":["web","A web","3 (1 blank)",2]"#), "{table}");
         assert!(
             table.starts_with(r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"}"#),

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use dialect_kubernetes_templates::{
-    Document, Given, Map, Node, Options, Outcome, Position, Syntax, Value, label_key_error, label_value_error, process,
+    Document, Given, Map, Node, Options, Outcome, Syntax, Value, label_key_error, label_value_error, process,
 };
 use problem::{Place, Step};
 
-use crate::node::{metadata, metadata_text, object, text};
+use crate::node::{metadata, metadata_text, text};
 use crate::status::{Cause, DUPLICATE, Failure, INVALID, NOT_SUPPORTED, PARAMETERS, REQUIRED};
 
 /// The annotation of a template that names the syntax of its references.
@@ -343,16 +343,6 @@ pub(crate) fn is_name(name: &str) -> bool {
             let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
             !part.is_empty() && part.bytes().all(is_inner) && !part.starts_with('-') && !part.ends_with('-')
         })
-}
-
-/// A list of Templates.
-pub(crate) fn template_list(api_version: String, items: Vec<Node>, version: u64) -> Node {
-    object([
-        ("kind", text("TemplateList")),
-        ("apiVersion", text(api_version)),
-        ("metadata", object([("resourceVersion", text(version.to_string()))])),
-        ("items", Node { value: Value::List(items), position: Position::default() }),
-    ])
 }
 
 #[cfg(test)]

@@ -12,11 +12,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::api::Api;
+use crate::budget::{Budget, STORED};
 use crate::node::{object, text};
 use crate::selector::Selector;
 use crate::status::Failure;
-use crate::store::{Change, Event, parsed};
-use crate::table::{Include, table};
+use crate::store::{Change, Event, Part, parsed};
+use crate::table::{Include, table, table_head};
 
 /// A watch without a time limit of its own ends after this time; clients begin another one.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -40,11 +41,11 @@ pub(crate) struct Watch {
 }
 
 /// The body of a watch. The watch ends with the client's connection, and when `stopping` becomes true.
-pub(crate) fn body(api: Arc<Api>, watch: Watch, stopping: watch::Receiver<bool>) -> Body {
+pub(crate) fn body(api: Arc<Api>, budget: Budget, watch: Watch, stopping: watch::Receiver<bool>) -> Body {
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         // `None` only says that there is nothing more to send.
-        let _ = watch.run(&api, stopping, Lines { sender, seen: 0 }).await;
+        let _ = watch.run(api, budget, stopping, Lines { sender, seen: 0 }).await;
     });
     Body::new(Events(receiver))
 }
@@ -80,12 +81,18 @@ impl Lines {
 }
 
 impl Watch {
-    async fn run(self, api: &Api, mut stopping: watch::Receiver<bool>, mut lines: Lines) -> Option<()> {
+    async fn run(
+        self,
+        api: Arc<Api>,
+        budget: Budget,
+        mut stopping: watch::Receiver<bool>,
+        mut lines: Lines,
+    ) -> Option<()> {
         let end = Instant::now() + self.timeout.unwrap_or(LONGEST);
         let mut versions = api.store.versions();
         match self.since {
             Some(version) => lines.seen = version,
-            None => self.start(api, &mut lines).await?,
+            None => self.start(&api, &budget, &mut lines).await?,
         }
         loop {
             versions.borrow_and_update();
@@ -110,10 +117,19 @@ impl Watch {
     }
 
     /// The present state.
-    async fn start(&self, api: &Api, lines: &mut Lines) -> Option<()> {
-        let (templates, version) = api.list(self.namespace.as_deref(), &self.selector);
+    async fn start(&self, api: &Arc<Api>, budget: &Budget, lines: &mut Lines) -> Option<()> {
+        let (of, namespace, selector) = (api.clone(), self.namespace.clone(), self.selector.clone());
+        let list = move || of.list(namespace.as_deref(), &selector, &Part::default());
+        let share = budget.work(STORED).await;
+        let listed = tokio::task::spawn_blocking(list).await.ok()?;
+        drop(share);
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(failure) => return lines.send("ERROR", &failure.status()).await.and(None),
+        };
+        let version = listed.version;
         lines.seen = version;
-        for template in templates {
+        for template in listed.nodes() {
             lines.send("ADDED", &self.shown(template)).await?;
         }
         if self.marks_start {
@@ -146,8 +162,8 @@ impl Watch {
     fn shown(&self, object: Node) -> Node {
         match self.table {
             Some(include) => {
-                let version = crate::node::metadata_text(&object, "resourceVersion").map(str::to_owned);
-                table(&[object], version.as_deref(), include)
+                let head = table_head(&object);
+                table([object].into_iter(), head, include)
             }
             None => object,
         }
