@@ -5,14 +5,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use dialect_kubernetes_templates::{Declaration, Format, Given, Map, Mode, Node, Value, generated, write};
-use problem::{Place, Problem, Problems, Result, code};
+use dialect_kubernetes_templates::{Format, Given, Map, Node, Value, write};
+use problem::{Problem, Result};
 use startup::Common;
+use template_flags::{Syntax, is_generated, with_generated};
 use vcap::lock::{LONGEST_WAIT, Lock};
-
-use crate::inputs;
-use crate::options::Syntax;
-use crate::random::Generator;
 
 /// The verb's line in `--help`.
 pub const ABOUT: &str = "Generate the values of a template's parameters once, and keep them in a file";
@@ -52,7 +49,7 @@ pub struct Options {
 /// # Errors
 /// The template, the store, and I/O.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let parameters = inputs::template(&options.template)?.parameters(options.syntax.into())?;
+    let parameters = template_flags::template(&options.template)?.parameters(options.syntax.into())?;
     let is_complete =
         |stored: &Given| parameters.iter().all(|one| !is_generated(one) || stored.get(&one.name).is_some());
     // A store that nothing is generated for exists nevertheless: it is read next.
@@ -64,52 +61,24 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         tracing::warn!("waiting for another process that uses the store {}", options.store.display());
     })?;
     let stored = stored(&options.store)?;
-    let mut values = stored.clone();
-    let mut problems = Vec::new();
-    let generator = Generator::default();
-    for parameter in parameters.iter().filter(|one| is_generated(one) && stored.get(&one.name).is_none()) {
-        match generated(parameter, Mode::Strict, &|bytes| generator.fill(bytes)) {
-            Some(Ok(value)) => values.set(&parameter.name, value, Place::default()),
-            Some(Err(message)) => problems.push(wrong(parameter, &options.template, message)),
-            None => {}
-        }
-    }
-    Problems::check(problems)?;
-    generator.check()?;
+    let values = with_generated(&parameters, &stored, &options.template.display().to_string())?;
     if values.iter().count() > stored.iter().count() || !options.store.exists() {
         vcap::atomic::write_file(&options.store, &text(&values, &options.store)?, MODE)?;
     }
     Ok(0)
 }
 
-/// Whether a parameter has a generator and no default.
-fn is_generated(parameter: &Declaration) -> bool {
-    let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    has(&parameter.generate) && !has(&parameter.default)
-}
-
 /// The values in the store; a file that does not exist has none.
 fn stored(store: &Path) -> Result<Given> {
     match fs::symlink_metadata(store) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Given::default()),
-        _ => inputs::file(store),
+        _ => template_flags::file(store),
     }
-}
-
-/// A problem of a parameter's expression.
-fn wrong(parameter: &Declaration, template: &Path, message: String) -> Problem {
-    let position = parameter.position();
-    let place = Place {
-        line: Some(position.line),
-        column: Some(position.column),
-        ..Place::file(template.display().to_string())
-    };
-    Problem::template(message).code(code::PARAMETER_INVALID).at(place)
 }
 
 /// The store's text.
 fn text(values: &Given, store: &Path) -> Result<Vec<u8>> {
-    if inputs::is_document(store) {
+    if template_flags::is_document(store) {
         let map: Map = values.iter().map(|(name, value)| (name, Node::string(value))).collect();
         return Ok(write(&Node::new(Value::Map(map)), Format::of(&store.to_string_lossy())).into_bytes());
     }

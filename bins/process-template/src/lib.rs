@@ -3,23 +3,19 @@
 mod ask;
 mod check_command;
 pub mod generate_parameters;
-mod inputs;
 mod notify;
 mod options;
 mod output;
-mod random;
 mod watch;
 
-use std::io::Write;
-
-use dialect_kubernetes_templates::{Format, Outcome, Processed, Warning, files, process, write};
-use problem::{Problem, Problems, Result, code};
+use dialect_kubernetes_templates::{Format, Outcome, Processed, files, process, write};
+use problem::{Problem, Problems, Result};
 use startup::Common;
+use template_flags::{Generator, warn};
 
 use crate::options::Form;
 pub use crate::options::Options;
 use crate::output::{Content, Output};
-use crate::random::Generator;
 
 /// The verb's line in `--help`.
 pub const ABOUT: &str = "Process a Kubernetes Template: objects with parameters";
@@ -31,8 +27,8 @@ pub const ABOUT: &str = "Process a Kubernetes Template: objects with parameters"
 pub fn run(options: Options, common: &Common) -> Result<u8> {
     options.check()?;
     if options.describe {
-        let document = inputs::template(&options.template)?;
-        let schema = write(&document.schema(options.syntax())?, options.format.map_or(Format::Json, Into::into));
+        let document = template_flags::template(&options.template)?;
+        let schema = write(&document.schema(options.flags.syntax())?, options.format.map_or(Format::Json, Into::into));
         options.output.as_deref().map_or(Output::Stdout, Output::File).write(&Content::Text(schema))?;
         return Ok(0);
     }
@@ -51,12 +47,12 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 /// Processes the template once; `None` if it is only checked. Warnings are printed, together with problems.
 fn content(options: &Options) -> Result<Option<Content>> {
     // A command line that is not understood is reported alone.
-    let (labels, flags) = (options.labels()?, inputs::flags(options)?);
+    let (labels, flags) = (options.flags.labels()?, options.flags.params()?);
     let mut problems = Vec::new();
-    let (mut given, unreadable) = inputs::given(options, flags);
+    let (mut given, unreadable) = options.flags.given(flags);
     let has_all_values = unreadable.is_empty();
     problems.extend(unreadable);
-    let document = match inputs::template(&options.template) {
+    let document = match template_flags::template(&options.template) {
         Ok(document) => document,
         Err(error) => {
             problems.extend(error.into_vec());
@@ -64,7 +60,7 @@ fn content(options: &Options) -> Result<Option<Content>> {
         }
     };
     // Declarations that are wrong are reported with everything else.
-    if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(options.syntax())) {
+    if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(options.flags.syntax())) {
         ask::missing(&parameters, &mut given)?;
     }
     let mut processing = options.processing(labels);
@@ -107,22 +103,15 @@ fn formed(processed: Processed, options: &Options) -> Result<Content> {
             let text = write(&processed.into_template(), format);
             Ok(Content::Files(vec![(format!("template.{extension}"), text.into())]))
         }
-        (Form::List, None) => Ok(Content::Text(write(&processed.into_list(), format))),
+        (Form::List, None) => {
+            let list = processed.into_list();
+            let text = write(&list, format);
+            if !options.watch {
+                // The process ends soon. Dropping thousands of objects would take as long as writing them.
+                std::mem::forget(list);
+            }
+            Ok(Content::Text(text))
+        }
         (Form::Template, None) => Ok(Content::Text(write(&processed.into_template(), format))),
     }
-}
-
-/// Prints warnings on stderr.
-fn warn(warnings: &[Warning]) {
-    warnings.iter().for_each(|warning| print_warning(&warning.to_string()));
-}
-
-fn print_warning(text: &str) {
-    // A closed stderr does not make a run fail.
-    let _ = writeln!(std::io::stderr(), "{}", startup::without_control(text));
-}
-
-/// A problem of reading an input file.
-fn unreadable(what: &str, e: impl std::fmt::Display) -> Problem {
-    Problem::input(format!("cannot read {what}")).code(code::INPUT_FILE).because(e)
 }

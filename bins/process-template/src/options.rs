@@ -1,6 +1,5 @@
 //! The command line of `process-template`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use clap::{Args, ValueEnum};
 use dialect_kubernetes_templates as dialect;
 use problem::{Problem, Problems, Result};
 use startup::parse_duration;
+use template_flags::TemplateFlags;
 
 use crate::output::Output;
 
@@ -32,29 +32,9 @@ pub struct Options {
     /// The template: JSON if the name ends in .json, else YAML; `-` is standard input
     #[arg(long, env = "BOSON_TEMPLATE", value_name = "FILE")]
     pub template: PathBuf,
-    /// Give a value; beats --values, which beats the variables BOSON_PARAM_<NAME>
-    #[arg(short, long, value_name = "NAME=VALUE")]
-    pub param: Vec<OsString>,
-    /// Take values from a file: .json, .yaml or .yml: a map of strings or a Parameters object; a directory: a mounted Secret or
-    /// ConfigMap; else lines NAME=VALUE. The last wins; colons separate paths in the variable
-    #[arg(long, env = "BOSON_VALUES", value_name = "PATH")]
-    pub values: Vec<PathBuf>,
-    /// Add a label to all objects; replaces an equal one of the template. Commas separate labels in the variable
-    #[arg(long, env = "BOSON_LABEL", value_name = "KEY=VALUE")]
-    pub label: Vec<String>,
-    /// Ignore values for names that no parameter has
-    #[arg(long, env = "BOSON_IGNORE_UNKNOWN")]
-    pub ignore_unknown: bool,
-    /// Syntax of references: $(NAME) and $((NAME)), or OpenShift's ${NAME} and ${{NAME}}
-    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX", default_value = "kubernetes")]
-    pub syntax: Syntax,
-    /// Whether undeclared references and unknown fields are errors (strict) or stay (compat)
-    #[arg(long, env = "BOSON_MODE", value_name = "MODE", default_value = "strict")]
-    pub mode: Mode,
-    /// Add labels to selectors and pod templates too [default: true; with --syntax openshift false]
-    #[arg(long, env = "BOSON_LABEL_SELECTORS", value_name = "BOOL", num_args = 0..=1, require_equals = true,
-        default_missing_value = "true", action = clap::ArgAction::Set)]
-    pub label_selectors: Option<bool>,
+    /// Parameters and labels
+    #[command(flatten)]
+    pub flags: TemplateFlags,
     /// Print a List, the Template with the values used, or write the entries of ConfigMaps and Secrets as files
     #[arg(long = "as", env = "BOSON_AS", value_name = "FORM", default_value = "list")]
     pub form: Form,
@@ -90,33 +70,6 @@ pub struct Options {
     /// to. Commas separate them
     #[arg(long, env = "BOSON_NOTIFY", value_name = "NOTICE", value_delimiter = ',')]
     pub notify: Vec<String>,
-}
-
-/// How references are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Syntax {
-    /// `$(NAME)` and `$((NAME))`
-    Kubernetes,
-    /// `${NAME}` and `${{NAME}}`
-    Openshift,
-}
-
-impl From<Syntax> for dialect::Syntax {
-    fn from(syntax: Syntax) -> dialect::Syntax {
-        match syntax {
-            Syntax::Kubernetes => dialect::Syntax::Kubernetes,
-            Syntax::Openshift => dialect::Syntax::Openshift,
-        }
-    }
-}
-
-/// What is an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// Whatever is left open
-    Strict,
-    /// What other tools refuse too
-    Compat,
 }
 
 /// The form of the result.
@@ -181,45 +134,9 @@ impl Options {
         Problems::check(problems)
     }
 
-    /// Whether messages are those of OpenShift.
-    pub(crate) fn is_openshift(&self) -> bool {
-        self.syntax == Syntax::Openshift
-    }
-
-    pub(crate) fn syntax(&self) -> dialect::Syntax {
-        self.syntax.into()
-    }
-
+    /// How the template is processed with these labels.
     pub(crate) fn processing(&self, labels: Vec<(String, String)>) -> dialect::Options {
-        dialect::Options {
-            syntax: self.syntax.into(),
-            mode: match self.mode {
-                Mode::Strict => dialect::Mode::Strict,
-                Mode::Compat => dialect::Mode::Compat,
-            },
-            label_selectors: self.label_selectors.unwrap_or(self.syntax == Syntax::Kubernetes),
-            labels,
-            ignore_unknown: self.ignore_unknown,
-            check_only: self.check,
-        }
-    }
-
-    /// The labels given.
-    pub(crate) fn labels(&self) -> Result<Vec<(String, String)>> {
-        let mut labels = Vec::new();
-        let mut problems = Vec::new();
-        let texts = self.label.iter().flat_map(|text| text.split(',')).filter(|text| !text.is_empty());
-        for text in texts {
-            match text.split_once('=') {
-                Some((key, value)) => labels.push((key.to_owned(), value.to_owned())),
-                None => {
-                    let flag = if self.is_openshift() { "error parsing labels" } else { "--label" };
-                    problems.push(Problem::usage(format!("{flag}: must be KEY=VALUE, not '{text}'")));
-                }
-            }
-        }
-        Problems::check(problems)?;
-        Ok(labels)
+        dialect::Options { check_only: self.check, ..self.flags.processing(labels) }
     }
 
     pub(crate) fn output(&self) -> Output<'_> {

@@ -90,7 +90,7 @@ impl Watched<'_> {
 fn inputs(options: &Options) -> Vec<u8> {
     let mut bytes = Vec::new();
     add(&options.template, &mut bytes);
-    for path in crate::inputs::paths(&options.values) {
+    for path in template_flags::paths(&options.flags.values) {
         let Ok(entries) = fs::read_dir(&path) else {
             add(&path, &mut bytes);
             continue;
@@ -98,7 +98,7 @@ fn inputs(options: &Options) -> Vec<u8> {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         // The kubelet's own: a file of a volume is read through its link.
         paths.retain(|path| path.file_name().is_none_or(|name| !name.as_bytes().starts_with(b"..")));
-        paths.sort();
+        paths.sort_unstable();
         paths.iter().for_each(|path| add(path, &mut bytes));
     }
     bytes

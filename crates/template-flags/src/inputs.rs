@@ -1,6 +1,5 @@
 //! The template and the values, as files, flags and variables give them.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -8,16 +7,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use dialect_kubernetes_templates::{Document, Given, LARGEST};
-use problem::{Place, Problem, Problems, Result, code};
+use problem::{Place, Problem, Problems, Result};
 
-use crate::options::Options;
 use crate::unreadable;
 
 /// The variables that give values.
 const PREFIX: &[u8] = b"BOSON_PARAM_";
 
-/// The template.
-pub(crate) fn template(path: &Path) -> Result<Document> {
+/// The template of a file; `-` is standard input.
+///
+/// # Errors
+/// A file that cannot be read, or is not a document.
+pub fn template(path: &Path) -> Result<Document> {
     if path.as_os_str() == "-" {
         return Document::read(&limited(io::stdin()).map_err(|e| unreadable("standard input", e))?, "stdin");
     }
@@ -33,38 +34,8 @@ fn limited(input: impl Read) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The values: of variables, under those of files, under those of flags; and what cannot be read of them.
-pub(crate) fn given(options: &Options, flags: Given) -> (Given, Vec<Problem>) {
-    let mut given = Given::default();
-    let mut problems = Vec::new();
-    let mut add = |values: Result<Given>| match values {
-        Ok(values) => given.replace_with(values),
-        Err(error) => problems.extend(error.into_vec()),
-    };
-    add(variables());
-    for path in paths(&options.values) {
-        let values = file(&path);
-        if let (true, Ok(values)) = (options.is_openshift(), &values) {
-            warn_of_replaced(values, &flags, &path);
-        }
-        add(values);
-    }
-    add(Ok(flags));
-    (given, problems)
-}
-
-/// oc's warning about values of a file that flags replace.
-fn warn_of_replaced(values: &Given, flags: &Given, path: &Path) {
-    let path = path.display();
-    for (name, _) in values.iter().filter(|(name, _)| flags.get(name).is_some()) {
-        let name = name.escape_debug();
-        crate::print_warning(&format!(
-            "warning: Template parameter \"{name}\" already defined, ignoring value from file \"{path}\""
-        ));
-    }
-}
-
-fn variables() -> Result<Given> {
+/// The values of variables `BOSON_PARAM_<NAME>`.
+pub(crate) fn variables() -> Result<Given> {
     let mut given = Given::default();
     let mut problems = Vec::new();
     for (name, value) in std::env::vars_os() {
@@ -80,7 +51,7 @@ fn variables() -> Result<Given> {
 }
 
 /// The paths of `--values`; those of the variable are separated by colons.
-pub(crate) fn paths(given: &[PathBuf]) -> Vec<PathBuf> {
+pub fn paths(given: &[PathBuf]) -> Vec<PathBuf> {
     let variable = std::env::var_os("BOSON_VALUES");
     match given {
         [path] if variable.as_deref() == Some(path.as_os_str()) => {
@@ -92,7 +63,10 @@ pub(crate) fn paths(given: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The values of a file or directory.
-pub(crate) fn file(path: &Path) -> Result<Given> {
+///
+/// # Errors
+/// What cannot be read, and what are not values.
+pub fn file(path: &Path) -> Result<Given> {
     let name = path.display().to_string();
     let failed = |e| unreadable(&format!("the values {name}"), e);
     if fs::metadata(path).map_err(failed)?.is_dir() {
@@ -103,7 +77,7 @@ pub(crate) fn file(path: &Path) -> Result<Given> {
 }
 
 /// Whether a file of values is JSON or YAML.
-pub(crate) fn is_document(path: &Path) -> bool {
+pub fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json" || extension == "yaml" || extension == "yml")
 }
 
@@ -114,7 +88,7 @@ fn directory(path: &Path) -> Result<Given> {
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let mut entries = entries.map_err(|e| unreadable(&format!("the values {}", path.display()), e))?;
     entries.retain(|entry| !entry.file_name().as_bytes().starts_with(b".."));
-    entries.sort_by_key(fs::DirEntry::file_name);
+    entries.sort_unstable_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (path, name) = (entry.path(), entry.file_name());
         let shown = path.display().to_string();
@@ -124,36 +98,6 @@ fn directory(path: &Path) -> Result<Given> {
             Ok(Err(_)) => problems.push(Problem::input("the value is not UTF-8").at(Place::file(shown))),
             Err(e) => problems.push(unreadable(&format!("the value {shown}"), e)),
         }
-    }
-    Problems::check(problems)?;
-    Ok(given)
-}
-
-/// The values of `--param`.
-pub(crate) fn flags(options: &Options) -> Result<Given> {
-    let mut given = Given::default();
-    let mut problems = Vec::new();
-    let mut repeated = BTreeSet::new();
-    for text in &options.param {
-        match text.to_str().map(|text| text.split_once('=')) {
-            Some(Some((name, value))) if !name.is_empty() => {
-                if given.get(name).is_some() {
-                    repeated.insert(name);
-                }
-                given.set(name, value, Place::file(format!("--param {name}")))
-            }
-            // What it is may be a value.
-            Some(_) if options.is_openshift() => {
-                problems.push(Problem::usage("invalid parameter assignment in --param"))
-            }
-            Some(_) => problems.push(Problem::usage("--param: must be NAME=VALUE")),
-            None => problems.push(Problem::usage("--param: must be UTF-8")),
-        }
-    }
-    if options.is_openshift() && !repeated.is_empty() {
-        let names = repeated.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("The following parameters were provided more than once: {names}");
-        problems.push(Problem::input(message).code(code::PARAMETER_INVALID));
     }
     Problems::check(problems)?;
     Ok(given)

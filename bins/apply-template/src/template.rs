@@ -1,0 +1,123 @@
+//! The template, processed with the values of the user and of the instance.
+
+use cluster::{Cluster, Object, Resource};
+use dialect_kubernetes_templates::{Document, Given, Outcome, Processed, Syntax, compact, process};
+use problem::{Place, Problem, Problems, Result, code};
+use template_flags::{Generator, with_generated};
+
+use crate::instance;
+use crate::options::{Action, Request, Source};
+use crate::secrets::Secrets;
+
+/// The annotation that names the syntax of a stored template.
+const SYNTAX: &str = "boson.cloudfoundry.org/template-syntax";
+
+/// A processed template.
+pub(crate) struct Template {
+    pub(crate) objects: Vec<Object>,
+    /// The generated values, those of the instance included.
+    pub(crate) values: Given,
+    pub(crate) secrets: Secrets,
+}
+
+/// Processes the template; `stored` are the values that the instance has.
+pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) -> Result<Template> {
+    // A command line that is not understood is reported alone.
+    let (labels, params) = (request.flags.labels()?, request.flags.params()?);
+    let (user, mut problems) = request.flags.given(params);
+    let has_all_values = problems.is_empty();
+    let (document, syntax) = match document(cluster, request) {
+        Ok(found) => found,
+        Err(error) => {
+            problems.extend(error.into_vec());
+            return Err(check(problems));
+        }
+    };
+    // What is wrong with declarations is reported by processing.
+    let declarations = document.parameters(syntax).unwrap_or_default();
+    let values = with_generated(&declarations, stored, &file(request)).unwrap_or_else(|error| {
+        problems.extend(error.into_vec());
+        stored.clone()
+    });
+    let mut given = Given::default();
+    for (name, value) in values.iter().filter(|(name, _)| declarations.iter().any(|one| one.name == *name)) {
+        given.set(name, value, Place::file(format!("Secret {}", instance::secret(&request.name))));
+    }
+    given.replace_with(user);
+    let mut options = request.flags.processing(labels);
+    options.syntax = syntax;
+    options.label_selectors = request.flags.label_selectors.unwrap_or(syntax == Syntax::Kubernetes);
+    // Values that could not be read are not missing, and a role needs none.
+    options.check_only |= !has_all_values || request.action == Action::Rbac;
+    let generator = Generator::default();
+    let Outcome { result, warnings } = process(document.clone(), &given, &options, &|bytes| generator.fill(bytes));
+    template_flags::warn(&warnings);
+    let processed = match (result, problems.is_empty()) {
+        (Ok(processed), true) => processed,
+        (result, _) => {
+            problems.extend(result.err().map(Problems::into_vec).unwrap_or_default());
+            return Err(check(problems));
+        }
+    };
+    generator.check()?;
+    let objects = objects(&processed)?;
+    let secrets = Secrets::of(&document, syntax, &declarations, &processed.into_template());
+    Ok(Template { objects, values, secrets })
+}
+
+/// Collected problems, of which there is at least one.
+fn check(problems: Vec<Problem>) -> Problems {
+    Problems::check(problems).err().unwrap_or_else(|| Problem::internal("a failure without a problem").into())
+}
+
+/// The template's name in messages.
+fn file(request: &Request) -> String {
+    match &request.source {
+        Source::File(path) => path.display().to_string(),
+        Source::Stored(name) => format!("Template {name}"),
+    }
+}
+
+fn document(cluster: &Cluster, request: &Request) -> Result<(Document, Syntax)> {
+    let name = match &request.source {
+        Source::File(path) => return Ok((template_flags::template(path)?, request.flags.syntax())),
+        Source::Stored(name) => name,
+    };
+    let found = cluster.read(&resource(&request.group), cluster.namespace(), name)?.ok_or_else(|| {
+        let message = format!("namespace {} has no template '{name}'", cluster.namespace());
+        Problem::input(message).code(code::INPUT_FILE).hint("--group names the API group of templates")
+    })?;
+    let syntax = match found["metadata"]["annotations"][SYNTAX].as_str() {
+        Some("openshift") => Syntax::Openshift,
+        Some("kubernetes") => Syntax::Kubernetes,
+        _ => request.flags.syntax(),
+    };
+    let mut found = found;
+    // As in a file, whatever the group.
+    found["apiVersion"] = "template.openshift.io/v1".into();
+    // JSON is YAML, too, but is read faster as what it is; the name of the file decides.
+    let root =
+        dialect_kubernetes_templates::read(found.to_string().as_bytes(), dialect_kubernetes_templates::Format::Json);
+    let root =
+        root.map_err(|e| Problem::template(e.message).code(code::TEMPLATE_SYNTAX).at(Place::file(file(request))))?;
+    Ok((Document::of(root, &file(request)), syntax))
+}
+
+/// The kind of stored templates.
+pub(crate) fn resource(group: &str) -> Resource {
+    Resource {
+        api_version: format!("{group}/v1"),
+        kind: "Template".to_owned(),
+        plural: "templates".to_owned(),
+        aliases: Vec::new(),
+        is_namespaced: true,
+        verbs: Vec::new(),
+    }
+}
+
+fn objects(processed: &Processed) -> Result<Vec<Object>> {
+    let object = |node| serde_json::from_str(&compact(node));
+    let objects: std::result::Result<Vec<Object>, _> = processed.objects().iter().map(object).collect();
+    // A number that no double can hold.
+    objects.map_err(|e| Problem::template("an object cannot be sent").code(code::OBJECT_INVALID).because(e).into())
+}
