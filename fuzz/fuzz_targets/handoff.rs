@@ -6,7 +6,10 @@
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::Deployment;
 use handoff::hook_state::HookState;
+use handoff::links::SharedLinks;
+use handoff::packages::Packages;
 use handoff::process_state::ProcessState;
+use handoff::requests::Line;
 use handoff::versions::Versions;
 use libfuzzer_sys::fuzz_target;
 
@@ -38,6 +41,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     round_trip!(HookState, text);
+    round_trip!(SharedLinks, text);
+    round_trip!(Packages, text);
+    if let Ok(once) = text.parse::<Line>() {
+        assert_eq!(once.to_string().parse(), Ok(once));
+    }
     round_trip!(ProcessState, text);
     round_trip!(@yaml BpmInfo, text);
     round_trip!(@yaml Deployment, text);

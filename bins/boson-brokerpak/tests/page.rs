@@ -9,3 +9,23 @@ fn the_examples_of_the_page_are_true() {
     let brokerpak = Path::new(env!("CARGO_BIN_EXE_boson-brokerpak"));
     assert!(testkit::page::check(&page, &[("brokerpak", brokerpak)], work.path()) >= 1);
 }
+
+/// Where the tests of the page's last table are.
+const PLACES: [&str; 4] =
+    ["bins/boson-brokerpak/tests", "bins/brokerpak/src/build", "crates/dialect-brokerpak/tests", "crates/hil/tests"];
+
+#[test]
+fn the_tests_that_the_page_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/dialects/brokerpak.md")).expect("the page");
+    let (_, table) = page.split_once("## The specification, heading by heading").expect("the heading");
+    let named: Vec<&str> = table.split('`').filter(|word| word.contains("::")).collect();
+    assert!(named.len() > 30, "{}", named.len());
+    for name in named {
+        let (file, test) = name.split_once("::").expect("a file and a test");
+        let sources =
+            PLACES.iter().filter_map(|place| std::fs::read_to_string(root.join(place).join(format!("{file}.rs"))).ok());
+        let has_it = sources.into_iter().any(|source| source.contains(&format!("fn {test}()")));
+        assert!(has_it, "{name} is not a test");
+    }
+}

@@ -7,8 +7,8 @@ use dialect_brokerpak::catalog::catalog;
 use dialect_brokerpak::report::Report;
 use problem::Result;
 
+use crate::output::print;
 use crate::paks::{self, Source};
-use crate::print;
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Print the catalog of the Open Service Broker API";

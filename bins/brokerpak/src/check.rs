@@ -10,8 +10,8 @@ use problem::{Problem, Problems, Result};
 use serde_json::{Value as Json, json};
 use startup::without_control;
 
+use crate::output::print;
 use crate::paks::{self, Source};
-use crate::print;
 
 /// One line for `--help`.
 pub(crate) const ABOUT_VALIDATE: &str = "Check a pak: manifest, definitions, templates, expressions";
@@ -87,11 +87,9 @@ pub(crate) fn validate(options: ValidateOptions) -> Result<u8> {
 fn finish(mut pak: pak::Pak, manifest: Option<&str>, options: &ValidateOptions, mut report: Report) -> Result<u8> {
     let configuration = paks::configuration(options.config.as_deref(), &pak)?;
     pak.add_plans(&configuration, &mut report);
-    if let Some(manifest) = manifest {
-        lint::manifest(&pak.manifest, manifest, &mut report);
-    }
-    for service in &pak.services {
-        lint::service(service, &mut report);
+    match manifest {
+        Some(manifest) => lint_all(&pak, manifest, &mut report),
+        None => pak.services.iter().for_each(|service| lint::service(service, &mut report)),
     }
     let mut problems = report.problems();
     let warnings = report.warnings();
@@ -107,8 +105,16 @@ fn finish(mut pak: pak::Pak, manifest: Option<&str>, options: &ValidateOptions, 
     Ok(0)
 }
 
+/// Adds the warnings about a pak; `manifest` is the manifest's path.
+pub(crate) fn lint_all(pak: &Pak, manifest: &str, report: &mut Report) {
+    lint::manifest(&pak.manifest, manifest, report);
+    for service in &pak.services {
+        lint::service(service, report);
+    }
+}
+
 /// Prints a warning to stderr.
-fn warn(problem: &Problem) {
+pub(crate) fn warn(problem: &Problem) {
     use std::io::Write;
     let text = problem.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

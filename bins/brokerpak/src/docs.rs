@@ -5,8 +5,8 @@ use dialect_brokerpak::markdown::document;
 use dialect_brokerpak::report::Report;
 use problem::Result;
 
+use crate::output::print;
 use crate::paks::{self, Source};
-use crate::print;
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Print the documentation of a pak's services, in Markdown";

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
+use crate::documents;
 use crate::machine::{Machine, environment};
-use crate::{documents, print};
+use crate::output::print;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Evaluate expressions of the language HIL";

@@ -1,21 +1,29 @@
 //! `extract`: the executables and providers of one platform, as terraform looks for them.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io::ErrorKind;
+use std::num::NonZero;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use clap::Args;
-use dialect_brokerpak::manifest::{Binary, Manifest};
+use dialect_brokerpak::layout::{self, Copy};
+use dialect_brokerpak::manifest::Manifest;
 use dialect_brokerpak::pak::{MANIFEST, Pak};
 use dialect_brokerpak::report::Report;
 use problem::{IoContext, Problem, Problems, Result};
-use zip_archive::Archive;
+use zip_archive::{Archive, Entry};
 
 use crate::paks::{self, Packed};
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Unpack a platform's executables and providers";
+
+/// The most files that are written at once.
+const WORKERS: usize = 4;
 
 /// The arguments of `extract`.
 #[derive(Debug, Args)]
@@ -24,7 +32,8 @@ pub(crate) const ABOUT: &str = "Unpack a platform's executables and providers";
         -plugin-dir: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/FILE for providers, DIR/versions/VERSION/terraform (or tofu) \
         for terraform, DIR/FILE for the others. Files that exist are replaced; nothing outside DIR is written.",
     after_long_help = "Examples:\n\
-        \x20\x20brokerpak extract my-services-1.0.0.brokerpak bin --platform linux/amd64\n\n\
+        \x20\x20brokerpak extract my-services-1.0.0.brokerpak bin --platform linux/amd64\n\
+        \x20\x20brokerpak extract my-services-1.0.0.brokerpak /pak --as-pak\n\n\
         Exit codes: 0 done; 2 usage; 65 the pak is wrong or does not have the platform; 70 a file could not be read or \
         written."
 )]
@@ -38,10 +47,10 @@ pub(crate) struct Options {
     /// The platform (default: that of this machine)
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<String>,
+    /// Unpack manifest, definitions and the platform's files as they are: DIR is a PAK for the other verbs then
+    #[arg(long)]
+    as_pak: bool,
 }
-
-/// A file of the archive, and where it is written.
-type Copy = (String, String);
 
 /// Runs `extract`; gives the exit code.
 ///
@@ -53,16 +62,59 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
     let mut report = Report::default();
     let pak = Pak::read(&packed, MANIFEST, &mut report);
     paks::checked(&report)?;
-    let mut archive = packed.into_archive();
-    let copies = plan(&pak.manifest, &platform, &archive)?;
-    for (from, to) in &copies {
-        write(&mut archive, from, &options.directory, to)?;
-    }
+    let archive = packed.into_archive();
+    let names: Vec<String> = files(&archive);
+    let (copies, problems) = plan(&pak.manifest, &platform, &names)?;
+    Problems::check(problems)?;
+    let copies = if options.as_pak { unpacked(&platform, &archive, &copies) } else { executable(copies) };
+    write_all(&options.pak, &archive, &options.directory, copies)?;
     Ok(0)
 }
 
+/// The names of an archive's files.
+pub(crate) fn files(archive: &Archive) -> Vec<String> {
+    archive.entries().iter().filter(|entry| !entry.is_directory).map(|entry| entry.name.clone()).collect()
+}
+
+/// Writes all files, the largest first, on as many processors as there are.
+fn write_all(pak: &Path, archive: &Archive, directory: &Path, mut copies: Vec<(String, String, u32)>) -> Result<()> {
+    let size = |name: &str| archive.entries().iter().find(|entry| entry.name == name).map_or(0, |entry| entry.size);
+    copies.sort_by_cached_key(|(from, ..)| Reverse(size(from)));
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS).min(copies.len());
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<()> {
+        // Each one reads at a place of its own.
+        let mut archive = Packed::open(pak)?.into_archive();
+        while let Some((from, to, mode)) = copies.get(next.fetch_add(1, Ordering::Relaxed)) {
+            write(&mut archive, from, directory, to, *mode)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let failed = || Problem::internal("a thread has panicked");
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| failed())?)
+    })
+}
+
+fn executable(copies: Vec<Copy>) -> Vec<(String, String, u32)> {
+    copies.into_iter().map(|(from, to)| (from, to, 0o755)).collect()
+}
+
+/// The documents and all files of a platform at their own places.
+fn unpacked(platform: &str, archive: &Archive, executables: &[Copy]) -> Vec<(String, String, u32)> {
+    let directory = format!("{}/", layout::directory(platform));
+    let is_of = |name: &str| name == MANIFEST || name.starts_with("definitions/") || name.starts_with(&directory);
+    let files = archive.entries().iter().filter(|entry| !entry.is_directory && is_of(&entry.name));
+    let mode = |entry: &Entry| {
+        let is_executable = entry.mode & 0o111 != 0 || executables.iter().any(|(from, _)| *from == entry.name);
+        if is_executable && entry.name.starts_with(&directory) { 0o755 } else { 0o644 }
+    };
+    files.map(|entry| (entry.name.clone(), entry.name.clone(), mode(entry))).collect()
+}
+
 /// This machine's platform in Go's words.
-fn current() -> String {
+pub(crate) fn current() -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "x86" => "386",
@@ -73,8 +125,11 @@ fn current() -> String {
     format!("{os}/{arch}")
 }
 
-/// What is written where.
-fn plan(manifest: &Manifest, platform: &str, archive: &Archive) -> Result<Vec<Copy>> {
+/// What is written where, and what the pak does not have.
+///
+/// # Errors
+/// A platform that the manifest does not list.
+pub(crate) fn plan(manifest: &Manifest, platform: &str, names: &[String]) -> Result<(Vec<Copy>, Vec<Problem>)> {
     if !manifest.platforms.iter().any(|own| own == platform) {
         let name = &manifest.name;
         let message =
@@ -82,59 +137,13 @@ fn plan(manifest: &Manifest, platform: &str, archive: &Archive) -> Result<Vec<Co
         let hint = format!("its platforms are {}", manifest.platforms.join(", "));
         return Err(Problem::input(message).hint(hint).into());
     }
-    let directory = format!("bin/{platform}");
-    let target = platform.replace('/', "_");
-    let has = |path: &str| archive.entries().iter().any(|entry| entry.name == path && !entry.is_directory);
-    let mut copies = Vec::new();
-    let mut problems = Vec::new();
-    for terraform in &manifest.terraform {
-        let Binary { name, version, .. } = terraform;
-        let paths = [format!("{directory}/{version}/{name}"), format!("{directory}/{name}")];
-        match paths.into_iter().find(|path| has(path)) {
-            Some(path) => copies.push((path, format!("versions/{version}/{name}"))),
-            None => problems.push(Problem::input(format!("could not find {name} version {version} in brokerpak"))),
-        }
-    }
-    for provider in &manifest.providers {
-        let prefix = format!("{directory}/{}_v{}", provider.name, provider.version);
-        match find(archive, &prefix, &['_', '-', '.']) {
-            Ok(path) => {
-                let file = path.rsplit('/').next().unwrap_or_default().to_owned();
-                let address = provider.provider.as_deref().unwrap_or_default();
-                copies.push((path, format!("{address}/{}/{target}/{file}", provider.version)));
-            }
-            Err(message) => problems.push(Problem::input(message)),
-        }
-    }
-    for other in &manifest.other_binaries {
-        match find(archive, &format!("{directory}/{}", other.name), &['_', '-', '.']) {
-            Ok(path) => {
-                let file = path.rsplit('/').next().unwrap_or_default().to_owned();
-                copies.push((path, file));
-            }
-            Err(message) => problems.push(Problem::input(message)),
-        }
-    }
-    Problems::check(problems)?;
-    Ok(copies)
-}
-
-/// The only file with a prefix; what follows the prefix starts with one of these, so that `psql` is not `psqlodbc`.
-fn find(archive: &Archive, prefix: &str, next: &[char]) -> std::result::Result<String, String> {
-    let files = archive.entries().iter().filter(|entry| !entry.is_directory).map(|entry| entry.name.as_str());
-    let is_it = |rest: &str| (rest.is_empty() || rest.starts_with(next)) && !rest.contains('/');
-    let mut found: Vec<&str> = files.filter(|name| name.strip_prefix(prefix).is_some_and(is_it)).collect();
-    found.sort_unstable();
-    match found.as_slice() {
-        [] => Err(format!("file with prefix {prefix:?} not found in zip")),
-        [one] => Ok((*one).to_owned()),
-        _ if found[0] == prefix => Ok(prefix.to_owned()),
-        several => Err(format!("multiple files found with prefix {prefix:?}: {}", several.join(", "))),
-    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (copies, wrong) = layout::executables(manifest, platform, &names);
+    Ok((copies, wrong.into_iter().map(Problem::input).collect()))
 }
 
 /// Writes a file beside its place, and renames it.
-fn write(archive: &mut Archive, from: &str, directory: &Path, to: &str) -> Result<()> {
+pub(crate) fn write(archive: &mut Archive, from: &str, directory: &Path, to: &str, mode: u32) -> Result<()> {
     let path = directory.join(to);
     let parent = path.parent().unwrap_or(directory);
     fs::create_dir_all(parent).io("create", parent)?;
@@ -144,7 +153,7 @@ fn write(archive: &mut Archive, from: &str, directory: &Path, to: &str) -> Resul
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).io("remove", &new),
         _ => {}
     }
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&new).io("create", &new)?;
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new).io("create", &new)?;
     if let Err(error) = archive.copy(from, &mut file) {
         let _ = fs::remove_file(&new);
         let problem = match error.kind() {

@@ -171,29 +171,32 @@ impl Source {
     }
 }
 
-/// The operator's configuration.
+/// A document of the operator, YAML or JSON: a map, or nothing. `what` names it in messages.
 ///
 /// # Errors
 /// A document that is neither YAML nor JSON, or not a map.
-pub(crate) fn configuration(file: Option<&Path>, pak: &Pak) -> Result<Configuration> {
-    let document = match file {
-        None => Json::Null,
-        Some(file) => {
-            let text = documents::read(file)?;
-            let wrong = |message: String, place: Option<(u32, u32)>| {
-                let mut problem = Problem::input(message).at(problem::Place::file(file.display().to_string()));
-                if let (Some(at), Some((line, column))) = (problem.place.as_mut(), place) {
-                    (at.line, at.column) = (Some(line), Some(column));
-                }
-                Problems::from(problem)
-            };
-            let node = dialect_brokerpak::yaml::read(&text).map_err(|(message, place)| wrong(message, place))?;
-            if node.entries().is_none() && !node.is_null() {
-                return Err(wrong("the configuration is not a map".to_owned(), Some((node.line, node.column))));
-            }
-            node.to_json()
+pub(crate) fn document(file: &Path, what: &str) -> Result<Json> {
+    let text = documents::read(file)?;
+    let wrong = |message: String, place: Option<(u32, u32)>| {
+        let mut problem = Problem::input(message).at(problem::Place::file(file.display().to_string()));
+        if let (Some(at), Some((line, column))) = (problem.place.as_mut(), place) {
+            (at.line, at.column) = (Some(line), Some(column));
         }
+        Problems::from(problem)
     };
+    let node = dialect_brokerpak::yaml::read(&text).map_err(|(message, place)| wrong(message, place))?;
+    if node.entries().is_none() && !node.is_null() {
+        return Err(wrong(format!("{what} is not a map"), Some((node.line, node.column))));
+    }
+    Ok(node.to_json())
+}
+
+/// The operator's configuration.
+///
+/// # Errors
+/// As [`document`].
+pub(crate) fn configuration(file: Option<&Path>, pak: &Pak) -> Result<Configuration> {
+    let document = file.map_or(Ok(Json::Null), |file| document(file, "the configuration"))?;
     Ok(Configuration::new(document, environment(), &pak.manifest.env_config_mapping))
 }
 

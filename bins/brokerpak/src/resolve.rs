@@ -9,9 +9,10 @@ use dialect_brokerpak::resolve::{Resolved, resolve};
 use problem::{Problems, Result};
 use serde_json::json;
 
+use crate::documents;
 use crate::machine::Machine;
+use crate::output::print;
 use crate::paks::{self, Source};
-use crate::{documents, print};
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Print what a request resolves to";

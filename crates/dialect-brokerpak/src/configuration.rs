@@ -134,12 +134,19 @@ pub trait Machine {
     /// # Errors
     /// Why there are none.
     fn random(&mut self, count: usize) -> Result<Vec<u8>, String>;
+    /// The variable whose expression is evaluated next.
+    fn variable(&mut self, _name: &str) {}
 }
 
 impl<'c> Host<'c> {
     /// A host whose counter starts at 1.
     pub fn new(configuration: &'c Configuration, machine: &'c mut dyn Machine) -> Host<'c> {
         Host { configuration, counter: 0, machine }
+    }
+
+    /// The variable whose expression is evaluated next.
+    pub(crate) fn begin(&mut self, variable: &str) {
+        self.machine.variable(variable);
     }
 }
 

@@ -72,8 +72,23 @@ pub struct Action {
     pub outputs: Vec<Variable>,
     /// Inputs that start an import: names of inputs and addresses of resources.
     pub import_inputs: Vec<(String, String)>,
+    /// Attributes of imported resources that become expressions.
+    pub import_parameter_mappings: Vec<Mapping>,
+    /// Attributes of imported resources that are removed, as paths.
+    pub import_parameters_to_delete: Vec<String>,
+    /// Attributes that imported resources get, as paths.
+    pub import_parameters_to_add: Vec<Mapping>,
     /// Its path in the definition.
     pub path: String,
+}
+
+/// An attribute of an imported resource and its expression.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapping {
+    /// The attribute's name or path.
+    pub tf_variable: String,
+    /// The expression: `var.name` or any other.
+    pub parameter_name: String,
 }
 
 /// An input or output.
@@ -97,6 +112,10 @@ pub struct Variable {
     pub constraints: Map<String, Json>,
     /// Whether updates may not set it.
     pub prohibit_update: bool,
+    /// The attribute of an imported resource that has its value; may be empty.
+    pub tf_attribute: String,
+    /// The boolean input that turns `tf_attribute` off; may be empty.
+    pub tf_attribute_skip: String,
     /// Its path in the definition.
     pub path: String,
 }
@@ -119,8 +138,16 @@ pub struct Computed {
 /// An example.
 #[derive(Debug, Clone, Default)]
 pub struct Example {
+    /// Its name.
+    pub name: String,
     /// The plan's UUID.
     pub plan_id: Placed<String>,
+    /// Parameters of the instance.
+    pub provision_params: Map<String, Json>,
+    /// Parameters of the binding.
+    pub bind_params: Map<String, Json>,
+    /// Whether binding may fail.
+    pub bind_can_fail: bool,
     /// Its path in the definition.
     pub path: String,
 }
@@ -194,12 +221,12 @@ fn example(mut object: Object<'_>, report: &mut Report) -> Example {
     present(&name, object.at("name"), report);
     present(&description, object.at("description"), report);
     present(&plan_id, object.at("plan_id"), report);
-    object.values("provision_params", report);
-    object.values("bind_params", report);
-    object.boolean("bind_can_fail", report);
+    let provision_params = object.values("provision_params", report);
+    let bind_params = object.values("bind_params", report);
+    let bind_can_fail = object.boolean("bind_can_fail", report);
     let path = object.path.clone();
     object.finish(report);
-    Example { plan_id, path }
+    Example { name: name.value, plan_id, provision_params, bind_params, bind_can_fail, path }
 }
 
 fn action(mut object: Object<'_>, report: &mut Report) -> Action {
@@ -213,16 +240,10 @@ fn action(mut object: Object<'_>, report: &mut Report) -> Action {
     let [templates, template_refs] = ["templates", "template_refs"].map(|key| object.text_map(key, report));
     let imports = object.objects("import_inputs", report).into_iter();
     let import_inputs = imports.map(|item| import_input(item, report)).collect();
-    for key in ["import_parameter_mappings", "import_parameters_to_add"] {
-        for mut item in object.objects(key, report) {
-            for key in ["tf_variable", "parameter_name"] {
-                let text = item.text(key, report);
-                present(&text, item.at(key), report);
-            }
-            item.finish(report);
-        }
-    }
-    object.texts("import_parameters_to_delete", report);
+    let [import_parameter_mappings, import_parameters_to_add] =
+        ["import_parameter_mappings", "import_parameters_to_add"].map(|key| mappings(&mut object, key, report));
+    let deleted = object.texts("import_parameters_to_delete", report).into_iter();
+    let import_parameters_to_delete = deleted.map(|path| path.value).collect();
     let path = object.path.clone();
     object.finish(report);
     Action {
@@ -235,8 +256,27 @@ fn action(mut object: Object<'_>, report: &mut Report) -> Action {
         template_refs,
         outputs,
         import_inputs,
+        import_parameter_mappings,
+        import_parameters_to_delete,
+        import_parameters_to_add,
         path,
     }
+}
+
+fn mappings(object: &mut Object<'_>, key: &'static str, report: &mut Report) -> Vec<Mapping> {
+    let mut mappings = Vec::new();
+    for mut item in object.objects(key, report) {
+        let [variable, parameter] = ["tf_variable", "parameter_name"].map(|key| item.text(key, report));
+        present(&variable, item.at("tf_variable"), report);
+        if present(&parameter, item.at("parameter_name"), report)
+            && hcl_edit::parser::parse_expr(parameter.value.trim()).is_err()
+        {
+            report.error("invalid HCL", item.at("parameter_name"), parameter.place);
+        }
+        item.finish(report);
+        mappings.push(Mapping { tf_variable: variable.value, parameter_name: parameter.value });
+    }
+    mappings
 }
 
 fn import_input(mut object: Object<'_>, report: &mut Report) -> (String, String) {
@@ -268,10 +308,10 @@ fn variable(mut object: Object<'_>, report: &mut Report) -> Variable {
         }
     }
     let constraints = object.values("constraints", report);
-    let [attribute, _] = ["tf_attribute", "tf_attribute_skip"].map(|key| object.text(key, report));
+    let [attribute, skip] = ["tf_attribute", "tf_attribute_skip"].map(|key| object.text(key, report));
     if !attribute.value.is_empty() && !is_attribute(&attribute.value) {
         let message = "field must match '^([-a-zA-Z0-9_-]*\\.[-a-zA-Z0-9_-]*){2}'";
-        report.error(message, object.at("tf_attribute"), attribute.place);
+        report.error(message, object.at("tf_attribute"), attribute.place.clone());
     }
     let prohibit_update = object.boolean("prohibit_update", report);
     let path = object.path.clone();
@@ -286,6 +326,8 @@ fn variable(mut object: Object<'_>, report: &mut Report) -> Variable {
         values,
         constraints,
         prohibit_update,
+        tf_attribute: attribute.value,
+        tf_attribute_skip: skip.value,
         path,
     }
 }

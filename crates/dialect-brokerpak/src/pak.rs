@@ -115,12 +115,12 @@ pub fn read_definition(files: &dyn Files, path: &str, report: &mut Report) -> Op
     service(files, path.rsplit_once('/').map_or("", |(base, _)| base), path, report)
 }
 
-fn join(base: &str, path: &str) -> String {
+pub(crate) fn join(base: &str, path: &str) -> String {
     if base.is_empty() { path.to_owned() } else { format!("{base}/{path}") }
 }
 
 /// Whether a path does not lead out of its directory.
-fn stays_inside(path: &str) -> bool {
+pub(crate) fn stays_inside(path: &str) -> bool {
     !path.is_empty()
         && !path.starts_with('/')
         && !path.contains(['\\', '\0'])

@@ -77,12 +77,18 @@ pub struct Request<'p> {
 }
 
 impl Operation {
+    /// The operation of this name.
+    pub fn named(name: &str) -> Option<Operation> {
+        OPERATIONS.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+    }
+
     /// Whether it is about a binding.
     pub fn is_binding(self) -> bool {
         matches!(self, Operation::Bind | Operation::Unbind)
     }
 
-    fn name(self) -> &'static str {
+    /// Its name in requests.
+    pub fn name(self) -> &'static str {
         OPERATIONS.iter().find(|entry| entry.1 == self).map_or("", |entry| entry.0)
     }
 }

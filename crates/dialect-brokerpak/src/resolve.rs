@@ -204,6 +204,7 @@ impl Builder<'_> {
             return;
         };
         let scope = Names { constants: &self.constants, variables: crate::configuration::variables(&self.variables) };
+        self.host.begin(name);
         let evaluated = Expression::parse(text).and_then(|tree| tree.evaluate(&scope, &mut self.host));
         let result = evaluated.map_err(|error| error.message).and_then(|value| cast(value.to_json(), kind));
         match result {

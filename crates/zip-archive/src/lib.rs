@@ -1,8 +1,9 @@
 //! zip files from strangers. The directory of the archive is checked before any content is read: names that lead elsewhere,
 //! doubled names, links, special files, sizes and counts beyond the limits make the whole archive invalid. Set-uid bits are
-//! dropped. What is read is bounded by what the directory declares.
+//! dropped. What is read is bounded by what the directory declares. [`Writer`] writes archives.
 
 mod end;
+mod writer;
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,6 +13,8 @@ use std::path::Path;
 // The zip crate decompresses with it; this selects its implementation in Rust.
 use flate2 as _;
 use zip::ZipArchive;
+
+pub use crate::writer::Writer;
 
 /// What an archive may have.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +44,9 @@ pub struct Archive {
     entries: Vec<Entry>,
 }
 
+/// Bytes that are read and written at once.
+const BUFFER: usize = 1 << 17;
+
 /// Types of files in a mode.
 const TYPE: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
@@ -57,7 +63,7 @@ impl Archive {
         if count > limits.entries {
             return Err(invalid(format!("it has {count} entries, more than {}", limits.entries)));
         }
-        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(zip_error)?;
+        let mut zip = ZipArchive::new(BufReader::with_capacity(BUFFER, file)).map_err(zip_error)?;
         if zip.len() as u64 != count {
             return Err(invalid("its directory has doubled names or a wrong count".to_owned()));
         }
@@ -114,11 +120,27 @@ impl Archive {
         let size = self.entries[number].size;
         let content = self.zip.by_index(number).map_err(zip_error)?;
         // A byte more than is declared shows that the declaration is wrong; the checksum is checked at the end.
-        let written = io::copy(&mut content.take(size.saturating_add(1)), to)?;
+        let written = copy(&mut content.take(size.saturating_add(1)), to)?;
         if written != size {
             return Err(invalid(format!("entry {name:?} does not have the size that the directory declares")));
         }
         Ok(())
+    }
+}
+
+/// As `io::copy`, with a larger buffer.
+fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64> {
+    let mut buffer = vec![0; BUFFER];
+    let mut written = 0;
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(written),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        to.write_all(&buffer[..read])?;
+        written += read as u64;
     }
 }
 

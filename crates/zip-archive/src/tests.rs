@@ -114,3 +114,27 @@ fn other_files_are_not_archives() {
         }
     }
 }
+
+#[test]
+fn what_is_written_is_read_and_has_the_same_bytes_each_time() {
+    let written = |is_compressed: bool| {
+        let mut writer = Writer::new(io::Cursor::new(Vec::new()), is_compressed);
+        writer.directory("bin").unwrap();
+        writer.copy("bin/x", 0o755, 7, &b"content"[..]).unwrap();
+        writer.file("m", 0o600, 3).unwrap().write_all(b"abc").unwrap();
+        writer.finish().unwrap().into_inner()
+    };
+    for is_compressed in [true, false] {
+        let bytes = written(is_compressed);
+        let mut archive = open(&bytes).unwrap();
+        let entries: Vec<(&str, u64, u32, bool)> =
+            archive.entries().iter().map(|e| (e.name.as_str(), e.size, e.mode, e.is_directory)).collect();
+        assert_eq!(entries, [("bin", 0, 0o755, true), ("bin/x", 7, 0o755, false), ("m", 3, 0o600, false)]);
+        assert_eq!(archive.read("bin/x", 100).unwrap().unwrap(), b"content");
+        assert_eq!(bytes, written(is_compressed));
+    }
+    for size in [6, 8] {
+        let mut writer = Writer::new(io::Cursor::new(Vec::new()), true);
+        assert!(writer.copy("x", 0o755, size, &b"content"[..]).unwrap_err().to_string().contains("changes"));
+    }
+}
