@@ -8,6 +8,7 @@ mod executables;
 mod lone_job;
 mod page;
 mod snapshot;
+pub mod tls_client;
 mod tree;
 
 pub use executables::{Outcome, ruby_version, run};

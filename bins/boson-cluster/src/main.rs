@@ -32,9 +32,12 @@ const EXECUTABLE: Executable = Executable {
         "versions" => versions,
         "rollback" => rollback,
         "delete" => delete,
+        "apply-template" => apply_template,
+        "export-template" => apply_template::export_template,
         "write-secrets" => write_secrets,
         "deploy" => deploy,
         "serve-templates" => serve_templates,
+        "brokerpak-state" => brokerpak_state,
     ),
 };
 

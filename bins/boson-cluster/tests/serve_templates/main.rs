@@ -1,6 +1,10 @@
 //! `serve-templates`, as clients of Kubernetes use it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod cluster;
+mod manifest;
+mod replicas;
+mod secured;
 mod server;
 
 use std::io::{BufRead, BufReader, Read};
@@ -234,6 +238,10 @@ fn bad_requests_are_refused_and_the_server_lives_on() {
     assert_eq!(server.send("GET", &all, &["Accept: text/html"], b"").reason().0, 406);
     assert_eq!(server.send("PUT", &all, &[], b"{}").reason(), (405, "MethodNotAllowed".into()));
     assert_eq!(server.get("/apis/other/v1").reason(), (404, "NotFound".into()));
+    for namespace in ["a.b", "a%2Cb", "A", "a%2Fb"] {
+        let path = format!("/apis/template.openshift.io/v1/namespaces/{namespace}/templates");
+        assert_eq!(server.get(&path).reason().0, 400, "{namespace}");
+    }
     assert_eq!(server.get("/healthz").status, 200);
     assert_eq!(server.stop(), Some(0));
 }
@@ -369,9 +377,11 @@ fn an_annotation_and_a_flag_name_the_syntax() {
 #[test]
 fn usage() {
     for arguments in [
-        &["--listen", "127.0.0.1:0"][..],
-        &["--insecure", "--listen", "0.0.0.0:0"],
+        &["--insecure", "--listen", "0.0.0.0:0"][..],
         &["--insecure", "--store", "other"],
+        &["--insecure", "--store", "secrets"],
+        &["--insecure", "--tls-dir", "/tmp"],
+        &["--service", "a.b"],
         &["--insecure", "--group", "no-dot"],
         &["--insecure", "--label", "a"],
         &["--insecure", "--label", "a=b c"],
