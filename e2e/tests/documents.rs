@@ -56,8 +56,12 @@ fn cli_md_matches_help() {
 fn env_md_lists_every_variable() {
     let mut known = BTreeSet::new();
     for (name, verbs) in commands() {
-        let texts = verbs.iter().map(|verb| help(&[name, verb])).chain([help(&[name])]);
-        known.extend(texts.flat_map(|text| variables(&text)));
+        known.extend(variables(&help(&[name])));
+        for verb in verbs {
+            let text = help(&[name, &verb]);
+            let inner = self::verbs(&text).into_iter().map(|inner| help(&[name, &verb, &inner]));
+            known.extend(inner.chain([text.clone()]).flat_map(|text| variables(&text)));
+        }
     }
     let page = std::fs::read_to_string(here().join("../docs/env.md")).unwrap();
     let listed: BTreeSet<String> =

@@ -21,7 +21,7 @@ current-context: boson
 T
 }
 
-# The API server's certificate, and the authority that pods and kubeconfigs know it by.
+# The API server's certificates, and the authorities that pods, kubeconfigs and servers of APIServices know it by.
 certificates() {
   local certs=$state/certs names ip
   ip=$(node_ip 0)
@@ -29,6 +29,10 @@ certificates() {
   certificate ca -subj '/CN=boson test cluster' -addext 'keyUsage=critical,keyCertSign'
   certificate apiserver -subj '/CN=kube-apiserver' -CA "$certs/ca.crt" -CAkey "$certs/ca.key" \
     -addext 'basicConstraints=critical,CA:FALSE' -addext 'extendedKeyUsage=serverAuth' -addext "subjectAltName=$names"
+  # By this certificate the servers of APIServices know that a request, and the user in its headers, comes from the API server.
+  certificate front-proxy-ca -subj '/CN=boson test cluster front proxy' -addext 'keyUsage=critical,keyCertSign'
+  certificate front-proxy -subj '/CN=front-proxy-client' -CA "$certs/front-proxy-ca.crt" -CAkey "$certs/front-proxy-ca.key" \
+    -addext 'basicConstraints=critical,CA:FALSE' -addext 'extendedKeyUsage=clientAuth'
   openssl genrsa -out "$certs/sa.key" 2048 2>/dev/null
 }
 
@@ -59,6 +63,10 @@ control_plane() {
     --advertise-address="$ip" --bind-address=0.0.0.0 --secure-port=6443 --service-cluster-ip-range="$service_network" \
     --service-account-issuer="https://kubernetes.default.svc.$domain" \
     --service-account-key-file="$state/certs/sa.key" --service-account-signing-key-file="$state/certs/sa.key" \
+    --requestheader-client-ca-file="$state/certs/front-proxy-ca.crt" --requestheader-allowed-names=front-proxy-client \
+    --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
+    --requestheader-extra-headers-prefix=X-Remote-Extra- --proxy-client-cert-file="$state/certs/front-proxy.crt" \
+    --proxy-client-key-file="$state/certs/front-proxy.key" \
     --token-auth-file="$state/tokens.csv" --authorization-mode=Node,RBAC \
     --enable-admission-plugins=NodeRestriction --allow-privileged=true --kubelet-preferred-address-types=InternalIP
   until_true 120 "the API server" kubectl get --raw /readyz

@@ -16,6 +16,7 @@ node() {
   start "$i" "containerd-$i" containerd -c "$dir/containerd.toml"
   until_true 60 "containerd of node $i" ctr --address "$dir/containerd.sock" version
   import "$i" "$state/pause.tar" >/dev/null
+  import "$i" "$state/dns.tar" >/dev/null
   start "$i" "kubelet-$i" "$bin/kube" kubelet --kubeconfig="$state/node-$i.kubeconfig" --config="$dir/kubelet.yaml" \
     --root-dir="$dir/kubelet" --cert-dir="$dir/pki" --hostname-override="node-$i" --node-ip="$(node_ip "$i")" \
     --node-labels="topology.kubernetes.io/zone=${zones[$i]}"

@@ -106,7 +106,7 @@ fn roll_back(nats: &Gathered, pods: &[(String, String)]) {
     assert!(runs.lines().nth(1).is_some_and(|line| line.starts_with("3 ")), "{runs}");
     nats.kubectl_boson(&["rollback"]).unwrap();
     let images = nats.images();
-    let images = images.each_ref().map(String::as_str);
+    let images: Vec<&str> = images.iter().map(String::as_str).collect();
     let deploy = [&["deploy", "--deployment-name", "nats"][..], &images, &RESTRICTED].concat();
     let trial = nats.kubectl_boson(&[&deploy[..], &["--dry-run"]].concat()).unwrap();
     let expected = ["StatefulSet nats-nats-z1 changed", "StatefulSet nats-nats-z2 changed"];
@@ -139,22 +139,26 @@ fn the_account_may_do_what_the_steps_need_and_no_more() {
         let answer = nats.namespace.try_kubectl(&["auth", "can-i", verb, kind, &part, "--as", &account]);
         answer.is_ok_and(|answer| answer.trim() == "yes")
     };
-    for (verb, kind) in
-        [("create", "secrets"), ("patch", "statefulsets.apps"), ("delete", "jobs.batch"), ("list", "pods")]
-    {
+    for (verb, kind) in [
+        ("create", "secrets"),
+        ("patch", "statefulsets.apps"),
+        ("patch", "deployments.apps"),
+        ("delete", "jobs.batch"),
+        ("list", "pods"),
+        ("get", "pods/log"),
+    ] {
         assert!(may(verb, kind), "{verb} {kind}");
     }
     let denied = [
         ("create", "pods/exec"),
         ("create", "pods/portforward"),
-        ("get", "pods/log"),
         ("delete", "pods"),
         ("delete", "persistentvolumeclaims"),
         ("create", "serviceaccounts/token"),
         ("create", "serviceaccounts"),
         ("create", "roles.rbac.authorization.k8s.io"),
         ("patch", "rolebindings.rbac.authorization.k8s.io"),
-        ("create", "deployments.apps"),
+        ("create", "replicasets.apps"),
         ("create", "daemonsets.apps"),
         ("deletecollection", "secrets"),
         ("update", "secrets"),
@@ -175,11 +179,13 @@ fn a_namespace_that_does_not_admit_the_pods_is_reported_before_anything_is_appli
     let nats = nats("admits");
     let job = nats.apply(&[]);
     // The Job tries again: an administrator may change the namespace.
-    nats.namespace.wait_until("deploy has failed", || nats.messages(&job).contains("does not admit"));
+    nats.namespace.wait_until("check has failed", || nats.messages(&job).contains("does not admit"));
     let message = nats.messages(&job);
     assert!(message.contains("StatefulSet nats-nats-z1") && message.contains("PodSecurity"), "{message}");
     assert!(message.contains("--run-hooks-as vcap"), "{message}");
     assert_eq!(nats.namespace.kubectl(&["get", "statefulsets,services", "--output", "name"]), "");
+    let secrets = nats.namespace.kubectl(&["get", "secrets", "--output", "name"]);
+    assert!(secrets.lines().all(|name| name.contains("-manifest-")), "{secrets}");
 }
 
 #[test]

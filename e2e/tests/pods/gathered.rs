@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::rc::Rc;
 
 use e2e::here;
 use serde_json::Value;
@@ -12,22 +13,33 @@ use crate::cluster::{Namespace, from_run, output};
 /// Scripts without root, as the namespaces of the tests want it.
 pub(crate) const RESTRICTED: [&str; 2] = ["--run-hooks-as", "vcap"];
 
-/// A deployment whose release has its name.
+/// A deployment.
 pub(crate) struct Gathered {
-    pub(crate) namespace: Namespace,
+    pub(crate) namespace: Rc<Namespace>,
     directory: tempfile::TempDir,
     name: &'static str,
+    /// The release of which it has an image.
+    release: &'static str,
     /// Further arguments of each `boson gather`.
     arguments: Vec<String>,
 }
 
 impl Gathered {
-    /// Applies nothing yet.
+    /// A deployment whose release has its name. Applies nothing yet.
     pub(crate) fn new(test: &str, name: &'static str) -> Gathered {
-        let directory = tempfile::tempdir().unwrap();
         let manifest = fs::read_to_string(here().join(format!("deployments/{name}.yml"))).unwrap();
+        Gathered::of(Rc::new(Namespace::new(test)), name, name, &manifest)
+    }
+
+    /// Another deployment of the same release in the same namespace.
+    pub(crate) fn beside(&self, name: &'static str, manifest: &str) -> Gathered {
+        Gathered::of(self.namespace.clone(), name, self.release, manifest)
+    }
+
+    fn of(namespace: Rc<Namespace>, name: &'static str, release: &'static str, manifest: &str) -> Gathered {
+        let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("manifest.yml"), manifest).unwrap();
-        Gathered { namespace: Namespace::new(test), directory, name, arguments: Vec::new() }
+        Gathered { namespace, directory, name, release, arguments: Vec::new() }
     }
 
     /// Applies this ops file to its manifest.
@@ -56,9 +68,14 @@ impl Gathered {
     }
 
     /// What `boson gather` and `deploy` need to know about the images.
-    pub(crate) fn images(&self) -> [String; 4] {
-        let release = format!("{0}=boson-e2e/{0}:latest", self.name);
-        ["--image".to_owned(), release, "--boson-image".to_owned(), "boson/boson:latest".to_owned()]
+    pub(crate) fn images(&self) -> Vec<String> {
+        let release = format!("{0}=boson-e2e/{0}:latest", self.release);
+        let mut flags =
+            vec!["--image".to_owned(), release, "--boson-image".to_owned(), "boson/boson:latest".to_owned()];
+        if let Ok(image) = std::env::var("E2E_DNS_IMAGE") {
+            flags.extend(["--dns-image".to_owned(), image]);
+        }
+        flags
     }
 
     /// `boson gather | kubectl apply -f -`; gives the name of the Job.

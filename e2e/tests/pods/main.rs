@@ -1,6 +1,7 @@
 //! Pods on a real cluster; `make e2e` provides one, and the images.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
+mod aliases;
 mod cluster;
 mod control;
 mod counter;
@@ -13,8 +14,14 @@ mod idioms;
 mod images;
 mod kills;
 mod large;
+mod links;
 mod nstance;
 mod plugin;
 mod postgres;
+mod settings;
+mod templates;
+mod templates_api;
+mod timing;
+mod two_releases;
 mod workloads;
 mod writers;

@@ -6,7 +6,7 @@ use crate::gathered::{Gathered, RESTRICTED};
 fn apply_waits_until_all_is_up_and_the_errand_has_run() {
     let nats = Gathered::new("applies", "nats");
     let images = nats.images();
-    let images = images.each_ref().map(String::as_str);
+    let images: Vec<&str> = images.iter().map(String::as_str).collect();
     let manifest = nats.manifest();
     let forms = ["--plan-containers", "group", "--network-policies", "--run-errand", "smoke-tests"];
     let apply = [&["apply", manifest.to_str().unwrap()][..], &images, &RESTRICTED, &forms].concat();

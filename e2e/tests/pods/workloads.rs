@@ -157,6 +157,7 @@ fn env(pod: &Pod, container: &Container) -> Vec<Value> {
         EnvValue::Replicas => json!({"name": variable.name, "value": pod.replicas.to_string()}),
         EnvValue::PodOrdinal => ordinal(&variable.name),
         EnvValue::PodIp => json!({"name": variable.name, "valueFrom": field("status.podIP")}),
+        EnvValue::Reference(source) => json!({"name": variable.name, "valueFrom": source}),
     };
     container.env.iter().map(variable).collect()
 }
@@ -180,7 +181,7 @@ fn volumes(pod: &Pod) -> Vec<Value> {
     let volume = |volume: &workload::Volume| {
         let named = json!({"name": name(volume.name)});
         Some(match &volume.source {
-            Source::Supplied | Source::Scratch => with(named, "emptyDir", json!({})),
+            Source::Supplied | Source::Scratch | Source::ForeignPackages => with(named, "emptyDir", json!({})),
             Source::Memory => with(named, "emptyDir", json!({"medium": "Memory", "sizeLimit": "16Mi"})),
             Source::ResolvedProperties => with(named, "secret", json!({"secretName": secret(pod)})),
             Source::Image | Source::Socket { .. } | Source::Disk { .. } => return None,

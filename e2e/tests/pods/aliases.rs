@@ -1,0 +1,72 @@
+//! BOSH's DNS aliases in pods.
+
+use std::fs;
+
+use e2e::here;
+use serde_json::Value;
+
+use crate::gathered::{Gathered, RESTRICTED};
+
+/// NATS with certificates for its aliases.
+fn nats(test: &str) -> Gathered {
+    let nats = Gathered::new(test, "nats");
+    let tls = fs::read_to_string(here().join("deployments/nats-tls.yml")).unwrap();
+    let tls = tls.replace("*.default.svc", &format!("*.{}.svc", nats.namespace.name));
+    nats.with_ops_file(&tls)
+}
+
+/// Prints the IPv4 addresses of a name, as the C library resolves it.
+const RESOLVE: &str = r#"my ($error, @found) = getaddrinfo($ARGV[0], "", {family => AF_INET, socktype => SOCK_STREAM});
+print inet_ntoa((sockaddr_in($_->{addr}))[1]), "\n" for @found;"#;
+
+/// What a name resolves to in a pod of NATS, sorted; nothing if it does not.
+fn resolve(nats: &Gathered, pod: &str, name: &str) -> Vec<String> {
+    let arguments =
+        ["exec", pod, "--container", "nats-nats", "--", "/usr/bin/perl", "-MSocket=:all", "-e", RESOLVE, name];
+    let printed = nats.namespace.try_kubectl(&arguments).unwrap_or_default();
+    let mut addresses: Vec<String> =
+        printed.lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect();
+    addresses.sort();
+    addresses.dedup();
+    addresses
+}
+
+fn addresses(pods: &[Value]) -> Vec<String> {
+    let mut all: Vec<String> =
+        pods.iter().filter_map(|pod| pod["status"]["podIP"].as_str().map(str::to_owned)).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn aliases_follow_the_instances() {
+    let nats = nats("aliases");
+    nats.assert_complete(&nats.run(&RESTRICTED));
+    let pod = "nats-nats-z1-0";
+    let follows = |what: &str| {
+        nats.namespace
+            .wait_until(what, || resolve(&nats, pod, "nats.service.internal") == addresses(&nats.pods("nats")));
+    };
+    follows("the alias has all instances");
+    // Ordinary names of the cluster, short and whole.
+    for name in ["nats-nats-1", &format!("kubernetes.default.svc.{}", "cluster.local")] {
+        assert!(!resolve(&nats, pod, name).is_empty(), "{name}");
+    }
+    nats.namespace.kubectl(&["delete", "pod", "nats-nats-z2-0"]);
+    follows("the alias has the new pod");
+    nats.edit("  instances: 4", "  instances: 5");
+    nats.assert_complete(&nats.run(&RESTRICTED));
+    follows("the alias has the new instance");
+    nats.delete();
+}
+
+#[test]
+fn an_alias_that_no_instance_answers_changes_nothing() {
+    let nats = Gathered::new("alias-wrong", "nats");
+    nats.edit("nats.service.internal}", "nats.service.internal, health_filter: unhealthy}");
+    let job = nats.run(&RESTRICTED);
+    assert_eq!(nats.ended(&job).as_deref(), Some("Failed"));
+    let messages = nats.messages(&job);
+    assert!(messages.contains("the DNS alias 'nats.service.internal'"), "{messages}");
+    assert!(nats.pods("nats").is_empty());
+}
