@@ -8,9 +8,6 @@ use value::Value;
 
 use crate::pod_settings::{AGENT_SETTINGS, WITHOUT_EFFECT, below};
 
-/// How many are listed.
-const SHOWN: usize = 20;
-
 /// A problem with the places of those keys of `properties.quarks` and `env.bosh.agent.settings` that have no effect, in the groups
 /// that `is_planned` accepts; `None` where the manifest has none.
 pub(crate) fn find(manifest: &Manifest, is_planned: impl Fn(&str) -> bool) -> Option<Problem> {
@@ -61,16 +58,14 @@ fn settings(group: &InstanceGroup) -> (Option<&Value>, Vec<Step>) {
     (value, path)
 }
 
-/// A problem with settings that have no effect; `None` if there are none. `owner` says what they are settings of.
-pub(crate) fn listed(mut notes: Vec<Note>, owner: &str) -> Option<Problem> {
+/// A problem with settings that have no effect, all of them; `None` if there are none. `owner` says what they are settings of.
+pub(crate) fn listed(notes: Vec<Note>, owner: &str) -> Option<Problem> {
     if notes.is_empty() {
         return None;
     }
     let count = notes.len();
-    let listed = if count > SHOWN { format!("; the first {SHOWN} are:") } else { ":".to_owned() };
     let settings = if count == 1 { format!("1 setting {owner} has") } else { format!("{count} settings {owner} have") };
-    let mut problem = Problem::input(format!("{settings} no effect{listed}"));
-    notes.truncate(SHOWN);
+    let mut problem = Problem::input(format!("{settings} no effect:"));
     problem.notes = notes;
     Some(problem)
 }

@@ -101,6 +101,25 @@ addons:
 }
 
 #[test]
+fn every_setting_without_effect_is_listed_once() {
+    let groups: String = (0..50)
+        .map(|n| {
+            format!(
+                "- name: g{n}\n  instances: 1\n  jobs: [{{name: j, release: r, properties: {{quarks: {{debug: true}}}}}}]\n"
+            )
+        })
+        .collect();
+    let addon = "addons:\n- name: x\n  jobs: [{name: a, release: r, properties: {quarks: {debug: true}}}]\n";
+    let planned = plan_whole(&[("j", ""), ("a", "")], &format!("{HEAD}instance_groups:\n{groups}{addon}"));
+    let (code, printed) = planned.with(&["--output-dir", "out"]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("51 settings of pods have no effect:\n"), "{printed}");
+    let places: Vec<_> = printed.lines().filter(|line| line.contains("properties.quarks.debug")).collect();
+    assert_eq!(places.len(), 51, "{printed}");
+    assert!(places[50].contains("manifest.yml:153:"), "{}", places[50]);
+}
+
+#[test]
 fn a_missing_property_finds_its_misspelt_neighbour() {
     let spec = "properties: {nats.password: {}, nats.user: {}, port: {default: 1}, size: {}}\ntemplates: {t: config/t}";
     let hint = |properties: &str, asked: &str| {
