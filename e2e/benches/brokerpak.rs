@@ -1,7 +1,8 @@
-//! Brokerpaks: expressions against HIL itself, a request with 60 inputs against a process that does nothing, unpacking against unzip.
+//! Brokerpaks: expressions against HIL itself, a request with 60 inputs against a process that does nothing, unpacking against unzip,
+//! provisioning against a script of the same commands.
 //!
 //! `cargo bench -p e2e --bench brokerpak`; `BOSON_E2E_BIN=$PWD/target/static` measures what `make static` has built. It needs Go with the
-//! module hashicorp/hil, and unzip.
+//! modules of HIL and OpenTofu, and unzip.
 
 #![allow(clippy::print_stdout, reason = "what a bench is for")]
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use measure::{Result, median, median_of, ms, table};
+use measure::{Result, median, median_of, ms, table, timed};
 
 const RUNS: usize = 11;
 const EXPRESSIONS: usize = 50_000;
@@ -32,6 +33,7 @@ fn bench(_: &[String]) -> Result<()> {
         expressions(&brokerpak, scratch.path())?,
         request(&brokerpak, scratch.path())?,
         archive(&brokerpak, scratch.path())?,
+        provision(&brokerpak, scratch.path())?,
     ];
     println!("whole processes, medians of {RUNS} runs");
     table(&["", "boson, ms", "the other, ms", "ratio", "goal"], &rows);
@@ -152,4 +154,45 @@ fn archive(brokerpak: &Path, directory: &Path) -> Result<Vec<String>> {
         Ok(command)
     })?;
     Ok(row("unpacking 120 MB, unzip", own, other, ms(own) / ms(other), "<= 1x"))
+}
+
+/// `run provision` against a shell script that runs the same commands of OpenTofu in an equal workspace.
+fn provision(brokerpak: &Path, directory: &Path) -> Result<Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let built = Command::new(root.join(".ci/terraform")).stderr(Stdio::inherit()).output()?;
+    if !built.status.success() {
+        return Err("OpenTofu cannot be built".into());
+    }
+    let tofu = PathBuf::from(String::from_utf8(built.stdout)?.trim()).join("tofu");
+    let service = fs::read_to_string(directory.join("pak/s.yml"))?;
+    let (head, _) = service.split_once("provision:\n").ok_or("the service has no provision")?;
+    let actions = "provision:\n  user_inputs: [{field_name: a, type: string, details: d, default: '${request.instance_id}'}]\n  template: |\n    \
+        variable a { type = string }\n    resource terraform_data x { input = var.a }\n    output o { value = terraform_data.x.output }\n  \
+        outputs: [{field_name: o, type: string, details: d}]\n";
+    let pak = directory.join("live");
+    fs::create_dir_all(&pak)?;
+    fs::copy(directory.join("pak/manifest.yml"), pak.join("manifest.yml"))?;
+    fs::write(pak.join("s.yml"), format!("{head}{actions}"))?;
+    let run = |state: &str| {
+        let mut command = Command::new(brokerpak);
+        command.args(["brokerpak", "run", "provision", "live", "--request", "r.json", "--output", "o.json"]);
+        command.args(["--state-dir", state, "--terraform"]).arg(format!("1.9.1={}", tofu.display()));
+        command.current_dir(directory);
+        command
+    };
+    let kept = run("kept-state").args(["--keep-workspace", "kept"]).output()?;
+    if !kept.status.success() {
+        return Err(String::from_utf8_lossy(&kept.stderr).into_owned().into());
+    }
+    let script = "set -e\ncp -r kept/1 \"$1\"\ncd \"$1\"\nmkdir home plugins\nexport HOME=$PWD/home CHECKPOINT_DISABLE=1 TF_IN_AUTOMATION=1 TF_INPUT=0\n\
+        export TF_CLI_CONFIG_FILE=/dev/null\n\"$2\" init -plugin-dir=plugins -no-color -input=false\n\"$2\" apply -auto-approve -no-color -input=false\n";
+    let (mut own, mut other) = (Vec::new(), Vec::new());
+    for number in 0..RUNS {
+        own.push(timed(&mut run(&format!("state-{number}")))?);
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh", &format!("script-{number}")]).arg(&tofu).current_dir(directory);
+        other.push(timed(&mut command)?);
+    }
+    let (own, other) = (median(own)?, median(other)?);
+    Ok(row("run provision, a script of the same commands", own, other, ms(own) / ms(other), "<= 1.05x"))
 }

@@ -57,6 +57,9 @@ fn terraform_has_the_request_and_no_token() {
     assert_eq!(with_token(job), ["state", "finish"]);
     let pod = &job["spec"]["template"]["spec"];
     assert_eq!(pod["automountServiceAccountToken"], false);
+    // An image with the tag `latest` is not looked for where the node has it.
+    let containers = ["initContainers", "containers"].into_iter().flat_map(|key| pod[key].as_array().unwrap());
+    assert!(containers.into_iter().all(|container| container["imagePullPolicy"] == "IfNotPresent"));
     let run = &pod["initContainers"][1];
     assert_eq!(run["image"], "pak:1");
     let command = "/bin/brokerpak leased-run --dir /state -- bind /pak --request /request/request.json --config /request/config.yml";

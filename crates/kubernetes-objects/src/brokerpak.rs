@@ -173,9 +173,11 @@ impl BrokerpakJob<'_> {
         json!({
             "name": "run",
             "image": self.image,
+            "imagePullPolicy": "IfNotPresent",
             "command": command,
             "env": [{"name": "HOME", "value": "/tmp"}],
             "envFrom": from,
+            "resources": requests("64Mi"),
             "securityContext": security(),
             "volumeMounts": [
                 {"name": "state", "mountPath": STATE},
@@ -201,8 +203,10 @@ impl BrokerpakJob<'_> {
         json!({
             "name": name,
             "image": self.boson_image,
+            "imagePullPolicy": "IfNotPresent",
             "command": self.state_command(step),
             "env": [{"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],
+            "resources": requests("16Mi"),
             "securityContext": security(),
             "volumeMounts": [
                 {"name": "state", "mountPath": STATE},
@@ -210,6 +214,11 @@ impl BrokerpakJob<'_> {
             ],
         })
     }
+}
+
+/// Without limits: what lies in the volumes in memory counts, and only the pak's author knows what terraform and its providers need.
+fn requests(memory: &str) -> Json {
+    json!({"requests": {"cpu": "10m", "memory": memory}})
 }
 
 fn security() -> Json {
