@@ -202,7 +202,7 @@ impl<'a> Parsed<'a> {
         let mut services: Vec<Service> = Vec::new();
         let mut started_by: Vec<BTreeSet<usize>> = Vec::new();
         for (v, config) in self.variants.iter().enumerate() {
-            for service in config.services.iter().filter(|service| service.is_started() && service.is_process()) {
+            for service in config.supervised() {
                 let Some(service) = self.service(service, v, problems) else { continue };
                 // A process of BPM that two services start is started once.
                 let same = |known: &Service| (known.run, &known.process) == (service.run, &service.process);
@@ -231,9 +231,9 @@ impl<'a> Parsed<'a> {
 
     /// A service of a variant of the file, if it can run.
     fn service(&self, service: &monit::Service, variant: usize, problems: &mut Problemset) -> Option<Service> {
-        let program = service.start.as_ref()?;
-        let (process, run) = match program.bpm_start() {
-            Some(start) => {
+        let program = service.start.as_ref().filter(|_| service.is_process());
+        let (process, run) = match program.and_then(|program| Some((program, program.bpm_start()?))) {
+            Some((program, start)) => {
                 if let Some(mut problem) = self.unknown(&start) {
                     problem.place =
                         Some(Place { column: Some(program.at.column), ..Place::line(&self.path, program.at.line) });
@@ -281,9 +281,8 @@ impl<'a> Parsed<'a> {
     /// Warns once about what of the file has no effect.
     fn warn(&self) {
         let mut warned = BTreeSet::new();
-        // What is not a process is started by the supervisor of one.
-        let has_none =
-            |config: &&Config| !config.services.iter().any(|service| service.is_process() && service.is_started());
+        // What is not a process is started by the supervisor of one, or of another such service.
+        let has_none = |config: &&Config| config.supervised().is_empty();
         let unstarted = self.variants.iter().filter(has_none).flat_map(|config| &config.services);
         let unstarted = unstarted
             .filter(|service| service.is_started())

@@ -14,6 +14,10 @@ pub(crate) fn run(mut context: Context, name: &str) -> Result<u8> {
     let found = find(&context, name);
     let found = context.explain(found).inspect_err(|problems| Records::never_opened(&context, problems))?;
     let Some((config, service)) = found else { return idle(&context, name) };
+    if !service.is_process() {
+        warn_of_unsupported(&context, &config, &service);
+        return process::run(&context, watch(&context, &config, &service).map(Some));
+    }
     if let Some(bpm) = service.start.as_ref().and_then(::monit::Program::bpm_start) {
         // The rest of what monit says about it is looked up there.
         (context.job, context.process) = (bpm.job, bpm.process);
@@ -30,7 +34,8 @@ fn find(context: &Context, name: &str) -> Result<Option<(Config, Service)>> {
         let problem = Problem::input(format!("cannot find {}", path.display())).code(code::JOB_NOT_RENDERED);
         return Err(problem.hint(bpm_process::missing_hint(context)).into());
     };
-    let service = config.service(name).filter(|service| service.is_process() && service.start.is_some()).cloned();
+    let service = config.service(name).filter(|service| service.is_process() && service.start.is_some());
+    let service = service.or_else(|| config.supervised().into_iter().find(|service| service.name == name)).cloned();
     Ok(service.map(|service| (config, service)))
 }
 
@@ -39,6 +44,15 @@ fn idle(context: &Context, name: &str) -> Result<u8> {
     tracing::info!("{}: monit of this instance does not start \"{name}\"; nothing runs", context.subject());
     let records = errand::open_records(context);
     process::run(context, records.map(|records| Some((Program::of_scripts(context, None), records))))
+}
+
+/// A file, a directory or a host of a job without processes, and all others of its `monit`: they are checked, and their programs run.
+fn watch(context: &Context, config: &Config, service: &Service) -> Result<(Program, Records)> {
+    let records = errand::open_records(context)?;
+    let checks = Checks::new(context, config, service, true, &records)?;
+    let mut program = Program::of_scripts(context, bpm_process::post_start(context));
+    program.checks = Some(checks);
+    Ok((program, records))
 }
 
 fn prepare(context: &Context, config: &Config, service: &Service) -> Result<(Program, Records)> {

@@ -62,10 +62,11 @@ pub fn of_job(vcap: &Vcap, job: &str) -> Result<Vec<Service>> {
 
 /// What a `monit` file starts.
 fn of_monit(config: &Config, job: &str) -> Vec<Service> {
-    let started = config.services.iter().filter(|service| service.is_process() && service.is_started());
-    started
+    let supervised = config.supervised().into_iter();
+    supervised
         .map(|service| {
-            let (job, process) = match service.start.as_ref().and_then(monit::Program::bpm_start) {
+            let program = service.start.as_ref().filter(|_| service.is_process());
+            let (job, process) = match program.and_then(monit::Program::bpm_start) {
                 Some(bpm) => (bpm.job, bpm.process),
                 None => (job.to_owned(), service.name.clone()),
             };

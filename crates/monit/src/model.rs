@@ -35,6 +35,18 @@ impl Config {
         all
     }
 
+    /// The services that are supervised one by one: the processes that are started. In a file without any, the first of the files,
+    /// directories and hosts stands for all of them.
+    pub fn supervised(&self) -> Vec<&Service> {
+        let started = self.services.iter().filter(|service| service.is_process() && service.is_started());
+        let started: Vec<&Service> = started.collect();
+        if started.is_empty() {
+            self.services.iter().find(|service| service.is_watched()).into_iter().collect()
+        } else {
+            started
+        }
+    }
+
     /// The service of this name.
     pub fn service(&self, name: &str) -> Option<&Service> {
         self.services.iter().find(|service| service.name == name)
@@ -82,6 +94,17 @@ impl Service {
     pub fn is_started(&self) -> bool {
         let by_agent = self.groups.iter().any(|group| group.eq_ignore_ascii_case("vcap"));
         self.start.is_some() && (self.mode != Mode::Manual || by_agent)
+    }
+
+    /// Whether it is no process, but something that exists or answers, and anybody notices if it does not: BOSH's agent, which sees
+    /// the services of group `vcap`, or a program of its own.
+    fn is_watched(&self) -> bool {
+        let checkable = !matches!(self.kind, Kind::Process(_) | Kind::System | Kind::Status(_));
+        let by_agent = self.groups.iter().any(|group| group.eq_ignore_ascii_case("vcap"));
+        let runs = |action: &Action| matches!(action, Action::Exec(_));
+        let executes =
+            |rule: &Rule| runs(&rule.action) || rule.recovery.as_ref().is_some_and(|recovery| runs(&recovery.action));
+        checkable && (by_agent || self.is_started() || self.rules.iter().any(executes))
     }
 
     /// Whether it is a `check process`.

@@ -171,9 +171,21 @@ fn what_has_no_effect_is_reported_once() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("'alert by mail' of 'ctl'"), "{found:?}");
     assert!(found[1].contains("'rule of check system' in monit"), "{found:?}");
-    // The supervisor of a process would start it.
-    let found = warnings(file);
-    assert!(found.len() == 1 && found[0].contains("the start program of 'f', as the job has no process"), "{found:?}");
+    // Nothing would start it.
+    let found = warnings("check system s\n  start program \"/y\"\n");
+    assert!(found.len() == 1 && found[0].contains("the start program of 's', as the job has no process"), "{found:?}");
+}
+
+#[test]
+fn a_file_or_host_stands_for_a_job_without_processes() {
+    let file = "check file f with path /f\n  start program \"/y\"\n";
+    let host = "check host h with address 127.0.0.1\n  group vcap\n  if failed port 1 then alert\n";
+    let quiet = "check file q with path /q\n  if changed timestamp then alert\n";
+    let services_of = |monit: &str| services(&plan(monit), "g");
+    assert_eq!(services_of(&format!("{quiet}{file}{host}")), ["f monit f"]);
+    assert_eq!(services_of(host), ["h monit h"]);
+    assert_eq!(services_of(quiet), [""; 0], "nobody notices");
+    assert_eq!(services_of(&format!("{file}{}", check("ctl", "/x"))), ["ctl monit ctl"]);
 }
 
 /// Plans a group of jobs `script` (`bin/run`), `both` (`bin/run` and `bpm.yml`) and `service` (`bpm.yml`), of which the last

@@ -31,7 +31,7 @@ pub(crate) struct Checks {
     subject: String,
     root: PathBuf,
     cycle: Duration,
-    /// The process' own first.
+    /// That of the process first. Without a process, all of them are about something else.
     services: Vec<Checked>,
     /// What rules run, by number.
     programs: Vec<Command>,
@@ -46,7 +46,7 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    /// The rules of `service`; with `others`, also those of the services of `config` that are not processes.
+    /// The rules of `service`, a process or not; with `others`, also those of the other services of `config` that are not processes.
     ///
     /// # Errors
     /// An unknown user or group of a program.
@@ -66,8 +66,9 @@ impl Checks {
             };
             Checked::new(service, target, &mut number)
         };
-        let mut services = vec![checked(service, Target::Process)];
-        for other in config.services.iter().filter(|_| others) {
+        let own = Checked::target_of(&service.kind, place).unwrap_or(Target::Process);
+        let mut services = vec![checked(service, own)];
+        for other in config.services.iter().filter(|other| others && other.name != service.name) {
             let Some(target) = Checked::target_of(&other.kind, place) else { continue };
             let is_dependency = service.depends_on.contains(&other.name);
             services.push(Checked { is_dependency, ..checked(other, target) });
@@ -97,8 +98,12 @@ impl Checks {
         if records.is_restart() {
             checks.count_restart();
         }
-        checks.is_held = checks.restarts.is_unmonitored();
+        checks.is_held = checks.has_process() && checks.restarts.is_unmonitored();
         Ok(checks)
+    }
+
+    fn has_process(&self) -> bool {
+        self.services[0].target == Target::Process
     }
 
     /// What the control socket has to know, and asks for.
@@ -108,7 +113,7 @@ impl Checks {
 
     /// The stop programs of services that are not processes: BOSH's agent stops every service of group `vcap`.
     pub(crate) fn stop_programs(&self) -> Vec<usize> {
-        self.services[1..].iter().filter(|service| service.counts).filter_map(|service| service.stop).collect()
+        self.services.iter().filter(|service| service.counts).filter_map(|service| service.stop).collect()
     }
 
     /// What rules run, by number.
@@ -367,7 +372,8 @@ impl Source for Checks {
             (self.next, self.pending) = (None, None);
             return Vec::new();
         }
-        let (State::Running, Some(pid)) = (status.state, status.pid) else {
+        let pid = status.pid.map(|pid| pid.as_raw()).or_else(|| (!self.has_process()).then_some(0));
+        let (State::Running, Some(pid)) = (status.state, pid) else {
             (self.next, self.pending) = (None, None);
             return self.hold(status).into_iter().collect();
         };
@@ -379,13 +385,13 @@ impl Source for Checks {
         if let Some(pending) = &self.pending {
             let Some(tested) = pending.results() else { return Vec::new() };
             self.pending = None;
-            return self.conclude(pid.as_raw(), &tested);
+            return self.conclude(pid, &tested);
         }
         if self.next.is_some_and(|next| next > Instant::now()) {
             return Vec::new();
         }
         match Tests::start(&self.services, &self.root) {
-            Ok(None) => return self.conclude(pid.as_raw(), &[]),
+            Ok(None) => return self.conclude(pid, &[]),
             Ok(pending) => self.pending = pending,
             Err(error) => {
                 tracing::warn!(%error, "{}: connections cannot be tested", self.subject);

@@ -294,3 +294,30 @@ check directory other with path ROOT/var
     assert!(job.path("stopped").exists() && !job.path("marker").exists());
     assert!(!job.path("never").exists(), "BOSH's agent stops what is in group vcap");
 }
+
+#[test]
+fn a_job_without_processes_is_checked() {
+    let job = Job::without_bpm_yml();
+    let root = job.path("").display().to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let monit = format!(
+        "check system here\ncheck file marker with path ROOT/marker\n  start program \"/bin/touch ROOT/marker\"\n  \
+         stop program \"/bin/touch ROOT/stopped\"\n  group vcap\n\
+         check host lb with address 127.0.0.1\n  group vcap\n  if failed port {port} then exec \"/bin/touch ROOT/down\"\n"
+    );
+    job.write("var/vcap/jobs/web/monit", &monit.replace("ROOT/", &root), 0o640);
+    let running = job.spawn(&["--monit", "marker", "--monit-cycle", "20ms", "--stop-window", "50ms"]);
+    let ready = || ready(&job, &["--process", "marker"]);
+    eventually("it is ready", || ready().0 == 0);
+    eventually("it is started", || job.path("marker").exists());
+    fs::remove_file(job.path("marker")).unwrap();
+    eventually("it is made again", || job.path("marker").exists());
+    assert!(!job.path("down").exists());
+    drop(listener);
+    eventually("the program of the rule runs", || job.path("down").exists());
+    eventually("the instance is failing", || ready().1.contains("if failed (monit, line"));
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    assert_eq!(running.wait().1, 0);
+    assert!(job.path("stopped").exists());
+}

@@ -221,6 +221,8 @@ impl Life {
         match event {
             Event::Signal(signal::TERM | signal::INT) => self.asked(),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
+            // Checks run programs without a process, too.
+            Event::Request(request @ Request::Run(_)) => self.requested(request),
             Event::Request(request) if self.plan.process => self.requested(request),
             Event::MayStart => self.may_start(),
             Event::MustWait => self.must_wait(),
