@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use e2e::lone_job;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -48,6 +50,25 @@ fn interrupting_rendering_ends_all_its_processes() {
             fs::write(directory.path().join("jobs-src/lone/lone/templates/waits.erb"), "done\n").unwrap();
             assert!(lone_job(directory.path(), &[("waits", "done\n")]).status().unwrap().success());
             assert_eq!(fs::read_to_string(directory.path().join("jobs/lone/waits")).unwrap(), "done\n");
+        }
+    }
+}
+
+/// Ruby has handlers of its own for these signals while it starts.
+#[test]
+fn a_signal_ends_a_starting_process() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        for number in 0..60 {
+            let directory = tempfile::tempdir().unwrap();
+            let mut render = lone_job(directory.path(), &[("loops", "<% loop {} %>")]);
+            let mut rendering = render.stdin(Stdio::null()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+            // At one point of its start after another; no event tells which one it has reached.
+            std::thread::sleep(Duration::from_micros(500 * number));
+            kill(Pid::from_raw(rendering.id().cast_signed()), signal).unwrap();
+            let status = rendering.wait().unwrap();
+            let mut stderr = String::new();
+            rendering.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            assert_eq!((status.signal(), stderr.as_str()), (Some(signal as i32), ""), "{status}");
         }
     }
 }

@@ -3,8 +3,9 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long};
 
+use nix::libc;
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::unistd::{Pid, getppid};
 use rutie::types::Value;
 use rutie::{AnyObject, Integer, Module, NilClass, Object};
@@ -18,6 +19,30 @@ unsafe extern "C" {
     fn rb_define_singleton_method(object: Value, name: *const c_char, method: Method, arguments: c_int);
     fn rb_string_value_cstr(string: *const Value) -> *const c_char;
     fn rb_provide(feature: *const c_char);
+}
+
+/// Makes INT and TERM end this process while the VM starts, too. Ruby has handlers of its own for them, which it installs in place of
+/// the default only, and with them a signal would become an exception of what starts; `entry.rb` sets the default again.
+pub(crate) fn end_at_signals() {
+    let own = SigAction::new(SigHandler::Handler(end), SaFlags::empty(), SigSet::empty());
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        // SAFETY: the handler calls what a handler may call.
+        let before = unsafe { sigaction(signal, &own) };
+        if let Ok(before) = before
+            && !matches!(before.handler(), SigHandler::SigDfl)
+        {
+            // SAFETY: that handler was there before.
+            let _ = unsafe { sigaction(signal, &before) };
+        }
+    }
+}
+
+extern "C" fn end(signal: c_int) {
+    // SAFETY: both may be called in handlers. The signal is delivered when this returns.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
 }
 
 /// A String of bytes that are not copied, and so cost no memory before they are read. Only for boson's own code, which

@@ -11,7 +11,7 @@ use rutie::{AnyException, AnyObject, Class, Encoding, Exception, Integer, Module
 
 use crate::archive;
 use crate::archive::{Archive, Table};
-use crate::c::{constant, define_methods};
+use crate::c::{constant, define_methods, end_at_signals};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
@@ -46,6 +46,7 @@ impl Interpreter {
             return Err(Problem::internal("the embedded Ruby is started once per process").into());
         }
         crate::keep_to_itself();
+        end_at_signals();
         VM::init();
         VM::init_loadpath();
         let ruby = Interpreter { reads: Cell::new(false), _not_send: PhantomData };

@@ -51,6 +51,9 @@ fn every_setting_of_pods_has_its_effect() {
     let command = container(&late, "wait-for")["command"].to_string();
     assert!(command.contains("dns:settings-web."), "{command}");
 
+    // It has the job of an addon.
+    assert!(logs(&settings, "settings-late-0", "leader-leader").contains("round 7\n"));
+
     // Post-deploy ran once, the errands at the end, and those beside services on request.
     let deployed = |log: &str| log.matches("[web] everything is deployed\n").count();
     assert_eq!(deployed(&logs(&settings, WEB, "web-requests")), 1);
