@@ -18,6 +18,8 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
         expansion: Expansion::default(),
         size: Size::default(),
         copied: 0,
+        items: Vec::new(),
+        entries: Vec::new(),
     };
     let mut found = Node { value: Value::Null, position: Position { line: 1, column: 1 } };
     loop {
@@ -64,6 +66,9 @@ struct Reader<'t> {
     size: Size,
     /// How many bytes of scalars have been copied for anchors and aliases.
     copied: u64,
+    /// The items and entries of lists and maps that have not ended. When one has, it takes exactly the memory that it needs.
+    items: Vec<Node>,
+    entries: Vec<Entry>,
 }
 
 fn excessive(at: Position) -> ReadError {
@@ -183,18 +188,19 @@ impl Reader<'_> {
     }
 
     fn items(&mut self, depth: usize) -> Result<Vec<Node>, ReadError> {
-        let mut items = Vec::new();
+        let first = self.items.len();
         loop {
             let event = self.next()?;
             if event.kind() == Kind::SequenceEnd {
-                return Ok(items);
+                return Ok(self.items.drain(first..).collect());
             }
-            items.push(self.node(&event, depth + 1)?);
+            let item = self.node(&event, depth + 1)?;
+            self.items.push(item);
         }
     }
 
     fn map(&mut self, depth: usize) -> Result<Map, ReadError> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let first = self.entries.len();
         let mut merged = Vec::new();
         loop {
             let event = self.next()?;
@@ -213,12 +219,12 @@ impl Reader<'_> {
                 if is_alias && node.as_map().is_none() {
                     return Err(ReadError::content(WANT_MAP, node.position));
                 }
-                merged.push((entries.len(), node));
+                merged.push((self.entries.len() - first, node));
             } else {
-                entries.push(Entry { key, position: at, node });
+                self.entries.push(Entry { key, position: at, node });
             }
         }
-        let map = Map::of(entries);
+        let map = Map::of(self.entries.drain(first..).collect());
         if let Some(entry) = map.repeated().first() {
             return Err(ReadError::repeated(&entry.key, entry.position));
         }
