@@ -16,12 +16,6 @@ impl Planned {
         let text = handoff::output::decode(&text, handoff::output::DEPLOYMENT_YAML, "output.json").unwrap();
         Deployment::decode(&text, "deployment.yaml").unwrap()
     }
-
-    /// The digests of a group's instances.
-    pub(super) fn digests(&self, group: &str) -> Vec<String> {
-        let group = self.deployment().group(group).unwrap().clone();
-        group.instances.into_iter().map(|instance| instance.digest).collect()
-    }
 }
 
 /// What becomes of one group `g` with a job `j`, of which `rest` is what follows on `instances`.

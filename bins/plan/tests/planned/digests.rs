@@ -1,6 +1,14 @@
 //! The digests of what instances render.
 
-use crate::plan_templates;
+use crate::{Planned, plan_templates};
+
+impl Planned {
+    /// The digests of a group's instances.
+    pub(super) fn digests(&self, group: &str) -> Vec<String> {
+        let group = self.deployment().group(group).unwrap().clone();
+        group.instances.into_iter().map(|instance| instance.digest).collect()
+    }
+}
 
 /// A deployment with a template, and the digests of two instances.
 fn digests(template: &str, properties: &str) -> Vec<String> {
