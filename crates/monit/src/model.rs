@@ -92,19 +92,22 @@ pub struct Service {
 impl Service {
     /// Whether monit or BOSH's agent starts it: it has a start program, and is not in manual mode outside group `vcap`.
     pub fn is_started(&self) -> bool {
-        let by_agent = self.groups.iter().any(|group| group.eq_ignore_ascii_case("vcap"));
-        self.start.is_some() && (self.mode != Mode::Manual || by_agent)
+        self.start.is_some() && (self.mode != Mode::Manual || self.is_of_agent())
+    }
+
+    /// Whether BOSH's agent sees it, so that the instance fails with it: it is in group `vcap`.
+    pub fn is_of_agent(&self) -> bool {
+        self.groups.iter().any(|group| group.eq_ignore_ascii_case("vcap"))
     }
 
     /// Whether it is no process, but something that exists or answers, and anybody notices if it does not: BOSH's agent, which sees
     /// the services of group `vcap`, or a program of its own.
     fn is_watched(&self) -> bool {
         let checkable = !matches!(self.kind, Kind::Process(_) | Kind::System | Kind::Status(_));
-        let by_agent = self.groups.iter().any(|group| group.eq_ignore_ascii_case("vcap"));
         let runs = |action: &Action| matches!(action, Action::Exec(_));
         let executes =
             |rule: &Rule| runs(&rule.action) || rule.recovery.as_ref().is_some_and(|recovery| runs(&recovery.action));
-        checkable && (by_agent || self.is_started() || self.rules.iter().any(executes))
+        checkable && (self.is_of_agent() || self.is_started() || self.rules.iter().any(executes))
     }
 
     /// Whether it is a `check process`.

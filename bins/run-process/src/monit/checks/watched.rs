@@ -87,7 +87,7 @@ impl Checked {
         Checked {
             name: service.name.clone(),
             is_passive: service.mode == Mode::Passive,
-            counts: is_process || service.groups.iter().any(|group| group.eq_ignore_ascii_case("vcap")),
+            counts: is_process || service.is_of_agent(),
             every: service.every.unwrap_or(1).max(1),
             due: 0,
             is_unmonitored: false,
