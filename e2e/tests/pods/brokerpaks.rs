@@ -44,17 +44,14 @@ impl Mail {
 
     /// Waits until a Job has ended; gives its state, and what its containers said.
     fn end(&self, job: &str) -> (String, String) {
-        let mut state = String::new();
+        let mut state = None;
         self.namespace.wait_until(&format!("{job} has ended"), || {
-            let job = self.namespace.get(&format!("job/{job}"));
-            let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let is = |kind: &&str| conditions.iter().any(|of| of["type"] == *kind && of["status"] == "True");
-            state = ["Complete", "Failed"].into_iter().find(is).unwrap_or_default().to_owned();
-            !state.is_empty()
+            state = self.namespace.ended(job);
+            state.is_some()
         });
         let selector = format!("job-name={job}");
         let log = self.namespace.kubectl(&["logs", "--selector", &selector, "--all-containers", "--tail", "50"]);
-        (state, log)
+        (state.unwrap_or_default(), log)
     }
 
     /// Runs an operation that succeeds.

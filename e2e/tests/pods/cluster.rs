@@ -58,6 +58,15 @@ impl Namespace {
         serde_json::from_str(&self.kubectl(&["get", object, "--output", "json"])).unwrap()
     }
 
+    /// How a Job has ended: `Complete`, `Failed` or not yet.
+    #[track_caller]
+    pub(crate) fn ended(&self, job: &str) -> Option<String> {
+        let job = self.get(&format!("job/{job}"));
+        let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let of = |kind: &str| conditions.iter().any(|of| of["type"] == kind && of["status"] == "True");
+        ["Complete", "Failed"].into_iter().find(|kind| of(kind)).map(str::to_owned)
+    }
+
     /// The pod, if it exists at the moment.
     pub(crate) fn try_pod(&self, pod: &str) -> Option<serde_json::Value> {
         let text = self.try_kubectl(&["get", "pod", pod, "--output", "json"]).ok()?;

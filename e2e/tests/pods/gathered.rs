@@ -92,10 +92,7 @@ impl Gathered {
 
     /// The state of a Job: `Complete`, `Failed` or nothing yet.
     pub(crate) fn ended(&self, job: &str) -> Option<String> {
-        let job = self.namespace.get(&format!("job/{job}"));
-        let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let of = |kind: &str| conditions.iter().any(|of| of["type"] == kind && of["status"] == "True");
-        ["Complete", "Failed"].into_iter().find(|kind| of(kind)).map(str::to_owned)
+        self.namespace.ended(job)
     }
 
     /// As [`Gathered::apply`], and waits until the Job has ended.

@@ -32,12 +32,7 @@ fn a_job_applies_a_template_and_may_do_nothing_else() {
     assert_eq!(roles[0], find("Role"));
 
     namespace.apply(&manifest);
-    let is = |condition: &str| {
-        let job = namespace.get("job/apply-template-web");
-        let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        conditions.iter().any(|of| of["type"] == condition && of["status"] == "True")
-    };
-    namespace.wait_until("the Job has ended", || is("Complete") || is("Failed"));
+    namespace.wait_until("the Job has ended", || namespace.ended("apply-template-web").is_some());
     let log = namespace.kubectl(&["logs", "job/apply-template-web"]);
     assert_eq!(
         log,
