@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build static images e2e demo test bench lint fuzz repeat soak fmt
+.PHONY: help deps build static images e2e demo test bench clippy lint fuzz repeat soak fmt
 
 export PATH := $(shell . .ci/rust && echo "$$PATH")
 rustup_toolchain := $(shell . .ci/rust && echo "$${RUSTUP_TOOLCHAIN:-}")
@@ -43,9 +43,13 @@ bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec 
 	@if GOTOOLCHAIN=local go -C crates/go-template/tests/go list . >/dev/null 2>&1; then cargo bench --locked -p go-template --features go; else \
 	  echo 'there is no Go 1.26: go-template is not compared with it'; fi
 
+# With the features of all tests.
+clippy:
+	@cargo clippy --workspace --all-targets --features boson-brokerpak/terraform,boson-cloud/moto,e2e/cluster,e2e/network,dialect-kubernetes-templates/go,go-template/go,hil/go,ops-file/go --locked -- -D warnings
+
 lint: deps ## Check format, lints, documentation and dependencies
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets --features boson-cloud/moto,e2e/cluster,e2e/network,dialect-kubernetes-templates/go,go-template/go,hil/go,ops-file/go --locked -- -D warnings
+	@$(MAKE) --no-print-directory clippy
 	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
 	@cargo run -q --locked -p xtask -- deny
 
