@@ -1,6 +1,6 @@
 //! Nodes of documents that the server makes itself.
 
-use dialect_kubernetes_templates::{Map, Node, Value};
+use dialect_kubernetes_templates::{Map, Node, SmolStr, Value};
 
 /// A map of these entries.
 pub(crate) fn object<'k>(entries: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
@@ -11,7 +11,7 @@ pub(crate) fn list(items: impl IntoIterator<Item = Node>) -> Node {
     Node::new(Value::List(items.into_iter().collect()))
 }
 
-pub(crate) fn text(text: impl Into<String>) -> Node {
+pub(crate) fn text(text: impl Into<SmolStr>) -> Node {
     Node::string(text)
 }
 

@@ -115,7 +115,7 @@ fn entries(
         } else {
             text.as_bytes().to_vec()
         };
-        put(entry.key.clone(), content, &entry.node, &path, files, report);
+        put(entry.key.to_string(), content, &entry.node, &path, files, report);
     }
 }
 

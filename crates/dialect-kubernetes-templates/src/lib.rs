@@ -50,6 +50,7 @@ pub use process::{Document, Outcome, Processed, process};
 pub use read::{Format, LARGEST, ReadError, read};
 pub use report::Warning;
 pub use scan::Syntax;
+pub use smol_str::SmolStr;
 pub use write::{compact, write};
 
 /// What happens with what a template or its values leave open.

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use smol_str::SmolStr;
+
 /// Where a node begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
@@ -29,9 +31,9 @@ pub enum Value {
     /// `true` or `false`.
     Bool(bool),
     /// A number as JSON writes it; its digits are kept.
-    Number(Box<str>),
+    Number(SmolStr),
     /// A string.
-    String(String),
+    String(SmolStr),
     /// An array.
     List(Vec<Node>),
     /// An object.
@@ -42,7 +44,7 @@ pub enum Value {
 #[derive(Clone)]
 pub struct Entry {
     /// The key.
-    pub key: String,
+    pub key: SmolStr,
     /// Where the key begins.
     pub position: Position,
     /// The value.
@@ -65,7 +67,7 @@ impl Node {
     }
 
     /// A string that no document contains.
-    pub fn string(text: impl Into<String>) -> Node {
+    pub fn string(text: impl Into<SmolStr>) -> Node {
         Node::new(Value::String(text.into()))
     }
 
@@ -177,7 +179,7 @@ impl Map {
     pub fn set(&mut self, key: &str, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
-            None => self.entries.push(Entry { key: key.to_owned(), position: node.position, node }),
+            None => self.entries.push(Entry { key: key.into(), position: node.position, node }),
         }
     }
 
@@ -187,14 +189,14 @@ impl Map {
             entries.for_each(|(key, node)| self.set(key, node));
             return;
         }
-        let mut places: HashMap<String, usize> =
+        let mut places: HashMap<SmolStr, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)).collect();
         for (key, node) in entries {
-            let entry = Entry { key: key.to_owned(), position: node.position, node };
+            let entry = Entry { key: key.into(), position: node.position, node };
             match places.get(key) {
                 Some(at) => self.entries[*at].node = entry.node,
                 None => {
-                    places.insert(key.to_owned(), self.len());
+                    places.insert(key.into(), self.len());
                     self.entries.push(entry);
                 }
             }
@@ -251,7 +253,7 @@ impl Map {
 
 impl<'k> FromIterator<(&'k str, Node)> for Map {
     fn from_iter<I: IntoIterator<Item = (&'k str, Node)>>(entries: I) -> Map {
-        let entry = |(key, node): (&str, Node)| Entry { key: key.to_owned(), position: Position::default(), node };
+        let entry = |(key, node): (&str, Node)| Entry { key: key.into(), position: Position::default(), node };
         Map { entries: entries.into_iter().map(entry).collect() }
     }
 }

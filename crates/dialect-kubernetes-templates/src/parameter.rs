@@ -192,7 +192,7 @@ fn declaration(
 ) -> Option<Declaration> {
     let mut text = |key: &str| match map.present(key) {
         None => None,
-        Some(Node { value: Value::String(text), .. }) => Some(text.clone()),
+        Some(Node { value: Value::String(text), .. }) => Some(text.to_string()),
         Some(node) => {
             let problem = report.wrong(
                 code::PARAMETER_INVALID,

@@ -168,7 +168,7 @@ fn run(
         && let Some(text) = message.as_str()
         && let Some(text) = substitution.text(text, &Path::Root.key("message"), message.position)
     {
-        template.set("message", Node { value: Value::String(text), position: message.position });
+        template.set("message", Node { value: Value::String(text.into()), position: message.position });
     }
     let labels = template_labels(&template, &mut substitution);
     if !labels.is_empty() {
@@ -246,7 +246,7 @@ fn own_labels(map: &Map, path: &Path, substitution: &mut Substitution<'_>, label
         let original = entry.node.as_str().unwrap_or_default();
         // What has been reported for a reference is not reported again for the label.
         let mut is_unknown = [entry.key.as_str(), original].iter().any(|text| is_missing(text, substitution));
-        let key = substitution.text(&entry.key, &path, entry.position).unwrap_or_else(|| entry.key.clone());
+        let key = substitution.text(&entry.key, &path, entry.position).unwrap_or_else(|| entry.key.to_string());
         let mut node = entry.node.clone();
         let before = substitution.report.problems.len();
         substitution.label(&mut node, &path);

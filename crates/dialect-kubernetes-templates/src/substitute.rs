@@ -1,6 +1,7 @@
 //! Replaces the references in objects and labels by values.
 
 use problem::{Class, code};
+use smol_str::SmolStr;
 
 use crate::node::{Entry, Map, Node, Position, Value};
 use crate::parameter::Declarations;
@@ -97,7 +98,7 @@ impl Substitution<'_> {
         match (&node.value, self.options.syntax) {
             (Value::String(text), Syntax::Openshift) => {
                 if let Some(text) = self.text(text, path, node.position) {
-                    node.value = Value::String(text);
+                    node.value = Value::String(text.into());
                 }
             }
             _ => self.scalar(node, path, Scope::default()),
@@ -121,7 +122,7 @@ impl Substitution<'_> {
         let Value::String(text) = &node.value else { return };
         match self.value(text, path, node.position, scope) {
             Substituted::Same => {}
-            Substituted::Text(text) => node.value = Value::String(text),
+            Substituted::Text(text) => node.value = Value::String(text.into()),
             Substituted::Value(value) => node.value = value,
         }
     }
@@ -163,7 +164,7 @@ impl Substitution<'_> {
             let name = key.as_deref().unwrap_or(&entry.key);
             each(self, name, &mut entry.node, &path.key(&entry.key));
             if let Some(key) = key {
-                originals.push((entry.position, std::mem::replace(&mut entry.key, key)));
+                originals.push((entry.position, std::mem::replace(&mut entry.key, key.into())));
             }
         }
         if !originals.is_empty() {
@@ -172,7 +173,7 @@ impl Substitution<'_> {
     }
 
     /// Keys that became equal; they are named as they were before, for the others show values.
-    fn check_keys(&mut self, map: &Map, path: &Path, originals: &[(Position, String)]) {
+    fn check_keys(&mut self, map: &Map, path: &Path, originals: &[(Position, SmolStr)]) {
         for entry in map.repeated() {
             let name = |entry: &Entry| {
                 let original = originals.iter().find(|(position, _)| *position == entry.position);
@@ -180,7 +181,7 @@ impl Substitution<'_> {
             };
             let first = map.iter().find(|first| first.key == entry.key).map(name).unwrap_or_default();
             let names = [&first, &name(entry)];
-            let is_given = |key: &String| self.has_given(key);
+            let is_given = |key: &SmolStr| self.has_given(key);
             let class = if originals.iter().any(|(_, key)| is_given(key)) { Class::Input } else { Class::Template };
             let message = format!("the keys '{}' and '{}' are equal after substitution", names[0], names[1]);
             self.report.add(class, code::SUBSTITUTION_INVALID, path, entry.position, message);

@@ -241,7 +241,7 @@ fn node() -> impl Strategy<Value = Node> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::Bool),
         number.prop_map(|text| Value::Number(text.into())),
-        text.prop_map(Value::String),
+        text.prop_map(|text: String| Value::String(text.into())),
     ];
     leaf.prop_map(Node::new).prop_recursive(4, 40, 6, |inner| {
         prop_oneof![

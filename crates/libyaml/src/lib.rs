@@ -85,14 +85,22 @@ impl<'t> Parser<'t> {
     /// The next event. After the end of the stream it is an end again; after an error, the error.
     #[allow(clippy::should_implement_trait, reason = "an event borrows nothing, but an Iterator would end")]
     pub fn next(&mut self) -> Result<Event, Malformed> {
-        let mut event = MaybeUninit::<unsafe_sys::yaml_event_t>::uninit();
-        // SAFETY: the parser is initialized; parse writes the event where it succeeds, and empties it where it fails.
+        let mut event = Event::default();
+        self.read(&mut event).map(|()| event)
+    }
+
+    /// The next event, in the place of another one: as [`Parser::next`], without moving it.
+    pub fn read(&mut self, event: &mut Event) -> Result<(), Malformed> {
+        // SAFETY: the parser is initialized. An event is libyaml's or empty, delete leaves it empty, and what parse has written where
+        // it fails is not deleted.
         unsafe {
-            if unsafe_sys::yaml_parser_parse(self.parser.as_mut_ptr(), event.as_mut_ptr()).fail {
+            unsafe_sys::yaml_event_delete(&raw mut event.0);
+            if unsafe_sys::yaml_parser_parse(self.parser.as_mut_ptr(), &raw mut event.0).fail {
+                std::ptr::write(event, Event::default());
                 return Err(self.malformed());
             }
-            Ok(Event(event.assume_init()))
         }
+        Ok(())
     }
 
     fn malformed(&self) -> Malformed {
@@ -170,8 +178,18 @@ pub enum Kind<'e> {
     StreamStart,
 }
 
+impl Default for Event {
+    /// One that says the end of the stream.
+    fn default() -> Event {
+        // SAFETY: every byte of it may be zero: its type is YAML_NO_EVENT then, whose data nothing reads.
+        Event(unsafe { MaybeUninit::zeroed().assume_init() })
+    }
+}
+
 impl Event {
     /// What it says.
+    // Whoever asks for one kind only need not look at the rest.
+    #[inline]
     pub fn kind(&self) -> Kind<'_> {
         let data = &self.0.data;
         // SAFETY: libyaml fills the part of the union that the type names; its texts end in a zero byte (anchors, tags) or

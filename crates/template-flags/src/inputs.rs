@@ -20,16 +20,22 @@ const PREFIX: &[u8] = b"BOSON_PARAM_";
 /// A file that cannot be read, or is not a document.
 pub fn template(path: &Path) -> Result<Document> {
     if path.as_os_str() == "-" {
-        return Document::read(&limited(io::stdin()).map_err(|e| unreadable("standard input", e))?, "stdin");
+        return Document::read(&limited(io::stdin(), 0).map_err(|e| unreadable("standard input", e))?, "stdin");
     }
-    let text = fs::File::open(path).and_then(limited);
-    let text = text.map_err(|e| unreadable(&format!("the template {}", path.display()), e))?;
+    let text = contents(path).map_err(|e| unreadable(&format!("the template {}", path.display()), e))?;
     Document::read(&text, &path.display().to_string())
 }
 
-/// All of it, or one byte more than any document has.
-fn limited(input: impl Read) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
+fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let file = fs::File::open(path)?;
+    // Reads a byte beyond the end, to see that it is one.
+    let size = file.metadata()?.len().saturating_add(1);
+    limited(file, size.min(LARGEST as u64 + 1) as usize)
+}
+
+/// All of it, or one byte more than any document has. `size` is expected.
+fn limited(input: impl Read, size: usize) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(size);
     input.take(LARGEST as u64 + 1).read_to_end(&mut text)?;
     Ok(text)
 }
@@ -72,7 +78,7 @@ pub fn file(path: &Path) -> Result<Given> {
     if fs::metadata(path).map_err(failed)?.is_dir() {
         return directory(path);
     }
-    let text = fs::File::open(path).and_then(limited).map_err(failed)?;
+    let text = contents(path).map_err(failed)?;
     if is_document(path) { Given::from_document(&text, &name) } else { Given::from_lines(&text, &name) }
 }
 
@@ -92,7 +98,7 @@ fn directory(path: &Path) -> Result<Given> {
     for entry in entries {
         let (path, name) = (entry.path(), entry.file_name());
         let shown = path.display().to_string();
-        let content = fs::File::open(&path).and_then(limited);
+        let content = contents(&path);
         match content.map(String::from_utf8) {
             Ok(Ok(value)) => given.set(name.to_string_lossy(), value, Place::file(shown)),
             Ok(Err(_)) => problems.push(Problem::input("the value is not UTF-8").at(Place::file(shown))),

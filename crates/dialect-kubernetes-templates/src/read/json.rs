@@ -1,5 +1,7 @@
 //! A reader of JSON that keeps numbers, the order of keys, and positions.
 
+use smol_str::{SmolStr, SmolStrBuilder};
+
 use super::{DEEPEST, ReadError};
 use crate::node::{Entry, Map, Node, Position, Value};
 
@@ -209,16 +211,16 @@ impl Reader<'_> {
         Ok(Value::Number(text.into()))
     }
 
-    fn string(&mut self) -> Result<String, ReadError> {
+    fn string(&mut self) -> Result<SmolStr, ReadError> {
         self.at += 1;
-        let mut out = String::new();
+        let mut out = SmolStrBuilder::new();
         let mut start = self.at;
         loop {
             match self.peek() {
                 Some(b'"') => {
                     out.push_str(&self.text[start..self.at]);
                     self.at += 1;
-                    return Ok(out);
+                    return Ok(out.finish());
                 }
                 Some(b'\\') => {
                     out.push_str(&self.text[start..self.at]);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use go_yaml::{Expansion, Integer, Scalar};
 use libyaml::{Event, Kind, Mark, Parser};
+use smol_str::{SmolStr, ToSmolStr};
 
 use super::{DEEPEST, LARGEST, ReadError, json};
 use crate::node::{Entry, Map, Node, Position, Value};
@@ -22,8 +23,9 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
         entries: Vec::new(),
     };
     let mut found = Node { value: Value::Null, position: Position { line: 1, column: 1 } };
+    let mut event = Event::default();
     loop {
-        let event = reader.next()?;
+        reader.next(&mut event)?;
         match event.kind() {
             Kind::StreamEnd => return Ok(found),
             Kind::DocumentStart => {
@@ -32,7 +34,7 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
                     return Err(ReadError::syntax("invalid YAML: found incompatible YAML document", position));
                 }
                 reader.anchors.clear();
-                let event = reader.next()?;
+                reader.next(&mut event)?;
                 let node = reader.node(&event, 0)?;
                 // `---` above and below a document makes no other one.
                 if !node.is_null() {
@@ -41,7 +43,7 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
                     }
                     found = node;
                 }
-                reader.next()?;
+                reader.next(&mut event)?;
             }
             _ => {}
         }
@@ -80,8 +82,8 @@ fn position(mark: Mark) -> Position {
 }
 
 impl Reader<'_> {
-    fn next(&mut self) -> Result<Event, ReadError> {
-        self.parser.next().map_err(|e| {
+    fn next(&mut self, event: &mut Event) -> Result<(), ReadError> {
+        self.parser.read(event).map_err(|e| {
             let at = e.mark.map_or(Position { line: 1, column: 1 }, position);
             ReadError::syntax(format!("invalid YAML: {}", e.message), at)
         })
@@ -189,9 +191,10 @@ impl Reader<'_> {
 
     fn items(&mut self, depth: usize) -> Result<Vec<Node>, ReadError> {
         let first = self.items.len();
+        let mut event = Event::default();
         loop {
-            let event = self.next()?;
-            if event.kind() == Kind::SequenceEnd {
+            self.next(&mut event)?;
+            if matches!(event.kind(), Kind::SequenceEnd) {
                 return Ok(self.items.drain(first..).collect());
             }
             let item = self.node(&event, depth + 1)?;
@@ -202,16 +205,17 @@ impl Reader<'_> {
     fn map(&mut self, depth: usize) -> Result<Map, ReadError> {
         let first = self.entries.len();
         let mut merged = Vec::new();
+        let mut event = Event::default();
         loop {
-            let event = self.next()?;
-            if event.kind() == Kind::MappingEnd {
+            self.next(&mut event)?;
+            if matches!(event.kind(), Kind::MappingEnd) {
                 break;
             }
             let at = position(event.start());
             let is_merge = matches!(event.kind(), Kind::Scalar { text: b"<<", tag, quoted, .. }
                 if tag.map_or(!quoted, |tag| tag == b"tag:yaml.org,2002:merge"));
             let key = self.key(&event, depth)?;
-            let event = self.next()?;
+            self.next(&mut event)?;
             let is_alias = matches!(event.kind(), Kind::Alias(_));
             let node = self.node(&event, depth + 1)?;
             if is_merge {
@@ -232,7 +236,7 @@ impl Reader<'_> {
     }
 
     /// A key as JSON has it: text.
-    fn key(&mut self, event: &Event, depth: usize) -> Result<String, ReadError> {
+    fn key(&mut self, event: &Event, depth: usize) -> Result<SmolStr, ReadError> {
         let at = position(event.start());
         let (plain, has_anchor) = match event.kind() {
             Kind::Scalar { text, tag: None, quoted: false, anchor, .. } => {
@@ -245,12 +249,12 @@ impl Reader<'_> {
             Some(Scalar::String | Scalar::Timestamp) if !has_anchor && depth < DEEPEST => {
                 let text = plain.unwrap_or_default();
                 self.count(Size { nodes: 1, bytes: text.len() as u64 }, false, at)?;
-                return Ok(text.to_owned());
+                return Ok(text.into());
             }
             // As JSON writes it, except for floats, which sigs.k8s.io/yaml shortens to 32 bits.
             Some(Scalar::Float(number)) => {
                 self.count(Size { nodes: 1, bytes: 0 }, false, at)?;
-                return Ok(float_key(number));
+                return Ok(float_key(number).into());
             }
             Some(Scalar::Integer(Integer::Uint(_))) => {
                 return Err(ReadError::content("a key is an integer of more than 63 bits", at));
@@ -258,9 +262,8 @@ impl Reader<'_> {
             _ => {}
         }
         match self.node(event, depth + 1)?.value {
-            Value::String(text) => Ok(text),
-            Value::Number(text) => Ok(text.into()),
-            Value::Bool(b) => Ok(if b { "true" } else { "false" }.to_owned()),
+            Value::String(text) | Value::Number(text) => Ok(text),
+            Value::Bool(b) => Ok(if b { "true" } else { "false" }.into()),
             Value::Null => Err(ReadError::content("a key is null", at)),
             Value::List(_) | Value::Map(_) => Err(ReadError::content("a key is a list or a map", at)),
         }
@@ -281,7 +284,7 @@ fn float_key(number: f64) -> String {
 fn merge(map: Map, merged: Vec<(usize, Node)>) -> Result<Map, ReadError> {
     let mut merged = merged.into_iter().peekable();
     let mut result: Vec<Entry> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<SmolStr, usize> = HashMap::new();
     let mut put = |entry: Entry| match places.get(&entry.key) {
         Some(at) => result[*at].node = entry.node,
         None => {
@@ -317,14 +320,14 @@ fn scalar(text: &[u8], tag: Option<&[u8]>, quoted: bool, at: Position) -> Result
     let text = String::from_utf8_lossy(text);
     let Some(tag) = tag else {
         if quoted {
-            return Ok(Value::String(text.into_owned()));
+            return Ok(Value::String(text.into()));
         }
         let value = match go_yaml::plain(&text, true) {
             Scalar::Null => Value::Null,
             Scalar::Bool(b) => Value::Bool(b),
             Scalar::Integer(integer) => Value::Number(digits(integer)),
             Scalar::Float(number) => float(number, &text, at)?,
-            Scalar::Timestamp | Scalar::String => Value::String(text.into_owned()),
+            Scalar::Timestamp | Scalar::String => Value::String(text.into()),
         };
         return Ok(value);
     };
@@ -335,16 +338,16 @@ fn scalar(text: &[u8], tag: Option<&[u8]>, quoted: bool, at: Position) -> Result
         go_yaml::Value::Int(n) => Ok(Value::Number(digits(Integer::Int(n)))),
         go_yaml::Value::Uint(n) => Ok(Value::Number(digits(Integer::Uint(n)))),
         go_yaml::Value::Float(number) => float(number, &text, at),
-        go_yaml::Value::String(text) => Ok(Value::String(text)),
+        go_yaml::Value::String(text) => Ok(Value::String(text.into())),
         go_yaml::Value::Binary(_) => Err(ReadError::content("!!binary value is not UTF-8", at)),
         go_yaml::Value::List(_) | go_yaml::Value::Map(_) => Ok(Value::Null),
     }
 }
 
-fn digits(integer: Integer) -> Box<str> {
+fn digits(integer: Integer) -> SmolStr {
     match integer {
-        Integer::Int(n) => n.to_string().into(),
-        Integer::Uint(n) => n.to_string().into(),
+        Integer::Int(n) => n.to_smolstr(),
+        Integer::Uint(n) => n.to_smolstr(),
     }
 }
 
