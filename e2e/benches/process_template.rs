@@ -1,5 +1,5 @@
-//! Kubernetes Templates: `process-template` from start to exit against ktmpl 0.9.1, which does less (no types, labels, conflicts or
-//! checks), and with more and more objects.
+//! Kubernetes Templates: `process-template`, as it ships in the static `boson-pod`, from start to exit against ktmpl 0.9.1, which does
+//! less (no types, labels, conflicts or checks), and with more and more objects.
 //!
 //! `cargo bench -p e2e --bench process_template`. ktmpl is compiled from its crate, once, into boson's cache, or `KTMPL` names one.
 
@@ -33,16 +33,26 @@ fn main() -> ExitCode {
 }
 
 fn bench(_: &[String]) -> Result<()> {
-    let process_template = testkit::executable("process-template");
+    let boson_pod = testkit::static_executable("boson-pod");
     let scratch = measure::scratch()?;
     match ktmpl() {
-        Ok(ktmpl) => against_ktmpl(&process_template, &ktmpl, scratch.path())?,
+        Ok(ktmpl) => against_ktmpl(&boson_pod, &ktmpl, scratch.path())?,
         Err(why) => println!("ktmpl {VERSION} cannot be installed, and is not compared: {why}"),
     }
-    sizes(&process_template, scratch.path())
+    sizes(&boson_pod, scratch.path())
 }
 
-fn against_ktmpl(process_template: &Path, ktmpl: &Path, scratch: &Path) -> Result<()> {
+/// `process-template --template FILE --param NAME=VALUE ...`.
+fn process_template(boson_pod: &Path, file: &Path, values: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(boson_pod);
+    command.args(["process-template", "--template"]).arg(file);
+    values.iter().for_each(|(name, value)| {
+        command.args(["--param", &format!("{name}={value}")]);
+    });
+    command
+}
+
+fn against_ktmpl(boson_pod: &Path, ktmpl: &Path, scratch: &Path) -> Result<()> {
     let example = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus/kubernetes-templates/render/example-of-the-proposal/template.json");
     let inputs = [
@@ -60,14 +70,7 @@ fn against_ktmpl(process_template: &Path, ktmpl: &Path, scratch: &Path) -> Resul
         // ktmpl reads JSON as YAML, whatever the name.
         let file = scratch.join(if input.template.starts_with('{') { "template.json" } else { "template.yaml" });
         fs::write(&file, unlabelled(&input.template)?)?;
-        let ours = || {
-            let mut command = Command::new(process_template);
-            command.arg("--template").arg(&file);
-            input.values.iter().for_each(|(name, value)| {
-                command.args(["--param", &format!("{name}={value}")]);
-            });
-            command
-        };
+        let ours = || process_template(boson_pod, &file, input.values);
         let theirs = || {
             let mut command = Command::new(ktmpl);
             input.values.iter().for_each(|(name, value)| {
@@ -150,17 +153,13 @@ fn ktmpl() -> Result<PathBuf> {
     }
 }
 
-fn sizes(process_template: &Path, scratch: &Path) -> Result<()> {
+fn sizes(boson_pod: &Path, scratch: &Path) -> Result<()> {
     let mut rows = Vec::new();
     let mut first = None;
     for size in SIZES {
         let file = scratch.join("services.yaml");
         fs::write(&file, services(size))?;
-        let time = median_of(15, |_| {
-            let mut command = Command::new(process_template);
-            command.args(["--param", "NAME=web", "--template"]).arg(&file);
-            Ok(command)
-        })?;
+        let time = median_of(15, |_| Ok(process_template(boson_pod, &file, &[("NAME", "web")])))?;
         let each = ms(time) * 1000.0 / size as f64;
         let first = *first.get_or_insert(each);
         rows.push(vec![
