@@ -43,8 +43,22 @@ pub(crate) fn daemon(commands: &str) -> String {
 
 pub(crate) const FOREVER: &str = "exec sleep 1000";
 
+/// Starts the job, and waits until the process is a child of run-process: as long as the start program lives, only that learns its
+/// exit status.
 pub(crate) fn start(job: &Job) -> Running {
-    start_with(job, &[])
+    let running = start_with(job, &[]);
+    let parent = format!("PPid:\t{}\n", running.pid());
+    eventually("the process is adopted", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", found(job)));
+        status.is_ok_and(|status| status.contains(&parent))
+    });
+    running
+}
+
+/// The id of the process that run-process follows.
+fn found(job: &Job) -> String {
+    let state = state(job);
+    state.split("\"pid\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_default().to_owned()
 }
 
 fn start_with(job: &Job, args: &[&str]) -> Running {
@@ -106,14 +120,15 @@ fn an_adopted_daemons_exit_status_is_forwarded() {
 fn the_exit_of_a_process_that_is_not_a_child_is_status_1() {
     let job = job(START_AND_STOP);
     ctl(&job, "bash -c 'until [ -e ROOT/end ]; do sleep 0.01; done; exit 7' & echo $! > PID; wait; exec sleep 1000");
-    let running = start(&job);
+    let running = start_with(&job, &[]);
     job.write("end", "", 0o644);
     assert_eq!(running.wait_for_status(), 1);
 }
 
 #[test]
 fn programs_get_monits_environment_and_arguments_without_a_shell() {
-    let job = job("  start program \"CTL start 'two words' $HOME *\"\n  stop program \"CTL stop\"");
+    let job =
+        job("  start program \"CTL start 'two words' $HOME *\"\n  stop program \"CTL stop\" with timeout 1 seconds");
     ctl(
         &job,
         "[ $1 = start ] && { printf '<%s>' \"$@\"; echo; env -u PWD -u SHLVL -u _ | sort; pwd; umask; echo done; }
@@ -171,7 +186,7 @@ fn a_start_program_that_cannot_be_executed_is_an_error_at_once() {
 /// Process ids are small in a container: the pid file of the previous container may name another process.
 #[test]
 fn a_stale_pid_file_is_removed_before_the_start() {
-    let job = job(START_AND_STOP);
+    let job = job("  start program \"CTL start\"\n  stop program \"CTL stop\" with timeout 1 seconds");
     let mut other = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
     job.write(PID_FILE, &other.id().to_string(), 0o644);
     let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
@@ -193,7 +208,7 @@ fn a_running_process_is_followed_and_not_started_again() {
     ctl(&job, "echo $1 >> ROOT/events; kill $(cat PID)");
     let mut daemon = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
     job.write(PID_FILE, &daemon.id().to_string(), 0o644);
-    let running = start(&job);
+    let running = start_with(&job, &[]);
     assert!(!job.path("events").exists());
     running.signal(Signal::SIGTERM);
     eventually("the stop program ran", || daemon.try_wait().unwrap().is_some());
@@ -345,8 +360,7 @@ fn a_process_is_found_by_its_command_line() {
         ),
     );
     let running = start(&job);
-    let state = fs::read_to_string(job.path(STATE)).unwrap();
-    let pid = state.split("\"pid\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+    let pid = found(&job);
     assert_eq!(fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap(), format!("cat\0{mark}\0"));
     kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).unwrap();
     assert_eq!(running.wait_for_status(), 137);
