@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Created, Kind, Object, label, name};
 use handoff::requests::What;
 use kubernetes_objects as objects;
-use problem::{Note, Place, Problem, Result, code, did_you_mean};
+use problem::{Problem, Result, code, did_you_mean};
 use serde_json::json;
 
 use crate::options::Request;
@@ -85,10 +85,8 @@ pub fn pods_of(cluster: &Cluster, job: &Object) -> Result<Vec<Object>> {
 
 /// A failed Job, with what its containers reported.
 pub fn failed(job: &str, pods: &[Object]) -> Problem {
-    let mut problem = Problem::internal(format!("Job {job} failed")).code(code::DEPLOYMENT_NOT_READY);
-    let lines = pods.iter().flat_map(health::troubles);
-    problem.notes = lines.map(|line| Note { place: Place::file(line), what: None, hint: None }).collect();
-    problem
+    let problem = Problem::internal(format!("Job {job} failed")).code(code::DEPLOYMENT_NOT_READY);
+    health::with_notes(problem, pods.iter().flat_map(health::troubles))
 }
 
 /// Checks that the deployment has the errands that are to run at the end.

@@ -1,6 +1,7 @@
 //! Whether workloads are ready, and why not.
 
-use cluster::{Object, name};
+use cluster::{Cluster, Kind, Object, name};
+use problem::{Note, Place, Problem, Result};
 
 /// Whether a StatefulSet has all its pods, all of them ready and of the newest template that they are to have.
 pub fn is_ready(set: &Object) -> bool {
@@ -25,6 +26,26 @@ pub fn troubles(pod: &Object) -> Vec<String> {
         format!("pod {}: not scheduled: {}", name(pod), condition["message"].as_str().unwrap_or_default())
     }));
     lines
+}
+
+/// The events of type Warning about objects whose names `is_of` takes, a line for each.
+///
+/// # Errors
+/// Failures of the cluster.
+pub(crate) fn warnings(cluster: &Cluster, is_of: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    let events = cluster.list(Kind::EVENT, "")?;
+    let about = |event: &Object| event["involvedObject"]["name"].as_str().unwrap_or(name(event)).to_owned();
+    let of_these = events.iter().filter(|event| event["type"] == "Warning" && is_of(&about(event)));
+    let text = |value: &Object| value.as_str().unwrap_or_default().to_owned();
+    Ok(of_these
+        .map(|event| format!("{} {}: {}", text(&event["reason"]), about(event), text(&event["message"])))
+        .collect())
+}
+
+/// A problem with a line for each reason.
+pub(crate) fn with_notes(problem: Problem, reasons: impl IntoIterator<Item = String>) -> Problem {
+    let note = |line| Note { place: Place::file(line), what: None, hint: None };
+    Problem { notes: reasons.into_iter().map(note).collect(), ..problem }
 }
 
 /// Reasons of a container that waits because others have not come to their end, or that is about to start.

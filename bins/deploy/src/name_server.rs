@@ -8,7 +8,7 @@ use objects::Workloads;
 use problem::{Problem, Result, code};
 
 use crate::options::Request;
-use crate::say;
+use crate::{health, say};
 
 const INTERVAL: Duration = Duration::from_millis(500);
 
@@ -61,14 +61,25 @@ pub(crate) fn until_ready(cluster: &Cluster, request: &Request, name: &str) -> R
     let start = Instant::now();
     while !cluster.get(Kind::DEPLOYMENT, name)?.is_some_and(|server| is_ready(&server)) {
         if start.elapsed() > request.ready_timeout {
-            let seconds = request.ready_timeout.as_secs();
-            let message = format!("the server of DNS aliases, Deployment {name}, is not ready after {seconds}s");
-            let problem = Problem::internal(message).code(code::DEPLOYMENT_NOT_READY);
-            return Err(problem.hint(format!("kubectl describe deployment {name}")).into());
+            return Err(not_ready(cluster, request, name)?.into());
         }
         std::thread::sleep(INTERVAL);
     }
     Ok(())
+}
+
+/// Why the server is not ready, as far as its pods and the events of its Deployment, ReplicaSets and pods tell.
+fn not_ready(cluster: &Cluster, request: &Request, name: &str) -> Result<Problem> {
+    let seconds = request.ready_timeout.as_secs();
+    let message = format!("the server of DNS aliases, Deployment {name}, is not ready after {seconds}s");
+    let problem = Problem::internal(message).code(code::DEPLOYMENT_NOT_READY);
+    // ReplicaSets and pods begin with the Deployment's name.
+    let prefix = format!("{name}-");
+    let pods = cluster.list(Kind::POD, "")?;
+    let pods = pods.iter().filter(|pod| cluster::name(pod).starts_with(&prefix));
+    let mut reasons: Vec<String> = pods.flat_map(health::troubles).collect();
+    reasons.extend(health::warnings(cluster, |of| of == name || of.starts_with(&prefix))?);
+    Ok(health::with_notes(problem, reasons).hint(format!("kubectl describe deployment {name}")))
 }
 
 /// One pod with the present configuration is enough.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Kind, label, name};
+use cluster::{Cluster, Kind, label};
 use kubernetes_objects as objects;
 use objects::GroupObjects;
-use problem::{Note, Place, Problem, Problems, Result, code};
+use problem::{Problem, Problems, Result, code};
 
 use crate::options::Request;
 use crate::plan::Plan;
@@ -56,7 +56,7 @@ fn is_ready(cluster: &Cluster, group: &GroupObjects) -> Result<bool> {
 /// Why a group is not ready, as far as its pods and the events of its StatefulSets tell.
 fn problem(cluster: &Cluster, request: &Request, plan: &Plan, group: &str) -> Result<Problem> {
     let message = format!("instance group '{group}' is not ready after {}s", request.ready_timeout.as_secs());
-    let mut problem = Problem::internal(message).code(code::DEPLOYMENT_NOT_READY);
+    let problem = Problem::internal(message).code(code::DEPLOYMENT_NOT_READY);
     let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&plan.deployment));
     let of_group = objects::deployment_label(group);
     let pods = cluster.list(Kind::POD, &selector)?;
@@ -64,22 +64,8 @@ fn problem(cluster: &Cluster, request: &Request, plan: &Plan, group: &str) -> Re
     let mut lines: Vec<String> = pods.flat_map(health::troubles).collect();
     let sets = plan.groups.iter().filter(|of| of.group == group).flat_map(|of| &of.stateful_sets);
     let sets: Vec<&String> = sets.collect();
-    let events = cluster.list(Kind::EVENT, "")?;
     // The claim of a disk is named after its volume, its StatefulSet and the ordinal.
     let is_of = |name: &str, set: &str| name == set || name.contains(&format!("-{set}-"));
-    let of_sets = events.iter().filter(|event| {
-        let name = event["involvedObject"]["name"].as_str().unwrap_or_default();
-        event["type"] == "Warning" && sets.iter().any(|set| is_of(name, set))
-    });
-    lines.extend(of_sets.map(|event| {
-        let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
-        format!(
-            "{} {}: {}",
-            text("reason"),
-            event["involvedObject"]["name"].as_str().unwrap_or(name(event)),
-            text("message")
-        )
-    }));
-    problem.notes = lines.into_iter().map(|line| Note { place: Place::file(line), what: None, hint: None }).collect();
-    Ok(problem)
+    lines.extend(health::warnings(cluster, |name| sets.iter().any(|set| is_of(name, set)))?);
+    Ok(health::with_notes(problem, lines))
 }

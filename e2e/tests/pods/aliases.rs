@@ -70,3 +70,26 @@ fn an_alias_that_no_instance_answers_changes_nothing() {
     assert!(messages.contains("the DNS alias 'nats.service.internal'"), "{messages}");
     assert!(nats.pods("nats").is_empty());
 }
+
+#[test]
+fn a_server_that_does_not_start_is_reported_with_the_reason() {
+    let nats = nats("aliases-image");
+    // Nobody listens there: the image cannot be pulled.
+    let image = "localhost:1/missing:1";
+    let mut is_image = false;
+    let lines = nats.objects(&RESTRICTED);
+    let lines =
+        lines.lines().map(|line| match (std::mem::replace(&mut is_image, line.ends_with("- --dns-image")), line) {
+            (true, _) => format!("        - {image}\n"),
+            (_, "        - deploy") => format!("{line}\n        - --ready-timeout=10s\n"),
+            (_, "  backoffLimit: 3") => "  backoffLimit: 0\n".to_owned(),
+            _ => format!("{line}\n"),
+        });
+    let objects: String = lines.collect();
+    let job = nats.apply_objects(&objects);
+    nats.namespace.wait_until("the Job has failed", || nats.ended(&job).as_deref() == Some("Failed"));
+    let messages = nats.messages(&job);
+    for part in ["the server of DNS aliases, Deployment nats-bosh-dns", "is not ready after 10s", image] {
+        assert!(messages.contains(part), "{part}: {messages}");
+    }
+}

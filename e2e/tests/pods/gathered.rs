@@ -78,13 +78,22 @@ impl Gathered {
         flags
     }
 
-    /// `boson gather | kubectl apply -f -`; gives the name of the Job.
-    pub(crate) fn apply(&self, more: &[&str]) -> String {
+    /// What `boson gather` prints.
+    pub(crate) fn objects(&self, more: &[&str]) -> String {
         let mut gather = Command::new(from_run("E2E_BOSON"));
         gather.arg("gather").args(self.images()).args(&self.arguments);
         gather.arg("--vars-store").arg(self.path("creds.yml"));
-        let objects = output(gather.args(more).arg(self.path("manifest.yml"))).unwrap();
-        self.namespace.apply(&objects);
+        output(gather.args(more).arg(self.path("manifest.yml"))).unwrap()
+    }
+
+    /// `boson gather | kubectl apply -f -`; gives the name of the Job.
+    pub(crate) fn apply(&self, more: &[&str]) -> String {
+        self.apply_objects(&self.objects(more))
+    }
+
+    /// `kubectl apply -f -` of what `boson gather` has printed; gives the name of the Job.
+    pub(crate) fn apply_objects(&self, objects: &str) -> String {
+        self.namespace.apply(objects);
         let prefix = format!("  name: {}-gather-", self.name);
         let mut names = objects.lines().filter(|line| line.starts_with(&prefix));
         names.next_back().unwrap().trim().trim_start_matches("name: ").to_owned()
