@@ -1,5 +1,7 @@
 //! Labels of all objects, and of their selectors and pod templates.
 
+use std::collections::HashSet;
+
 use problem::{Class, code};
 
 use crate::node::{Entry, Map, Node, Position, Value};
@@ -57,18 +59,39 @@ pub(crate) struct Labelling<'l> {
     /// Counts what is added.
     pub(crate) added: &'l mut Added,
     pub(crate) report: &'l mut Report,
+    /// Where values are that the user gave.
+    pub(crate) given: Positions<'l>,
+}
+
+/// A set of positions, which is made when it is asked for the first time.
+pub(crate) struct Positions<'l> {
+    list: &'l [Position],
+    set: Option<HashSet<Position>>,
+}
+
+impl<'l> Positions<'l> {
+    pub(crate) fn of(list: &'l [Position]) -> Positions<'l> {
+        Positions { list, set: None }
+    }
+
+    /// Whose mistake an unsuitable value at a position is.
+    pub(crate) fn class(&mut self, position: Position) -> Class {
+        let set = self.set.get_or_insert_with(|| self.list.iter().copied().collect());
+        if set.contains(&position) { Class::Input } else { Class::Template }
+    }
 }
 
 impl Labelling<'_> {
     /// Reports what is not an object; `reason` is for OpenShift's message.
     pub(crate) fn unusable(&mut self, path: &Path, position: Position, message: String, reason: &str) {
+        let class = self.given.class(position);
         match self.item {
             Some(index) => {
                 let message = format!("item[{index}].objects: Invalid value: unable to handle object: {reason}");
-                self.report.add_as_is(Class::Template, code::OBJECT_INVALID, path, position, message);
+                self.report.add_as_is(class, code::OBJECT_INVALID, path, position, message);
             }
             None => {
-                self.report.wrong(code::OBJECT_INVALID, path, position, message);
+                self.report.add(class, code::OBJECT_INVALID, path, position, message);
             }
         }
     }
@@ -174,7 +197,8 @@ impl Labelling<'_> {
                     }
                     None => message,
                 };
-                self.report.add_as_is(Class::Template, code::OBJECT_INVALID, &path, node.position, message);
+                let class = self.given.class(node.position);
+                self.report.add_as_is(class, code::OBJECT_INVALID, &path, node.position, message);
                 false
             }
             _ => true,

@@ -6,7 +6,7 @@ use std::fmt;
 use smol_str::SmolStr;
 
 /// Where a node begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Position {
     /// Line, from 1; 0 for a node that no document contains.
     pub line: u32,

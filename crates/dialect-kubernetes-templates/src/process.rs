@@ -6,14 +6,14 @@ use problem::{Class, Problem, Problems, code, did_you_mean};
 
 use crate::generate::Random;
 use crate::given::Given;
-use crate::labels::{self, Labelling, Labels};
+use crate::labels::{self, Labelling, Labels, Positions};
 use crate::node::{Map, Node, Position, Value};
 use crate::parameter::{Declaration, Declarations};
 use crate::path::Path;
 use crate::read::{self, Format};
 use crate::report::{Report, Warning, place};
 use crate::scan::{Piece, Syntax, pieces};
-use crate::substitute::{Added, Substitution};
+use crate::substitute::{Added, Substitution, Touched};
 use crate::values::{self, Origin, Resolved};
 use crate::{Mode, Options, openshift, schema};
 
@@ -36,6 +36,7 @@ pub struct Processed {
     /// The template with an empty list of objects, the values used and the labels.
     template: Map,
     pub(crate) objects: Vec<Node>,
+    pub(crate) touched: Touched,
 }
 
 /// The result of processing, with the warnings.
@@ -161,8 +162,14 @@ fn run(
     check_fields(&template, options, report);
     let declarations = Declarations::read(template.get("parameters"), options.syntax, report);
     let values = values::resolve(&declarations, given, options, random, report);
-    let mut substitution =
-        Substitution { declarations: &declarations, values: &values, options, report, added: Added::default() };
+    let mut substitution = Substitution {
+        declarations: &declarations,
+        values: &values,
+        options,
+        report,
+        added: Added::default(),
+        touched: Touched::default(),
+    };
     if options.syntax == Syntax::Openshift
         && let Some(message) = template.get("message")
         && let Some(text) = message.as_str()
@@ -179,8 +186,9 @@ fn run(
     for (index, object) in objects.iter_mut().enumerate() {
         object_of(object, index, &labels, &mut substitution);
     }
+    let touched = substitution.touched;
     set_values(&mut template, &values);
-    Some(Processed { file: document.file, template, objects })
+    Some(Processed { file: document.file, template, objects, touched })
 }
 
 /// Fields that a Template does not have.
@@ -236,10 +244,11 @@ fn own_labels(map: &Map, path: &Path, substitution: &mut Substitution<'_>, label
         let path = path.key(&entry.key);
         let is_missing = |text: &str, substitution: &Substitution<'_>| {
             pieces(text, substitution.options.syntax).any(|piece| match piece {
-                Piece::Reference(reference) => substitution
-                    .declarations
-                    .find(reference.name)
-                    .is_none_or(|at| substitution.values[at].origin == Origin::Missing),
+                Piece::Reference(reference) => match substitution.declarations.find(reference.name) {
+                    Some(at) => substitution.values[at].origin == Origin::Missing,
+                    // Else it stays, and the label is what it is.
+                    None => substitution.options.mode == Mode::Strict,
+                },
                 Piece::Text(_) => false,
             })
         };
@@ -316,6 +325,7 @@ fn object_of(node: &mut Node, index: usize, labels: &Labels, substitution: &mut 
     if let (Some(object), Syntax::Openshift) = (node.as_map_mut(), substitution.options.syntax) {
         each_object(object, &mut openshift::drop_namespace);
     }
+    let before = substitution.touched.given.len();
     substitution.object(node, path);
     if let (Some(object), Syntax::Openshift) = (node.as_map_mut(), substitution.options.syntax) {
         each_object(object, &mut openshift::set_group);
@@ -323,7 +333,8 @@ fn object_of(node: &mut Node, index: usize, labels: &Labels, substitution: &mut 
     let selectors = substitution.options.label_selectors;
     let item = (substitution.options.syntax == Syntax::Openshift).then_some(index);
     let (report, added) = (&mut *substitution.report, &mut substitution.added);
-    let mut labelling = Labelling { labels, selectors, item, report, added };
+    let given = Positions::of(&substitution.touched.given[before..]);
+    let mut labelling = Labelling { labels, selectors, item, report, added, given };
     finish(node, None, path, &mut labelling);
 }
 
@@ -388,6 +399,8 @@ fn finish(node: &mut Node, inherited: Option<(&str, &str)>, path: &Path, labelli
         match object.present(key) {
             None if inherited.is_some() => names[at] = inherited.unwrap_or_default().to_owned(),
             None => {
+                // Its value may be null.
+                let position = object.get(key).map_or(position, |node| node.position);
                 let title = if key == "kind" { "Kind" } else { key };
                 let message = format!("Required value: the object has no {key}");
                 labelling.unusable(path, position, message, &format!("Object '{title}' is missing"));

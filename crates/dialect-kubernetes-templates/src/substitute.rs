@@ -1,10 +1,12 @@
 //! Replaces the references in objects and labels by values.
 
+use std::collections::HashMap;
+
 use problem::{Class, code};
 use smol_str::SmolStr;
 
 use crate::node::{Entry, Map, Node, Position, Value};
-use crate::parameter::Declarations;
+use crate::parameter::{Declarations, Type};
 use crate::path::Path;
 use crate::read;
 use crate::report::Report;
@@ -56,6 +58,16 @@ pub(crate) struct Substitution<'s> {
     pub(crate) report: &'s mut Report,
     /// How many bytes values and labels have added to the template.
     pub(crate) added: Added,
+    pub(crate) touched: Touched,
+}
+
+/// What values that the user gave are in, and how keys were written before: whose mistake is an unsuitable one, and how is it named?
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Touched {
+    /// The positions of strings and keys with a given value.
+    pub(crate) given: Vec<Position>,
+    /// The keys that have changed, as they were.
+    pub(crate) keys: Vec<(Position, SmolStr)>,
 }
 
 /// Bytes that values and labels add to a template: some references to a long value make a result that no memory holds.
@@ -169,20 +181,27 @@ impl Substitution<'_> {
         }
         if !originals.is_empty() {
             self.check_keys(map, path, &originals);
+            self.touched.keys.append(&mut originals);
         }
     }
 
     /// Keys that became equal; they are named as they were before, for the others show values.
     fn check_keys(&mut self, map: &Map, path: &Path, originals: &[(Position, SmolStr)]) {
-        for entry in map.repeated() {
-            let name = |entry: &Entry| {
-                let original = originals.iter().find(|(position, _)| *position == entry.position);
-                original.map_or(&entry.key, |(_, key)| key).escape_debug().to_string()
-            };
-            let first = map.iter().find(|first| first.key == entry.key).map(name).unwrap_or_default();
-            let names = [&first, &name(entry)];
-            let is_given = |key: &SmolStr| self.has_given(key);
-            let class = if originals.iter().any(|(_, key)| is_given(key)) { Class::Input } else { Class::Template };
+        let repeated = map.repeated();
+        if repeated.is_empty() {
+            return;
+        }
+        let originals: HashMap<Position, &SmolStr> = originals.iter().map(|(position, key)| (*position, key)).collect();
+        let mut firsts: HashMap<&str, &Entry> = HashMap::new();
+        for entry in map.iter() {
+            firsts.entry(&entry.key).or_insert(entry);
+        }
+        for entry in repeated {
+            let first = firsts.get(entry.key.as_str()).copied().unwrap_or(entry);
+            let names =
+                [first, entry].map(|entry| originals.get(&entry.position).map_or(entry.key.as_str(), |key| key));
+            let class = if names.iter().any(|name| self.has_given(name)) { Class::Input } else { Class::Template };
+            let names = names.map(|name| name.escape_debug().to_string());
             let message = format!("the keys '{}' and '{}' are equal after substitution", names[0], names[1]);
             self.report.add(class, code::SUBSTITUTION_INVALID, path, entry.position, message);
         }
@@ -230,29 +249,31 @@ impl Substitution<'_> {
 
     /// The names of a container's variables, after substitution, sorted, each with the index of its first entry.
     fn variables(&self, container: &Map) -> Vec<(String, usize)> {
-        let Some(Value::List(items)) = container.get("env").map(|node| &node.value) else { return Vec::new() };
-        let name = |item: &Node| {
-            let name = item.as_map().and_then(|map| map.str("name"))?;
-            let mut whole = String::new();
-            for piece in pieces(name, self.options.syntax) {
-                whole.push_str(match piece {
-                    Piece::Text(text) => text,
-                    Piece::Reference(Reference { name, text, .. }) => {
-                        self.find(name).map_or(text, |found| &found.value)
-                    }
-                });
-                // No reference is that long, and the name is reported where it is substituted.
-                if whole.len() > LONGEST_VARIABLE {
-                    return None;
-                }
-            }
-            Some(whole)
-        };
+        let is_env = |key: &str| key == "env" || (key.contains('$') && self.expanded(key).as_deref() == Some("env"));
+        let env = container.iter().find(|entry| is_env(&entry.key)).map(|entry| &entry.node.value);
+        let Some(Value::List(items)) = env else { return Vec::new() };
+        let name = |item: &Node| self.expanded(item.as_map().and_then(|map| map.str("name"))?);
         let names = items.iter().enumerate().filter_map(|(index, item)| Some((name(item)?, index)));
         let mut names: Vec<(String, usize)> = names.collect();
         names.sort_unstable();
         names.dedup_by(|later, first| later.0 == first.0);
         names
+    }
+
+    /// A text with its references replaced, unless it becomes longer than the name of a variable.
+    fn expanded(&self, text: &str) -> Option<String> {
+        let mut whole = String::new();
+        for piece in pieces(text, self.options.syntax) {
+            whole.push_str(match piece {
+                Piece::Text(text) => text,
+                Piece::Reference(Reference { name, text, .. }) => self.find(name).map_or(text, |found| &found.value),
+            });
+            // No reference is that long, and the name is reported where it is substituted.
+            if whole.len() > LONGEST_VARIABLE {
+                return None;
+            }
+        }
+        Some(whole)
     }
 
     /// The text of a key or another field that is text; `None` if it stays as it is.
@@ -271,10 +292,20 @@ impl Substitution<'_> {
             return Substituted::Text(replaced.text);
         }
         if self.options.syntax == Syntax::Openshift {
-            return read::json_value(&replaced.text).map_or(Substituted::Text(replaced.text), Substituted::Value);
+            return match read::json_value(&replaced.text) {
+                Some(value) if self.allows_nodes(&value, &replaced, path, position) => Substituted::Value(value),
+                Some(_) => Substituted::Same,
+                None => Substituted::Text(replaced.text),
+            };
         }
         if let ([number], true) = (replaced.unquoted.as_slice(), replaced.is_alone) {
             return self.unquoted(*number, path, position);
+        }
+        for number in &replaced.unquoted {
+            if let Some(message) = self.empty(*number) {
+                self.refuse_unquoted(*number, path, position, message);
+                return Substituted::Same;
+            }
         }
         match read::scalar(&replaced.text) {
             Some(value) => Substituted::Value(value),
@@ -291,10 +322,22 @@ impl Substitution<'_> {
         }
     }
 
+    /// Counts the nodes of a value that is a list or a map, which take more memory than their text.
+    fn allows_nodes(&mut self, value: &Value, replaced: &Replaced, path: &Path, position: Position) -> bool {
+        fn nodes(value: &Value) -> usize {
+            match value {
+                Value::List(items) => items.iter().map(|item| 1 + nodes(&item.value)).sum(),
+                Value::Map(map) => map.iter().map(|entry| 2 + nodes(&entry.node.value)).sum(),
+                _ => 0,
+            }
+        }
+        let class = replaced.unquoted.first().map_or(Class::Template, |number| self.values[*number].class());
+        self.added.allows(nodes(value) * size_of::<Node>(), class, path, position, self.report)
+    }
+
     /// The value of a parameter without quotes.
     fn unquoted(&mut self, number: usize, path: &Path, position: Position) -> Substituted {
         let found = &self.values[number];
-        use crate::parameter::Type;
         let value = match found.kind() {
             Some(Type::String | Type::Base64) => return Substituted::Text(found.value.clone()),
             // Reported with the parameter.
@@ -311,15 +354,27 @@ impl Substitution<'_> {
             return Substituted::Text(found.value.clone());
         }
         let name = &found.declaration.name;
-        let message = match (found.value.is_empty(), found.kind()) {
-            (true, Some(kind)) => format!("$(({name})) is {}, but its value is empty", kind.description()),
-            (true, None) => format!("$(({name})) must be a JSON scalar, but its value is empty"),
-            (false, _) => format!("$(({name})) must be a JSON scalar (a number, true, false, null or a quoted string)"),
-        };
-        let class = found.class();
-        let hint = format!("write $({name}) if the field is text");
-        self.report.add(class, code::SUBSTITUTION_INVALID, path, position, message).hint = Some(hint);
+        let message = self.empty(number).unwrap_or_else(|| match found.value.is_empty() {
+            true => format!("$(({name})) must be a JSON scalar, but its value is empty"),
+            false => format!("$(({name})) must be a JSON scalar (a number, true, false, null or a quoted string)"),
+        });
+        self.refuse_unquoted(number, path, position, message);
         Substituted::Same
+    }
+
+    /// Why a parameter has no value without quotes: it is an int or bool, and has none. Only strict mode asks.
+    fn empty(&self, number: usize) -> Option<String> {
+        let found = &self.values[number];
+        let kind = found.kind().filter(|kind| matches!(kind, Type::Int | Type::Bool))?;
+        let name = &found.declaration.name;
+        let is_refused = found.value.is_empty() && self.options.mode == Mode::Strict;
+        is_refused.then(|| format!("$(({name})) is {}, but its value is empty", kind.description()))
+    }
+
+    fn refuse_unquoted(&mut self, number: usize, path: &Path, position: Position, message: String) {
+        let found = &self.values[number];
+        let hint = format!("write $({}) if the field is text", found.declaration.name);
+        self.report.add(found.class(), code::SUBSTITUTION_INVALID, path, position, message).hint = Some(hint);
     }
 
     /// Replaces the references in a text; `None` if it has none and nothing else that changes.
@@ -364,6 +419,9 @@ impl Substitution<'_> {
             return;
         }
         replaced.text.push_str(&found.value);
+        if found.origin == Origin::Given {
+            self.touched.given.push(position);
+        }
         replaced.is_missing |= found.origin == Origin::Missing;
         if is_unquoted {
             replaced.unquoted.push(number);

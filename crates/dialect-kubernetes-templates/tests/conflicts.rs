@@ -9,7 +9,7 @@ use dialect_kubernetes_templates::{Format, Options, write};
 
 fn template(container: &str, list: &str) -> String {
     format!(
-        "kind: Template\napiVersion: v1\nobjects:\n- kind: Any\n  apiVersion: x/v1\n  spec:\n    deep:\n    - {list}:\n      - {container}\nparameters:\n- {{name: X, value: x}}\n- {{name: NAME, value: X}}\n"
+        "kind: Template\napiVersion: v1\nobjects:\n- kind: Any\n  apiVersion: x/v1\n  spec:\n    deep:\n    - {list}:\n      - {container}\nparameters:\n- {{name: X, value: x}}\n- {{name: NAME, value: X}}\n- {{name: ENV, value: env}}\n"
     )
 }
 
@@ -25,6 +25,7 @@ fn a_conflict_is_an_error_in_both_modes() {
         ("{env: [{name: $(NAME), value: v}], args: [$(X)]}", "args[0]"),
         ("{env: [{name: X, value: $(X)}, {name: X, value: $(X)}]}", "env[1].value"),
         ("{env: [{name: X}], args: [$((X))$(X)]}", "args[0]"),
+        ("{$(ENV): [{name: X}], args: [$(X)]}", "args[0]"),
     ] {
         for list in ["containers", "initContainers", "ephemeralContainers"] {
             for mode in [mode(Strict), mode(Compat)] {

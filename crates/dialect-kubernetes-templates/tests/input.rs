@@ -39,6 +39,16 @@ fn yaml_is_read_as_kubectl_reads_it() {
         ("1e3", "1e3"),
         (".5", "0.5"),
         ("1.", "1"),
+        (".1_0", "0.10"),
+        (".1__0", "\".1__0\""),
+        ("._1", "\"._1\""),
+        // Where JSON has another form, no digit is lost either.
+        (".12345678901234567890123", "0.12345678901234567890123"),
+        ("+9007199254740993.0", "9007199254740993.0"),
+        ("-9_007_199_254_740_993.5e+3", "-9007199254740993.5e+3"),
+        ("018446744073709551617", "18446744073709551617"),
+        ("12345678901234567890123.", "12345678901234567890123"),
+        ("-00.5", "-0.5"),
         ("18446744073709551615", "18446744073709551615"),
         ("18446744073709551616", "18446744073709551616"),
         ("9007199254740993", "9007199254740993"),
@@ -75,8 +85,13 @@ fn documents_that_are_refused() {
         ("a: .inf", "1:4: JSON has no number for infinity and NaN"),
         ("null: 1", "1:1: a key is null"),
         ("[a]: 1", "1:1: a key is a list or a map"),
-        ("a: *b", "1:4: invalid YAML: unknown anchor 'b' referenced"),
-        ("a: &b [*b]", "1:8: invalid YAML: anchor 'b' value contains itself"),
+        (
+            "a: *hunter2",
+            "1:4: invalid YAML: there is no anchor for this alias; a text that begins with '*' needs quotes",
+        ),
+        ("a: 1\n\u{e9}: \"a\u{1}b\"", "2:6: invalid YAML: control characters are not allowed"),
+        ("a: \u{7f}", "1:4: invalid YAML: control characters are not allowed"),
+        ("a: &b [*b]", "1:8: invalid YAML: the value of an anchor contains itself"),
         ("a: &x [{b: 1}]\n<<: *x", "2:5: map merge requires map or sequence of maps as the value"),
         ("18446744073709551615: 1", "1:1: a key is an integer of more than 63 bits"),
         ("<<: 1", "1:5: map merge requires map or sequence of maps as the value"),
@@ -133,6 +148,12 @@ fn limits() {
     let around: String = (0..400).map(|level| format!("&a{level} [")).collect();
     let around = format!("{around}'{}'{}", "x".repeat(1 << 20), "]".repeat(400));
     assert!(refused(around.as_bytes(), Format::Yaml).ends_with("the document contains excessive aliasing"));
+    // So are lists and empty texts, which have no bytes.
+    for leaf in ["''", "[]"] {
+        let leaves = vec![leaf; 100_000].join(",");
+        let around = format!("{} [{leaves}]{}", around.split("'").next().unwrap_or_default(), "]".repeat(400));
+        assert!(refused(around.as_bytes(), Format::Yaml).ends_with("the document contains excessive aliasing"));
+    }
     let large = vec![b' '; dialect_kubernetes_templates::LARGEST + 1];
     assert_eq!(refused(&large, Format::Yaml), "0:0: the document has more than 64 MiB");
 }
@@ -160,6 +181,19 @@ fn results_have_limits() {
         "{found:?}"
     );
     assert_eq!(code, 66);
+    // A list takes more memory than its text.
+    let text = format!(
+        "kind: Template\napiVersion: v1\nobjects: [{{kind: K, apiVersion: v1, x: [{}]}}]\nparameters: [{{name: A}}]",
+        vec!["'${{A}}'"; 100].join(", ")
+    );
+    let value = format!("[{}0]", "0,".repeat(50_000));
+    let (found, code) =
+        common::messages(&text, &[("A", &value)], &common::openshift(dialect_kubernetes_templates::Mode::Strict));
+    assert!(
+        found.len() == 1 && found[0].ends_with("values and labels add more than 128 MiB to the template"),
+        "{found:?}"
+    );
+    assert_eq!(code, 65);
     // Not as many messages as mistakes.
     let fields = vec!["$(B)"; 5_000].join(", ");
     let text = format!("kind: Template\napiVersion: v1\nobjects: [{{kind: K, apiVersion: v1, x: [{fields}]}}]");

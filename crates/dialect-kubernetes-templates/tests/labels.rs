@@ -4,7 +4,7 @@
 mod common;
 
 use common::{messages, mode, problems, processed};
-use dialect_kubernetes_templates::Mode::Strict;
+use dialect_kubernetes_templates::Mode::{Compat, Strict};
 use dialect_kubernetes_templates::{Format, Options, write};
 
 /// A template with the labels `app: web` and `tier: $(T)`, and this object.
@@ -230,6 +230,18 @@ fn values_of_the_wrong_type() {
         assert!(found.len() == 1 && found[0].contains(&format!(": {path}: ")), "{object}: {found:?}");
         assert_eq!(code, 66);
     }
+    // Where a value is at fault, it is the mistake of whoever gave it.
+    for (object, value) in [
+        ("{kind: $(G), apiVersion: v1}", ""),
+        ("{kind: K, apiVersion: $((G))}", "null"),
+        ("{kind: K, apiVersion: v1, metadata: $((G))}", "5"),
+        ("{kind: K, apiVersion: v1, metadata: {labels: $(G)}}", "x"),
+    ] {
+        let (found, code) = messages(&template(object), &[("G", value)], &mode(Strict));
+        assert_eq!((found.len(), code), (1, 65), "{object}: {found:?}");
+        let default = template(object).replace("value: apps", &format!("value: '{value}'"));
+        assert_eq!(messages(&default, &[], &mode(Strict)).1, 66, "{object}");
+    }
 }
 
 #[test]
@@ -244,6 +256,12 @@ fn labels_are_valid_after_substitution() {
         ["{a: 5}", "{a: true}", "{a: null}", "{a: $((I))}", "{a: 'b c'}", "{'a b': c}", "{v: x, $(V): y}", "[a]", "x"]
     {
         assert_eq!(messages(&template(labels), &[], &mode(Strict)).1, 66, "{labels}");
+    }
+    // What nothing declares stays, and is no label.
+    for labels in ["{a: $(NOPE), b: c}", "{$(NOPE): c}", "{$(NOPE)-$(V): c}"] {
+        let (found, code) = messages(&template(labels), &[], &mode(Compat));
+        assert_eq!((found.len(), code), (1, 66), "{found:?}");
+        assert_eq!(messages(&template(labels), &[], &mode(Strict)).0.len(), 1);
     }
     let found = problems(&template("{a: $(V)}"), &[("V", "not a label")], &mode(Strict));
     assert_eq!(found.exit_code(), 65);

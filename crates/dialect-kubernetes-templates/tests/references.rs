@@ -83,6 +83,12 @@ fn an_optional_int_without_value_fails_without_quotes() {
     let (found, code) = messages(&field("$((P))"), &[], &mode(Strict));
     assert_eq!(found, ["4:32: objects[0].x: $((P)) is an integer of 64 bits, as in 8080, but its value is empty"]);
     assert_eq!(code, 66);
+    for beside in ["$((P))0", "1$((P))", "p-$((P))"] {
+        let (found, code) = messages(&field(beside), &[], &mode(Strict));
+        assert!(found.len() == 1 && found[0].ends_with("but its value is empty"), "{found:?}");
+        assert_eq!(code, 66);
+    }
+    assert_eq!(x(&processed(&field("1$((P))"), &[], &mode(Compat))), "1");
     assert_eq!(x(&processed(&field("$((P))"), &[], &mode(Compat))), r#""""#);
     assert_eq!(x(&processed(&field("$(P)"), &[], &mode(Strict))), r#""""#);
 }
@@ -174,6 +180,13 @@ fn keys_that_become_equal_are_an_error() {
     }
     let (found, code) = messages(&template("{$(A): 1, secret: 2}"), &[("A", "secret")], &mode(Strict));
     assert_eq!((found.len(), code), (1, 65));
+    // Given values in other keys of the map do not count.
+    let (found, code) = messages(&template("{$(O): 0, $(A): 1, a: 2}"), &[("O", "o")], &mode(Strict));
+    assert_eq!((found.len(), code), (1, 66));
+    // As many as a document may have, in a time that nobody notices.
+    let keys: Vec<String> = (0..30_000).map(|n| format!("k{n}$(A): 1, k{n}$((A)): 1")).collect();
+    let (found, _) = messages(&template(&format!("{{{}}}", keys.join(", "))), &[], &mode(Strict));
+    assert_eq!(found.len(), 1_001);
     // Keys keep their places.
     let text = x(&processed(&template("{z: 1, $(A): 2, b: 3}"), &[], &mode(Strict)));
     assert_eq!(text.split_whitespace().collect::<String>(), r#"{"z":1,"a":2,"b":3}"#);
@@ -199,6 +212,10 @@ error: objects[0].x[3].$(QQQ): no parameter has the name 'QQQ'
   hint: declare it, or write $$(QQQ) for the text $(QQQ)"
             .replace("x[3].$(QQQ): no", "x[3].$(QQQ): $(QQQ): no")
     );
+    // A name that differs in case.
+    let text = "kind: Template\napiVersion: v1\nobjects: [{kind: K, apiVersion: v1, x: $(password)}]\n";
+    let found = common::problems(&format!("{text}{parameters}"), &[], &mode(Strict)).to_string();
+    assert!(found.ends_with("hint: did you mean 'PASSWORD'?"), "{found}");
     let kept = x(&processed(&template("'$(PASWORD) $((ZZZ)) $$'"), &[], &mode(Compat)));
     assert_eq!(kept.split_whitespace().collect::<Vec<_>>(), ["[", "\"$(PASWORD)", "$((ZZZ))", "$\"", "]"]);
 }

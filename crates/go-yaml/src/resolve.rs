@@ -115,9 +115,14 @@ fn number(text: &str, may_be_timestamp: bool) -> Scalar {
     number::float(&digits).map_or(Scalar::String, Scalar::Float)
 }
 
-/// Go's `ParseFloat` of a text that begins with a dot: it takes underscores only in hexadecimal numbers.
+/// Go's `ParseFloat` of a text that begins with a dot: it takes underscores between digits.
 fn parse_float(text: &str) -> Option<f64> {
-    number::float(text)
+    let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let is_between =
+        |at: usize| is_digit(at.checked_sub(1).and_then(|at| bytes.get(at))) && is_digit(bytes.get(at + 1));
+    let has_its_place = |(at, byte): (usize, &u8)| *byte != b'_' || is_between(at);
+    bytes.iter().enumerate().all(has_its_place).then(|| number::float(&text.replace('_', ""))).flatten()
 }
 
 fn binary(text: &str) -> Result<Value, String> {

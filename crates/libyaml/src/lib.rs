@@ -42,6 +42,8 @@ pub struct Malformed {
     pub context_mark: Option<Mark>,
     /// Where the text is wrong; absent where bytes are invalid.
     pub mark: Option<Mark>,
+    /// How many bytes are before those that are invalid; absent where the order of characters is wrong.
+    pub offset: Option<usize>,
     /// Whether characters are wrong, and not only their order: no parser can read beyond them.
     pub is_lexical: bool,
 }
@@ -50,7 +52,14 @@ impl Malformed {
     /// A message of the caller's own, about the order of characters.
     pub fn new(message: &str, mark: Mark) -> Malformed {
         let message = message.to_owned();
-        Malformed { problem: message.clone(), message, context_mark: None, mark: Some(mark), is_lexical: false }
+        Malformed {
+            problem: message.clone(),
+            message,
+            context_mark: None,
+            mark: Some(mark),
+            offset: None,
+            is_lexical: false,
+        }
     }
 }
 
@@ -116,6 +125,7 @@ impl<'t> Parser<'t> {
                 problem,
                 context_mark: (!parser.context.is_null()).then(|| parser.context_mark.into()),
                 mark: (!is_of_reader).then(|| parser.problem_mark.into()),
+                offset: is_of_reader.then_some(parser.problem_offset as usize),
                 is_lexical: is_of_reader || parser.error == unsafe_sys::YAML_SCANNER_ERROR,
             }
         }

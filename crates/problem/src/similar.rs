@@ -2,11 +2,14 @@
 
 /// The known name that is most similar to `name`, if one is so similar that `name` is probably a misspelling of it.
 ///
-/// Names may be dotted; the parts that both begin with do not count.
+/// One that differs in case alone is. Names may be dotted; the parts that both begin with do not count.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .filter_map(|candidate| {
+            if name != candidate && name.eq_ignore_ascii_case(candidate) {
+                return Some((1, candidate));
+            }
             // A long common prefix does not make the rest similar.
             let (a, b) = different_parts(name, candidate);
             let lengths = [a.chars().count(), b.chars().count()];

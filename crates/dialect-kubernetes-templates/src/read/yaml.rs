@@ -9,11 +9,19 @@ use smol_str::{SmolStr, ToSmolStr};
 use super::{DEEPEST, LARGEST, ReadError, json};
 use crate::node::{Entry, Map, Node, Position, Value};
 
+/// Copies for anchors and aliases may take so many bytes of memory. A document of anchors within anchors has no alias, and would
+/// take the square of its size.
+const MOST_COPIED: u64 = 2 * LARGEST as u64;
+
+const UNKNOWN_ANCHOR: &str =
+    "invalid YAML: there is no anchor for this alias; a text that begins with '*' needs quotes";
+
 const WANT_MAP: &str = "map merge requires map or sequence of maps as the value";
 
 /// The one document of a text that is not null.
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
     let mut reader = Reader {
+        text,
         parser: Parser::utf8(text),
         anchors: HashMap::new(),
         expansion: Expansion::default(),
@@ -62,11 +70,12 @@ struct Size {
 type Anchor = Option<(Node, Size)>;
 
 struct Reader<'t> {
+    text: &'t str,
     parser: Parser<'t>,
     anchors: HashMap<Vec<u8>, Anchor>,
     expansion: Expansion,
     size: Size,
-    /// How many bytes of scalars have been copied for anchors and aliases.
+    /// How many bytes of memory have been copied for anchors and aliases.
     copied: u64,
     /// The items and entries of lists and maps that have not ended. When one has, it takes exactly the memory that it needs.
     items: Vec<Node>,
@@ -81,10 +90,24 @@ fn position(mark: Mark) -> Position {
     Position { line: mark.line, column: mark.column }
 }
 
+/// The position of the character at a byte.
+fn position_of(text: &str, offset: usize) -> Position {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let of_line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    // Not the bytes within a character.
+    let column = of_line.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).count() + 1;
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Position { line: number(line), column: number(column) }
+}
+
 impl Reader<'_> {
     fn next(&mut self, event: &mut Event) -> Result<(), ReadError> {
         self.parser.read(event).map_err(|e| {
-            let at = e.mark.map_or(Position { line: 1, column: 1 }, position);
+            let at = match (e.mark, e.offset) {
+                (Some(mark), _) => position(mark),
+                (None, offset) => position_of(self.text, offset.unwrap_or_default()),
+            };
             ReadError::syntax(format!("invalid YAML: {}", e.message), at)
         })
     }
@@ -155,7 +178,7 @@ impl Reader<'_> {
         | Kind::MappingStart { anchor: Some(name), .. } = event.kind()
         {
             let size = Size { nodes: self.size.nodes - before.nodes, bytes: self.size.bytes - before.bytes };
-            self.copy(size.bytes, node.position)?;
+            self.copy(size, node.position)?;
             self.anchors.insert(name.to_vec(), Some((node.clone(), size)));
         }
         Ok(node)
@@ -167,24 +190,25 @@ impl Reader<'_> {
         if self.expansion.allows(size.nodes, are_from_alias) { Ok(()) } else { Err(excessive(at)) }
     }
 
-    /// kubectl counts nodes only, and shares the text of aliases; here, each has its own.
-    fn copy(&mut self, bytes: u64, at: Position) -> Result<(), ReadError> {
-        self.copied = self.copied.saturating_add(bytes);
-        if self.copied <= LARGEST as u64 { Ok(()) } else { Err(excessive(at)) }
+    /// kubectl shares the nodes of anchors and aliases; here, each has its own.
+    fn copy(&mut self, size: Size, at: Position) -> Result<(), ReadError> {
+        let memory = size.nodes.saturating_mul(size_of::<Node>() as u64).saturating_add(size.bytes);
+        self.copied = self.copied.saturating_add(memory);
+        if self.copied <= MOST_COPIED { Ok(()) } else { Err(excessive(at)) }
     }
 
+    /// The messages do not show the name: it may be a password without quotes.
     fn alias(&mut self, name: &[u8], at: Position) -> Result<Value, ReadError> {
-        let shown = String::from_utf8_lossy(name);
         let size = match self.anchors.get(name) {
             Some(Some((_, size))) => *size,
             Some(None) => {
-                return Err(ReadError::syntax(format!("invalid YAML: anchor '{shown}' value contains itself"), at));
+                return Err(ReadError::syntax("invalid YAML: the value of an anchor contains itself", at));
             }
-            None => return Err(ReadError::syntax(format!("invalid YAML: unknown anchor '{shown}' referenced"), at)),
+            None => return Err(ReadError::syntax(UNKNOWN_ANCHOR, at)),
         };
         // Before the copy, which may be what is too large.
         self.count(size, true, at)?;
-        self.copy(size.bytes, at)?;
+        self.copy(size, at)?;
         let copy = self.anchors.get(name).and_then(Option::as_ref).map(|(node, _)| node.value.clone());
         Ok(copy.unwrap_or(Value::Null))
     }
@@ -356,5 +380,20 @@ fn float(number: f64, text: &str, at: Position) -> Result<Value, ReadError> {
     if !number.is_finite() {
         return Err(ReadError::content("JSON has no number for infinity and NaN", at));
     }
-    Ok(json::number(text).unwrap_or_else(|| Value::Number(go_yaml::format_float(number).into())))
+    let exact = json::number(text).or_else(|| json::number(&in_json_form(text)));
+    Ok(exact.unwrap_or_else(|| Value::Number(go_yaml::format_float(number).into())))
+}
+
+/// A decimal number of YAML in JSON's form: without `+`, `_` and leading zeros, with a digit before and behind the point.
+fn in_json_form(text: &str) -> String {
+    let text = text.replace('_', "");
+    let (sign, unsigned) = match text.strip_prefix(['+', '-']) {
+        Some(unsigned) => (if text.starts_with('-') { "-" } else { "" }, unsigned),
+        None => ("", text.as_str()),
+    };
+    let (mantissa, exponent) = unsigned.split_at(unsigned.find(['e', 'E']).unwrap_or(unsigned.len()));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole = Some(whole.trim_start_matches('0')).filter(|whole| !whole.is_empty()).unwrap_or("0");
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}{exponent}")
 }
