@@ -37,7 +37,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     }
     if let Some(content) = content(&options)? {
         if let Some(command) = &options.check_command {
-            check_command::check(command, options.output(), &content)?;
+            check_command::check(command, options.output(), &content, None)?;
         }
         options.output().write(&content)?;
     }

@@ -9,18 +9,14 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::Signal;
 use problem::{Problem, Problems, Result};
 use startup::Common;
 use supervisor::Signals;
 
-use crate::check_command;
+use crate::check_command::{self, Checked, is_ending};
 use crate::notify::Notice;
 use crate::options::Options;
 use crate::output::Content;
-
-/// Signals that end the watch.
-const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT];
 
 /// Watches until a signal ends it. The first failure ends it too, unless there is an output from before.
 pub(crate) fn watch(options: &Options, common: &Common) -> Result<u8> {
@@ -32,11 +28,11 @@ pub(crate) fn watch(options: &Options, common: &Common) -> Result<u8> {
         let inputs = inputs(options);
         if watched.inputs.as_ref() != Some(&inputs) {
             let is_first = watched.inputs.replace(inputs).is_none();
-            if let Err(error) = watched.process() {
-                if is_first && !exists(options) {
-                    return Err(error);
-                }
-                report(&error);
+            match watched.process(&signals) {
+                Ok(Checked::Ended) => return Ok(0),
+                Ok(Checked::Passed) => {}
+                Err(error) if is_first && !exists(options) => return Err(error),
+                Err(error) => report(&error),
             }
         }
         if ended(&signals, options.watch_interval).map_err(|e| Problem::internal("cannot wait").because(e))? {
@@ -47,7 +43,12 @@ pub(crate) fn watch(options: &Options, common: &Common) -> Result<u8> {
 
 /// Whether there is an output, of this run or one before.
 fn exists(options: &Options) -> bool {
-    options.output.iter().chain(&options.output_dir).any(|path| path.exists())
+    // A directory without files is a volume that nothing has been written to.
+    let has_files = |dir: &Path| {
+        let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.filter(|name| !name.as_encoded_bytes().starts_with(b"..")).count() > 0
+    };
+    options.output.iter().any(|path| path.exists()) || options.output_dir.iter().any(|dir| has_files(dir))
 }
 
 /// The last good files stay, and the watch goes on.
@@ -69,20 +70,22 @@ struct Watched<'o> {
 
 impl Watched<'_> {
     /// Processes the template, and if the result is new, checks and writes it, and notifies.
-    fn process(&mut self) -> Result<()> {
-        let Some(content) = crate::content(self.options)? else { return Ok(()) };
+    fn process(&mut self, signals: &Signals) -> Result<Checked> {
+        let Some(content) = crate::content(self.options)? else { return Ok(Checked::Passed) };
         let output = self.options.output();
         if self.written.as_ref() == Some(&content) || (self.written.is_none() && output.holds(&content)) {
             self.written = Some(content);
-            return Ok(());
+            return Ok(Checked::Passed);
         }
-        if let Some(command) = &self.options.check_command {
-            check_command::check(command, output, &content)?;
+        if let Some(command) = &self.options.check_command
+            && check_command::check(command, output, &content, Some(signals))? == Checked::Ended
+        {
+            return Ok(Checked::Ended);
         }
         output.write(&content)?;
         self.written = Some(content);
         let failed = self.notices.iter().filter_map(|notice| notice.send(&self.common.root).err());
-        Problems::check(failed.flat_map(Problems::into_vec).collect())
+        Problems::check(failed.flat_map(Problems::into_vec).collect()).map(|()| Checked::Passed)
     }
 }
 
@@ -117,7 +120,7 @@ fn ended(signals: &Signals, interval: Duration) -> io::Result<bool> {
     let deadline = Instant::now() + interval;
     loop {
         while let Some(signal) = signals.next()? {
-            if ENDING.iter().any(|ending| *ending as i32 == signal) {
+            if is_ending(signal) {
                 return Ok(true);
             }
         }

@@ -105,10 +105,30 @@ fn the_last_good_files_stay() {
     let child = watch(path, &["--check-command", "false"]);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(65));
-    // With files, it goes on.
+    // A volume that nothing has been written to has none.
     fs::create_dir(path.join("out")).unwrap();
+    assert_eq!(watch(path, &["--check-command", "false"]).wait_with_output().unwrap().status.code(), Some(65));
+    // With files, it goes on.
+    fs::write(path.join("out/conf"), "value=0").unwrap();
     let child = watch(path, &["--check-command", "grep -q 3 {}/conf"]);
     mount(&volume, "..3", "3");
     eventually("files", || holds(path, "value=3"));
     stop(child);
+}
+
+#[test]
+fn a_signal_ends_the_command_that_checks_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.yaml"), TEMPLATE).unwrap();
+    mount(&path.join("volume"), "..1", "1");
+    let child = watch(path, &["--check-command", "sh -c 'echo $$ > pid.new; mv pid.new pid; sleep 1000'"]);
+    eventually("the check", || path.join("pid").exists());
+    let stderr = stop(child);
+    assert_eq!(stderr, "");
+    let pid = fs::read_to_string(path.join("pid")).unwrap();
+    eventually("the check has ended", || !Path::new("/proc").join(pid.trim()).exists());
+    let names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.as_encoded_bytes().starts_with(b"..candidate")), "{names:?}");
+    assert!(!path.join("out").exists());
 }

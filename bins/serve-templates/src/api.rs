@@ -301,10 +301,15 @@ mod tests {
         let api = api();
         api.create("n", template("a", "message: x"), false).unwrap();
         let merge = |text: &str| Patch::Merge(yaml(text));
-        let patched = api.patch("n", "a", &merge("{message: y, metadata: {labels: {k: v}}}"), false).unwrap();
+        let patched = api.patch("n", "a", &merge("{message: z, metadata: {labels: {k: v}}}"), false).unwrap();
         assert!(compact(&patched).contains(r#""labels":{"k":"v"}"#));
         for (patch, code) in [
             ("{metadata: {resourceVersion: '1'}}", 409),
+            ("{metadata: {resourceVersion: 1}}", 400),
+            ("{metadata: {uid: 5}}", 400),
+            ("{metadata: {finalizers: [5]}}", 400),
+            ("{metadata: {ownerReferences: x}}", 400),
+            ("{message: 5}", 400),
             ("{metadata: {name: b}}", 400),
             ("{metadata: {uid: other}}", 409),
             ("{kind: Pod}", 400),

@@ -1,6 +1,8 @@
-//! Patches of an object: JSON Merge Patch (RFC 7386) and JSON Patch (RFC 6902).
+//! Patches of an object: JSON Merge Patch (RFC 7386), JSON Patch (RFC 6902), and Kubernetes' strategic merge patch.
 
-use dialect_kubernetes_templates::{Map, Node, Value};
+use std::collections::HashMap;
+
+use dialect_kubernetes_templates::{DEEPEST, Map, Node, Value};
 
 use crate::status::{Cause, Failure, INVALID};
 
@@ -15,6 +17,7 @@ pub(crate) enum Patch {
 
 /// The media types of patches.
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 
 /// So many operations, as in Kubernetes.
@@ -42,6 +45,25 @@ enum Kind {
 pub(crate) struct Limit(pub(crate) u64);
 
 impl Patch {
+    /// A strategic merge patch, which OpenShift's clients send: no list of a Template is merged, so it is a merge patch.
+    ///
+    /// # Errors
+    /// 400 for what is not one: directives, and the lists of an object's metadata that are merged.
+    pub(crate) fn strategic(node: Node) -> Result<Patch, Failure> {
+        let metadata = node.as_map().and_then(|map| map.get("metadata")).and_then(Node::as_map);
+        let merged = ["finalizers", "ownerReferences"];
+        let merged = merged.into_iter().find(|key| metadata.is_some_and(|metadata| metadata.get(key).is_some()));
+        match directive(&node).or(merged) {
+            None => Ok(Patch::Merge(node)),
+            Some(name) => {
+                let name = name.escape_debug();
+                Err(Failure::bad_request(format!(
+                    "{name}: not supported in a strategic merge patch; send a merge patch"
+                )))
+            }
+        }
+    }
+
     /// The operations of a JSON Patch.
     ///
     /// # Errors
@@ -95,6 +117,18 @@ impl Patch {
             }
         }
     }
+}
+
+/// The first directive of a strategic merge patch. Lists are replaced as they are.
+fn directive(node: &Node) -> Option<&str> {
+    let is_directive = |key: &str| {
+        matches!(key, "$patch" | "$retainKeys")
+            || ["$setElementOrder/", "$deleteFromPrimitiveList/"].iter().any(|prefix| key.starts_with(prefix))
+    };
+    node.as_map()?.iter().find_map(|entry| match is_directive(&entry.key) {
+        true => Some(entry.key.as_str()),
+        false => directive(&entry.node),
+    })
 }
 
 fn merge(target: &mut Node, patch: &Node) {
@@ -151,16 +185,29 @@ fn pointer(tokens: &[String]) -> String {
 const ABSENT: &str = "no value exists";
 
 impl Operation {
+    /// A patched object is a document that can be read again.
+    fn check_depth(&self, value: &Node) -> Result<(), &'static str> {
+        if self.path.len() + depth(value) <= DEEPEST {
+            Ok(())
+        } else {
+            Err("the object would have more than 500 levels")
+        }
+    }
+
     fn apply(&self, root: &mut Node, copied: &mut u64) -> Result<(), &'static str> {
         match &self.kind {
-            Kind::Add(value) => add(root, &self.path, value.clone()),
+            Kind::Add(value) => {
+                self.check_depth(value)?;
+                add(root, &self.path, value.clone())
+            }
             Kind::Remove => remove(root, &self.path).map(drop),
             Kind::Replace(value) => {
+                self.check_depth(value)?;
                 *find(root, &self.path).ok_or(ABSENT)? = value.clone();
                 Ok(())
             }
             Kind::Test(value) => match find(root, &self.path) {
-                Some(node) if node == value => Ok(()),
+                Some(node) if is_equal(node, value) => Ok(()),
                 _ => Err("the test failed"),
             },
             Kind::Move(from) => {
@@ -168,14 +215,43 @@ impl Operation {
                     return Err("a value cannot be moved into itself");
                 }
                 let node = remove(root, from)?;
+                self.check_depth(&node)?;
                 add(root, &self.path, node)
             }
             Kind::Copy(from) => {
                 let node = find(root, from).ok_or(ABSENT)?.clone();
                 *copied += size(&node);
+                self.check_depth(&node)?;
                 add(root, &self.path, node)
             }
         }
+    }
+}
+
+/// How many levels are below a node. It is of a document, or was checked, so that this does not exhaust the stack.
+fn depth(node: &Node) -> usize {
+    match &node.value {
+        Value::List(items) => items.iter().map(|item| 1 + depth(item)).max().unwrap_or_default(),
+        Value::Map(map) => map.iter().map(|entry| 1 + depth(&entry.node)).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Whether two values are the same in JSON (RFC 6902, 4.6): the order of keys does not count, nor how a number is written.
+fn is_equal(a: &Node, b: &Node) -> bool {
+    match (&a.value, &b.value) {
+        (Value::Map(a), Value::Map(b)) => {
+            let of_b: HashMap<&str, &Node> = b.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect();
+            let has_equal = |key: &str, node| of_b.get(key).is_some_and(|other| is_equal(node, other));
+            a.len() == b.len() && a.iter().all(|entry| has_equal(&entry.key, &entry.node))
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b)),
+        (Value::Number(one), Value::Number(other)) => {
+            let is_integer = |text: &str| !text.contains(['.', 'e', 'E']);
+            one == other
+                || (!(is_integer(one) && is_integer(other)) && one.parse::<f64>().ok() == other.parse::<f64>().ok())
+        }
+        (a, b) => a == b,
     }
 }
 
@@ -274,6 +350,19 @@ mod tests {
     }
 
     #[test]
+    fn strategic_merge_patches_without_directives() {
+        let patch = Patch::strategic(json(r#"{"objects":[{"$patch":"x"}],"message":null}"#)).unwrap();
+        assert_eq!(apply(r#"{"objects":[1],"message":"m"}"#, &patch).unwrap(), r#"{"objects":[{"$patch":"x"}]}"#);
+        for patch in [
+            r#"{"$patch":"replace"}"#,
+            r#"{"metadata":{"$setElementOrder/finalizers":["a"]}}"#,
+            r#"{"metadata":{"finalizers":["a"]}}"#,
+        ] {
+            assert_eq!(Patch::strategic(json(patch)).unwrap_err().code, 400, "{patch}");
+        }
+    }
+
+    #[test]
     fn json_patches() {
         let object = r#"{"a":{"b":[1,2]},"c/d":"x"}"#;
         for (operations, expected) in [
@@ -313,6 +402,40 @@ mod tests {
             r#"[{"op":"remove","path":"a"}]"#,
         ] {
             assert_eq!(Patch::operations(json(operations)).unwrap_err().code, 400, "{operations}");
+        }
+    }
+
+    #[test]
+    fn a_patched_object_is_not_deeper_than_a_document() {
+        let deep = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+        let inner = "/a".repeat(400);
+        let add = |path: &str, levels| format!(r#"{{"op":"add","path":"{path}","value":{}}}"#, deep(levels));
+        let apply = |operations: &[String]| {
+            apply("{}", &Patch::operations(json(&format!("[{}]", operations.join(",")))).unwrap())
+        };
+        assert!(apply(&[add("/y", 400), add(&format!("/y{inner}"), 99)]).is_ok());
+        let moved = format!(r#"{{"op":"move","from":"/m","path":"/y{inner}"}}"#);
+        let copied = moved.replace("move", "copy");
+        for last in [add(&format!("/y{inner}"), 100), moved, copied] {
+            let refused = apply(&[add("/y", 400), add("/m", 100), last]).unwrap_err();
+            assert!(
+                refused.contains("operation 2 of the patch: the object would have more than 500 levels"),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_test_compares_values() {
+        for (value, is_same) in [
+            (r#"{"b":1.0,"a":[1,{"d":2,"c":"x"}]}"#, true),
+            (r#"{"a":[1,{"c":"x","d":2}],"b":1}"#, true),
+            (r#"{"a":[{"c":"x","d":2},1],"b":1}"#, false),
+            (r#"{"a":[1,{"c":"x","d":2}]}"#, false),
+            (r#"{"a":[1,{"c":"x","d":9007199254740993}],"b":1}"#, false),
+        ] {
+            let patch = Patch::operations(json(&format!(r#"[{{"op":"test","path":"","value":{value}}}]"#))).unwrap();
+            assert_eq!(apply(r#"{"a":[1,{"c":"x","d":2}],"b":1}"#, &patch).is_ok(), is_same, "{value}");
         }
     }
 

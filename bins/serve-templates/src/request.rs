@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName};
 use dialect_kubernetes_templates::{Format, Node, read};
 use percent_encoding::percent_decode_str;
 
-use crate::patch::{JSON_PATCH, MERGE_PATCH, Patch};
+use crate::patch::{JSON_PATCH, MERGE_PATCH, Patch, STRATEGIC_MERGE_PATCH};
 use crate::status::Failure;
 
 /// The media types of documents.
@@ -134,8 +134,9 @@ pub(crate) fn check_document(headers: &HeaderMap) -> Result<(), Failure> {
 pub(crate) fn patch(headers: &HeaderMap, bytes: &[u8]) -> Result<Patch, Failure> {
     match media_type(header(headers, CONTENT_TYPE)).as_str() {
         MERGE_PATCH => parsed(bytes, Format::Json).map(Patch::Merge),
+        STRATEGIC_MERGE_PATCH => Patch::strategic(parsed(bytes, Format::Json)?),
         JSON_PATCH => Patch::operations(parsed(bytes, Format::Json)?),
-        _ => Err(Failure::unsupported(&format!("{JSON_PATCH}, {MERGE_PATCH}"))),
+        _ => Err(Failure::unsupported(&format!("{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_MERGE_PATCH}"))),
     }
 }
 
@@ -215,10 +216,8 @@ mod tests {
             failure.message,
             "the body of the request cannot be read: line 2, column 1: invalid JSON: expected a value"
         );
-        assert_eq!(
-            patch(&headers(CONTENT_TYPE, "application/strategic-merge-patch+json"), b"{}").unwrap_err().code,
-            415
-        );
+        assert_eq!(patch(&headers(CONTENT_TYPE, "application/apply-patch+yaml"), b"{}").unwrap_err().code, 415);
+        assert!(patch(&headers(CONTENT_TYPE, STRATEGIC_MERGE_PATCH), b"{}").is_ok());
     }
 
     #[test]

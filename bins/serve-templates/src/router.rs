@@ -33,6 +33,9 @@ use crate::watching::{self, Watch};
 /// A body arrives within this time.
 const LONGEST_BODY: Duration = Duration::from_secs(60);
 
+/// Bodies that are announced with no more bytes do not wait for others.
+const SMALL_BODY: usize = 64 * 1024;
+
 /// What all requests share.
 #[derive(Clone)]
 pub(crate) struct Server {
@@ -47,7 +50,7 @@ pub(crate) struct Server {
 /// A body, and its share of the memory for bodies.
 struct Content {
     bytes: Vec<u8>,
-    _share: Share,
+    _share: Option<Share>,
 }
 
 type Answer = Result<(u16, Node), Failure>;
@@ -113,8 +116,14 @@ impl Server {
     async fn content(&self, parts: &Parts, body: Body) -> Result<Content, Failure> {
         let most = usize::try_from(self.api.max_body).unwrap_or(usize::MAX);
         let length = HttpBody::size_hint(&body).upper().and_then(|length| usize::try_from(length).ok()).unwrap_or(most);
-        let share = tokio::time::timeout(LONGEST_BODY, self.budget.body(length.min(most))).await;
-        let share = share.map_err(|_| Failure::too_many_requests())?;
+        // Small ones do not wait: clients that announce large ones and send nothing would stop everybody.
+        let share = match length.min(most) {
+            length if length <= SMALL_BODY => None,
+            length => {
+                let share = tokio::time::timeout(LONGEST_BODY, self.budget.body(length)).await;
+                Some(share.map_err(|_| Failure::too_many_requests())?)
+            }
+        };
         let bytes = request::bytes(&parts.headers, body, self.api.max_body);
         let late = |_| Failure::bad_request("the body of the request did not arrive in time");
         let bytes = tokio::time::timeout(LONGEST_BODY, bytes).await.map_err(late)??;

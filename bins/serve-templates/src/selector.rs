@@ -1,6 +1,6 @@
 //! Label selectors and field selectors of lists, watches and deletions.
 
-use dialect_kubernetes_templates::Node;
+use dialect_kubernetes_templates::{Node, label_key_error, label_value_error};
 
 use crate::node::{metadata, metadata_text};
 
@@ -24,6 +24,8 @@ enum Test {
     Absent,
     In(Vec<String>),
     NotIn(Vec<String>),
+    Greater(i64),
+    Less(i64),
 }
 
 /// The fields that can be selected by.
@@ -36,11 +38,9 @@ impl Selector {
     /// A message for a text that is not a selector, or a field that cannot be selected by.
     pub(crate) fn parse(labels: Option<&str>, fields: Option<&str>) -> Result<Selector, String> {
         let wrong = |what: &str| format!("unable to parse the {what} selector");
-        let parsed = |text: Option<&str>, what| match text {
-            Some(text) => requirements(text).ok_or_else(|| wrong(what)),
-            None => Ok(Vec::new()),
-        };
-        let (labels, fields) = (parsed(labels, "label")?, parsed(fields, "field")?);
+        let labels = labels.map_or(Some(Vec::new()), requirements).filter(|labels| labels.iter().all(is_of_labels));
+        let labels = labels.ok_or_else(|| wrong("label"))?;
+        let fields = fields.map_or(Some(Vec::new()), requirements_of_fields).ok_or_else(|| wrong("field"))?;
         for field in &fields {
             if !FIELDS.contains(&field.key.as_str()) {
                 return Err(format!("field label not supported: {}", field.key));
@@ -72,12 +72,15 @@ impl Selector {
 
 impl Test {
     fn holds(&self, value: Option<&str>) -> bool {
+        let number = |value: Option<&str>| value?.parse::<i64>().ok();
         let is_one = |values: &[String]| value.is_some_and(|value| values.iter().any(|one| one == value));
         match self {
             Test::Exists => value.is_some(),
             Test::Absent => value.is_none(),
             Test::In(values) => is_one(values),
             Test::NotIn(values) => !is_one(values),
+            Test::Greater(than) => number(value).is_some_and(|number| number > *than),
+            Test::Less(than) => number(value).is_some_and(|number| number < *than),
         }
     }
 }
@@ -96,6 +99,29 @@ fn requirements(text: &str) -> Option<Vec<Requirement>> {
         };
     }
     Some(requirements)
+}
+
+/// Whether the key and the values of a requirement are those of labels. A selector that selects nothing, or everything, because of a
+/// slip of the pen would delete what it should not.
+fn is_of_labels(requirement: &Requirement) -> bool {
+    let values = match &requirement.test {
+        Test::In(values) | Test::NotIn(values) => values.as_slice(),
+        _ => &[],
+    };
+    label_key_error(&requirement.key).is_none() && values.iter().all(|value| label_value_error(value).is_none())
+}
+
+/// `a=b,c==d,e!=f`
+fn requirements_of_fields(text: &str) -> Option<Vec<Requirement>> {
+    let requirement = |text: &str| {
+        let (key, test) = [("!=", false), ("==", true), ("=", true)].into_iter().find_map(|(operator, is_in)| {
+            let (key, value) = text.split_once(operator)?;
+            let values = vec![value.to_owned()];
+            Some((key, if is_in { Test::In(values) } else { Test::NotIn(values) }))
+        })?;
+        (!key.is_empty()).then(|| Requirement { key: key.to_owned(), test })
+    };
+    text.split(',').filter(|part| !part.is_empty()).map(requirement).collect()
 }
 
 /// Where the first requirement ends: at a comma outside of parentheses.
@@ -131,6 +157,11 @@ fn requirement(text: &str) -> Option<Requirement> {
             return made(key, if is_in { Test::In(values) } else { Test::NotIn(values) });
         }
     }
+    for (operator, test) in [(">", Test::Greater as fn(i64) -> Test), ("<", Test::Less)] {
+        if let Some((key, than)) = text.split_once(operator) {
+            return made(key, test(than.trim().parse().ok()?));
+        }
+    }
     let Some((head, values)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else {
         return made(text, Test::Exists);
     };
@@ -151,9 +182,11 @@ mod tests {
 
     #[test]
     fn selectors_select() {
-        let object =
-            read(b"metadata: {name: web, namespace: shop, labels: {app: web, tier: front, empty: ''}}", Format::Yaml)
-                .unwrap();
+        let object = read(
+            b"metadata: {name: web, namespace: shop, labels: {app: web, tier: front, empty: '', rank: '10'}}",
+            Format::Yaml,
+        )
+        .unwrap();
         for (labels, is_selected) in [
             ("", true),
             ("app=web", true),
@@ -172,6 +205,10 @@ mod tests {
             ("!app", false),
             ("!other", true),
             ("other", false),
+            ("rank>9", true),
+            ("rank > 10", false),
+            ("rank<11,app", true),
+            ("app>1", false),
         ] {
             let selector = Selector::parse(Some(labels), None).unwrap();
             assert_eq!(selector.selects(&object), is_selected, "{labels}");
@@ -189,8 +226,26 @@ mod tests {
 
     #[test]
     fn malformed_selectors_are_refused() {
-        for text in ["a b", "a in b", "a in (b", "=b", "a=b,", ",a", "a=(b)", "a of (b)", "()"] {
+        for text in [
+            "a b",
+            "a in b",
+            "a in (b",
+            "=b",
+            "a=b,",
+            ",a",
+            "a=(b)",
+            "a of (b)",
+            "()",
+            "a!=-b",
+            "-a",
+            "a=b/c",
+            "a>b",
+            "a in (b c)",
+        ] {
             assert!(Selector::parse(Some(text), None).is_err(), "{text}");
+        }
+        for text in ["metadata.name", "!metadata.name", "metadata.name in (a)", "=a"] {
+            assert!(Selector::parse(None, Some(text)).is_err(), "{text}");
         }
         assert_eq!(Selector::parse(None, Some("spec.x=y")).unwrap_err(), "field label not supported: spec.x");
     }

@@ -69,6 +69,7 @@ impl Rules {
         if template.map_mut("metadata").is_none() {
             return Err(Failure::bad_request("metadata: must be a map"));
         }
+        check_types(template)?;
         Ok(node)
     }
 
@@ -281,6 +282,32 @@ fn parameter(index: usize, item: &Node, given: &mut Given, causes: &mut Vec<Caus
             causes.push(Cause::new(INVALID, field("value"), format!("must be a string, but is {found}")));
         }
     }
+}
+
+/// Checks the types of what clients read as Go's types. A version that is no string would name none.
+fn check_types(template: &Map) -> Result<(), Failure> {
+    let must_be = |path: &str, what: &str| Failure::bad_request(format!("{path}: must be {what}"));
+    if template.present("message").is_some_and(|node| node.as_str().is_none()) {
+        return Err(must_be("message", "a string"));
+    }
+    let Some(metadata) = template.get("metadata").and_then(Node::as_map) else { return Ok(()) };
+    for key in ["generateName", "namespace", "uid", "resourceVersion", "selfLink", "creationTimestamp"] {
+        if metadata.present(key).is_some_and(|node| node.as_str().is_none()) {
+            return Err(must_be(&format!("metadata.{key}"), "a string"));
+        }
+    }
+    let are = |key: &str, is: fn(&Node) -> bool| match metadata.present(key).map(|node| &node.value) {
+        None => true,
+        Some(Value::List(items)) => items.iter().all(is),
+        Some(_) => false,
+    };
+    if !are("finalizers", |item| item.as_str().is_some()) {
+        return Err(must_be("metadata.finalizers", "a list of strings"));
+    }
+    if !are("ownerReferences", |item| item.as_map().is_some()) {
+        return Err(must_be("metadata.ownerReferences", "a list of maps"));
+    }
+    Ok(())
 }
 
 /// Removes what only the server sets, or what it does not have.

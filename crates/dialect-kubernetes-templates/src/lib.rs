@@ -47,7 +47,7 @@ pub use node::{Entry, Map, Node, Position, Value};
 pub use parameter::{Declaration, Type};
 pub use path::field;
 pub use process::{Document, Outcome, Processed, process};
-pub use read::{Format, LARGEST, ReadError, read};
+pub use read::{DEEPEST, Format, LARGEST, ReadError, read};
 pub use report::Warning;
 pub use scan::Syntax;
 pub use smol_str::SmolStr;

@@ -13,7 +13,7 @@ use crate::node::{Node, Position};
 pub const LARGEST: usize = 64 * 1024 * 1024;
 
 /// Deeper documents are refused, before they exhaust the stack.
-const DEEPEST: usize = 500;
+pub const DEEPEST: usize = 500;
 
 /// The form of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

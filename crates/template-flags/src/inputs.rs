@@ -89,6 +89,18 @@ pub fn is_document(path: &Path) -> bool {
 
 /// A mounted Secret or ConfigMap: a file is a value. `..data` and what it points to are the kubelet's.
 fn directory(path: &Path) -> Result<Given> {
+    loop {
+        // Of one generation: the link may be exchanged while files are read through it.
+        let generation = || fs::read_link(path.join("..data")).ok();
+        let before = generation();
+        let given = files_of(path);
+        if generation() == before {
+            return given;
+        }
+    }
+}
+
+fn files_of(path: &Path) -> Result<Given> {
     let mut given = Given::default();
     let mut problems = Vec::new();
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
@@ -107,4 +119,51 @@ fn directory(path: &Path) -> Result<Given> {
     }
     Problems::check(problems)?;
     Ok(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn the_values_of_a_volume_are_of_one_generation() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let names: Vec<String> = (0..10).map(|number| format!("V{number}")).collect();
+        for generation in ["..1", "..2"] {
+            fs::create_dir(path.join(generation)).unwrap();
+            names.iter().for_each(|name| fs::write(path.join(generation).join(name), generation).unwrap());
+        }
+        let point_to = |generation: &str| {
+            symlink(generation, path.join("..new")).unwrap();
+            fs::rename(path.join("..new"), path.join("..data")).unwrap();
+        };
+        point_to("..1");
+        names.iter().for_each(|name| symlink(format!("..data/{name}"), path.join(name)).unwrap());
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in (1..1_000).cycle() {
+                    // Each generation has a name of its own, as the kubelet's have.
+                    point_to(&format!("{}..{}", "./".repeat(number), 1 + number % 2));
+                    // A pause in which a reader comes to its end: the kubelet exchanges once a minute.
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                    if is_done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            let mut mixed = 0;
+            for _ in 0..300 {
+                let given = file(path).unwrap();
+                let first = given.get("V0");
+                mixed += usize::from(names.iter().any(|name| given.get(name) != first));
+            }
+            is_done.store(true, Ordering::Relaxed);
+            assert_eq!(mixed, 0);
+        });
+    }
 }

@@ -141,7 +141,7 @@ fn templates_are_kept_with_versions() {
         json!([{"op": "remove", "path": "/labels/x"}, {"op": "add", "path": "/metadata/labels/k", "value": "v"}]);
     let patched = patch("json-patch+json", &operations).json();
     assert_eq!((&patched["labels"], &patched["metadata"]["labels"]["k"]), (&json!({"app": "$(NAME)"}), &json!("v")));
-    assert_eq!(patch("strategic-merge-patch+json", &json!({})).reason(), (415, "UnsupportedMediaType".into()));
+    assert_eq!(patch("apply-patch+yaml", &json!({})).reason(), (415, "UnsupportedMediaType".into()));
     assert_eq!(patch("merge-patch+json", &json!({"objects": 5})).reason(), (422, "Invalid".into()));
     // Lists.
     server.post(&all, &template("db"));
