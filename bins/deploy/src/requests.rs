@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Kind, Object, name};
 use handoff::requests::{self, ERRAND, Line, POST_DEPLOY, What};
 use kubernetes_objects as objects;
-use problem::{Note, Place, Problem, Result, code};
+use problem::{Problem, Result, code};
 use serde_json::json;
+
+use crate::health;
 
 const INTERVAL: Duration = Duration::from_millis(500);
 /// How much of a log is read to find out what has been carried out.
@@ -185,16 +187,11 @@ pub fn problem(what: &What, failed: &[(&Server, String)]) -> Problem {
     let script = if *what == What::PostDeploy { "post-deploy" } else { "errand" };
     let count = failed.len();
     let plural = if count == 1 { "" } else { "s" };
-    let mut problem =
-        Problem::internal(format!("{script} failed in {count} container{plural}")).code(code::SCRIPT_FAILED);
-    problem.notes = failed
-        .iter()
-        .map(|(of, how)| {
-            let line = format!("pod {}: job {}: {how}; kubectl logs {} -c {}", of.pod, of.job, of.pod, of.container);
-            Note { place: Place::file(line), what: None, hint: None }
-        })
-        .collect();
-    problem
+    let problem = Problem::internal(format!("{script} failed in {count} container{plural}")).code(code::SCRIPT_FAILED);
+    let reason = |(of, how): &(&Server, String)| {
+        format!("pod {}: job {}: {how}; kubectl logs {} -c {}", of.pod, of.job, of.pod, of.container)
+    };
+    health::with_notes(problem, failed.iter().map(reason))
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::stat::Mode;
@@ -20,22 +18,15 @@ use supervisor::Signals;
 use vcap::{atomic, flat_dir};
 
 use crate::output::{Content, MODE, Output};
+use crate::watch::{is_ending, until_signal};
 
 /// Stands for the candidate's path.
 const PLACEHOLDER: &str = "{}";
 /// The variable with the candidate's path.
 const CANDIDATE: &str = "BOSON_CANDIDATE";
 
-/// Signals that end a watch.
-const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT];
-
 /// How long a command may take to end when it is asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Whether a signal ends a watch.
-pub(crate) fn is_ending(signal: i32) -> bool {
-    ENDING.iter().any(|ending| *ending as i32 == signal)
-}
 
 /// How a check that refused nothing came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +93,9 @@ fn run(command: &str, candidate: &Path, signals: Option<&Signals>) -> Result<Che
     Err(problem.hint("the last result stays").into())
 }
 
-/// Starts a command, in a process group of its own where it may have to be ended. Signals are blocked here while the template is watched, and SIGPIPE is ignored: the
-/// command has neither from here. What it prints may be of the candidate: it goes to the container's log as it does without boson.
+/// Starts a command, in a process group of its own where it may have to be ended. Signals are blocked here while the template is
+/// watched, and SIGPIPE is ignored: the command has neither from here. What it prints may be of the candidate: it goes to the
+/// container's log as it does without boson.
 fn spawn(arguments: Vec<OsString>, candidate: &Path, has_group: bool) -> io::Result<Pid> {
     let arguments: Vec<CString> = arguments
         .into_iter()
@@ -157,10 +149,7 @@ fn wait(child: Pid, signals: Option<&Signals>) -> io::Result<Option<WaitStatus>>
             let _ = killpg(child, Signal::SIGKILL);
         }
         // SIGCHLD is among the signals; the time limit is for the kill.
-        match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], PollTimeout::from(500u16)) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(e) => return Err(e.into()),
-        }
+        until_signal(signals, Duration::from_millis(500))?;
     }
 }
 

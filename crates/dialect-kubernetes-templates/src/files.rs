@@ -7,10 +7,9 @@ use base64::Engine as _;
 use problem::{Problems, code};
 
 use crate::Processed;
-use crate::labels::Positions;
 use crate::node::{Map, Node, Position};
 use crate::path::Path;
-use crate::report::{Report, Warning};
+use crate::report::{Positions, Report, Warning};
 
 /// A file of a volume.
 #[derive(Clone, PartialEq, Eq)]

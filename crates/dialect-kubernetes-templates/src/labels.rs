@@ -1,12 +1,10 @@
 //! Labels of all objects, and of their selectors and pod templates.
 
-use std::collections::HashSet;
-
 use problem::{Class, code};
 
 use crate::node::{Entry, Map, Node, Position, Value};
 use crate::path::Path;
-use crate::report::Report;
+use crate::report::{Positions, Report};
 use crate::substitute::Added;
 
 /// A part of a label's key, and a label's value.
@@ -61,24 +59,6 @@ pub(crate) struct Labelling<'l> {
     pub(crate) report: &'l mut Report,
     /// Where values are that the user gave.
     pub(crate) given: Positions<'l>,
-}
-
-/// A set of positions, which is made when it is asked for the first time.
-pub(crate) struct Positions<'l> {
-    list: &'l [Position],
-    set: Option<HashSet<Position>>,
-}
-
-impl<'l> Positions<'l> {
-    pub(crate) fn of(list: &'l [Position]) -> Positions<'l> {
-        Positions { list, set: None }
-    }
-
-    /// Whose mistake an unsuitable value at a position is.
-    pub(crate) fn class(&mut self, position: Position) -> Class {
-        let set = self.set.get_or_insert_with(|| self.list.iter().copied().collect());
-        if set.contains(&position) { Class::Input } else { Class::Template }
-    }
 }
 
 impl Labelling<'_> {

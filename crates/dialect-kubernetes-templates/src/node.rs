@@ -14,6 +14,24 @@ pub struct Position {
     pub column: u32,
 }
 
+/// Where a document begins.
+pub(crate) const START: Position = Position { line: 1, column: 1 };
+
+impl Position {
+    /// The position behind these bytes of UTF-8, which begin here.
+    pub(crate) fn behind(mut self, text: &[u8]) -> Position {
+        for byte in text {
+            match byte {
+                b'\n' => self = Position { line: self.line.saturating_add(1), column: 1 },
+                // Bytes within a character.
+                0x80..=0xbf => {}
+                _ => self.column = self.column.saturating_add(1),
+            }
+        }
+        self
+    }
+}
+
 /// A value and its position. Two nodes are equal if their values are.
 #[derive(Clone)]
 pub struct Node {

@@ -6,12 +6,12 @@ use problem::{Class, Problem, Problems, code, did_you_mean};
 
 use crate::generate::Random;
 use crate::given::Given;
-use crate::labels::{self, Labelling, Labels, Positions};
+use crate::labels::{self, Labelling, Labels};
 use crate::node::{Map, Node, Position, Value};
 use crate::parameter::{Declaration, Declarations};
 use crate::path::Path;
 use crate::read::{self, Format};
-use crate::report::{Report, Warning, place};
+use crate::report::{Positions, Report, Warning, place};
 use crate::scan::{Piece, Syntax, pieces};
 use crate::substitute::{Added, Substitution, Touched};
 use crate::values::{self, Origin, Resolved};

@@ -1,5 +1,6 @@
 //! What is wrong with a template, its values or its objects, collected over a run.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use problem::{Class, Code, Place, Problem};
@@ -110,5 +111,23 @@ impl Report {
         }
         let place = place(&self.file, position);
         self.warnings.push(Warning { message: format!("{path}: {message}"), place });
+    }
+}
+
+/// A set of positions, which is made when it is asked for the first time.
+pub(crate) struct Positions<'l> {
+    list: &'l [Position],
+    set: Option<HashSet<Position>>,
+}
+
+impl<'l> Positions<'l> {
+    pub(crate) fn of(list: &'l [Position]) -> Positions<'l> {
+        Positions { list, set: None }
+    }
+
+    /// Whose mistake an unsuitable value at a position is.
+    pub(crate) fn class(&mut self, position: Position) -> Class {
+        let set = self.set.get_or_insert_with(|| self.list.iter().copied().collect());
+        if set.contains(&position) { Class::Input } else { Class::Template }
     }
 }

@@ -1,5 +1,7 @@
 //! What a scalar is (`yaml.v2`, resolve.go).
 
+use go_strconv::number::parse_float;
+
 use crate::node::Value;
 use crate::number::{self, Integer};
 use crate::timestamp::is_timestamp;
@@ -85,7 +87,7 @@ pub fn plain(text: &str, may_be_timestamp: bool) -> Scalar {
         return word;
     }
     match first {
-        b'.' => parse_float(text).map_or(Scalar::String, Scalar::Float),
+        b'.' => parse_float(text.as_bytes()).map_or(Scalar::String, Scalar::Float),
         b'+' | b'-' | b'0'..=b'9' => number(text, may_be_timestamp),
         _ => Scalar::String,
     }
@@ -113,16 +115,6 @@ fn number(text: &str, may_be_timestamp: bool) -> Scalar {
         return Scalar::Integer(integer);
     }
     number::float(&digits).map_or(Scalar::String, Scalar::Float)
-}
-
-/// Go's `ParseFloat` of a text that begins with a dot: it takes underscores between digits.
-fn parse_float(text: &str) -> Option<f64> {
-    let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
-    let bytes = text.as_bytes();
-    let is_between =
-        |at: usize| is_digit(at.checked_sub(1).and_then(|at| bytes.get(at))) && is_digit(bytes.get(at + 1));
-    let has_its_place = |(at, byte): (usize, &u8)| *byte != b'_' || is_between(at);
-    bytes.iter().enumerate().all(has_its_place).then(|| number::float(&text.replace('_', ""))).flatten()
 }
 
 fn binary(text: &str) -> Result<Value, String> {

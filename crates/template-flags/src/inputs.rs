@@ -123,8 +123,10 @@ fn files_of(path: &Path) -> Result<Given> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::os::unix::fs::symlink;
-    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use nix::sys::stat::Mode;
 
     use super::*;
 
@@ -132,38 +134,30 @@ mod tests {
     fn the_values_of_a_volume_are_of_one_generation() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        let names: Vec<String> = (0..10).map(|number| format!("V{number}")).collect();
-        for generation in ["..1", "..2"] {
-            fs::create_dir(path.join(generation)).unwrap();
-            names.iter().for_each(|name| fs::write(path.join(generation).join(name), generation).unwrap());
-        }
         let point_to = |generation: &str| {
             symlink(generation, path.join("..new")).unwrap();
             fs::rename(path.join("..new"), path.join("..data")).unwrap();
         };
-        point_to("..1");
-        names.iter().for_each(|name| symlink(format!("..data/{name}"), path.join(name)).unwrap());
-        let is_done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                for number in (1..1_000).cycle() {
-                    // Each generation has a name of its own, as the kubelet's have.
-                    point_to(&format!("{}..{}", "./".repeat(number), 1 + number % 2));
-                    // A pause in which a reader comes to its end: the kubelet exchanges once a minute.
-                    std::thread::sleep(std::time::Duration::from_millis(2));
-                    if is_done.load(Ordering::Relaxed) {
-                        break;
-                    }
-                }
-            });
-            let mut mixed = 0;
-            for _ in 0..300 {
-                let given = file(path).unwrap();
-                let first = given.get("V0");
-                mixed += usize::from(names.iter().any(|name| given.get(name) != first));
+        for name in ["A", "B", "C"] {
+            for generation in ["..1", "..2"] {
+                fs::create_dir_all(path.join(generation)).unwrap();
+                fs::write(path.join(generation).join(name), generation).unwrap();
             }
-            is_done.store(true, Ordering::Relaxed);
-            assert_eq!(mixed, 0);
+            symlink(format!("..data/{name}"), path.join(name)).unwrap();
+        }
+        // A reader waits here, between the first value and the last one.
+        let gate = path.join("..1/B");
+        fs::remove_file(&gate).unwrap();
+        nix::unistd::mkfifo(&gate, Mode::S_IRWXU).unwrap();
+        point_to("..1");
+        let given = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut gate = fs::OpenOptions::new().write(true).open(&gate).unwrap();
+                point_to("..2");
+                gate.write_all(b"..1").unwrap();
+            });
+            file(path).unwrap()
         });
+        assert_eq!(["A", "B", "C"].map(|name| given.get(name)), [Some("..2"); 3]);
     }
 }

@@ -3,11 +3,11 @@
 use smol_str::{SmolStr, SmolStrBuilder};
 
 use super::{DEEPEST, ReadError};
-use crate::node::{Entry, Map, Node, Position, Value};
+use crate::node::{Entry, Map, Node, Position, START, Value};
 
 /// The value of a text.
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
-    let mut reader = Reader { text, at: 0, marked: 0, mark: Position { line: 1, column: 1 } };
+    let mut reader = Reader { text, at: 0, marked: 0, mark: START };
     reader.skip_space();
     if reader.peek().is_none() {
         return Ok(Node { value: Value::Null, position: reader.position() });
@@ -64,14 +64,7 @@ impl Reader<'_> {
 
     /// The position of the next character. Each character is counted once.
     fn position(&mut self) -> Position {
-        for byte in &self.text.as_bytes()[self.marked..self.at] {
-            match byte {
-                b'\n' => self.mark = Position { line: self.mark.line.saturating_add(1), column: 1 },
-                // Bytes within a character.
-                0x80..=0xbf => {}
-                _ => self.mark.column = self.mark.column.saturating_add(1),
-            }
-        }
+        self.mark = self.mark.behind(&self.text.as_bytes()[self.marked..self.at]);
         self.marked = self.at;
         self.mark
     }

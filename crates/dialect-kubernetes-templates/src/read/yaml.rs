@@ -7,7 +7,7 @@ use libyaml::{Event, Kind, Mark, Parser};
 use smol_str::{SmolStr, ToSmolStr};
 
 use super::{DEEPEST, LARGEST, ReadError, json};
-use crate::node::{Entry, Map, Node, Position, Value};
+use crate::node::{Entry, Map, Node, Position, START, Value};
 
 /// Copies for anchors and aliases may take so many bytes of memory. A document of anchors within anchors has no alias, and would
 /// take the square of its size.
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
         items: Vec::new(),
         entries: Vec::new(),
     };
-    let mut found = Node { value: Value::Null, position: Position { line: 1, column: 1 } };
+    let mut found = Node { value: Value::Null, position: START };
     let mut event = Event::default();
     loop {
         reader.next(&mut event)?;
@@ -90,24 +90,11 @@ fn position(mark: Mark) -> Position {
     Position { line: mark.line, column: mark.column }
 }
 
-/// The position of the character at a byte.
-fn position_of(text: &str, offset: usize) -> Position {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let of_line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    // Not the bytes within a character.
-    let column = of_line.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).count() + 1;
-    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Position { line: number(line), column: number(column) }
-}
-
 impl Reader<'_> {
     fn next(&mut self, event: &mut Event) -> Result<(), ReadError> {
         self.parser.read(event).map_err(|e| {
-            let at = match (e.mark, e.offset) {
-                (Some(mark), _) => position(mark),
-                (None, offset) => position_of(self.text, offset.unwrap_or_default()),
-            };
+            let before = || self.text.as_bytes().get(..e.offset?);
+            let at = e.mark.map_or_else(|| START.behind(before().unwrap_or_default()), position);
             ReadError::syntax(format!("invalid YAML: {}", e.message), at)
         })
     }
