@@ -24,17 +24,26 @@ struct Output {
 }
 
 impl Output {
-    /// Finds this text after `from`; returns where the text ends.
-    fn find(&self, text: &str, from: usize) -> Option<usize> {
+    /// Finds the line of this log that begins with `start`, at `from` or later, which is the end of a line; returns where all of
+    /// it ends. Its parts may be of several runs, with lines of other logs between them.
+    fn find(&self, log: &str, start: &str, from: usize) -> Option<usize> {
         let current = self.current.lock().unwrap();
         let before = self.before.lock().unwrap();
-        // Each line is completely in one of them.
-        let end = |bytes: &[u8]| memchr::memmem::find(bytes, text.as_bytes()).map(|at| at + text.len());
-        let in_before = before.get(from..).and_then(end).map(|end| from + end);
         let from_current = from.saturating_sub(before.len());
-        let in_current =
-            |tail: &Tail| end(tail.bytes().get(from_current..)?).map(|end| before.len() + from_current + end);
-        in_before.or_else(|| current.as_ref().and_then(in_current))
+        let current = current.as_ref().map_or_else(Vec::new, |tail| tail.bytes()[from_current..].to_vec());
+        let text = [before.get(from..).unwrap_or_default(), &current].concat();
+        let of_log = format!("\"file\":\"{log}\",\"message\":\"");
+        let first = format!("{of_log}{start}");
+        let (mut at, mut is_found) = (from, false);
+        for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            at += line.len();
+            is_found |= memchr::memmem::find(line, first.as_bytes()).is_some();
+            let is_last = !line.ends_with(b",\"partial\":true}\n");
+            if is_found && is_last && memchr::memmem::find(line, of_log.as_bytes()).is_some() {
+                return Some(at);
+            }
+        }
+        None
     }
 }
 
@@ -62,16 +71,15 @@ fn write_lines(case: &Case, output: &Output, writer: usize) {
     let open = || File::options().append(true).create(true).open(&path).unwrap();
     let mut log = open();
     let mut first = 0;
-    // The number and place of the previous line.
+    // The number and end of the line that was waited for.
     let mut found = None;
     let mut wait_for = |number: usize| {
         if found.is_some_and(|(last, _)| number <= last) {
             return;
         }
-        let text = format!("\"file\":\"{}\",\"message\":\"{number} ", name(writer));
         let from = found.map_or(0, |(_, at)| at);
-        eventually(&text, || {
-            let at = output.find(&text, from);
+        eventually(&format!("line {number} of {}", name(writer)), || {
+            let at = output.find(&name(writer), &format!("{number} "), from);
             found = at.map(|at| (number, at)).or(found);
             at.is_some()
         });
