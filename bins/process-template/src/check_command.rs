@@ -18,7 +18,7 @@ use supervisor::Signals;
 use vcap::{atomic, flat_dir};
 
 use crate::output::{Content, MODE, Output};
-use crate::watch::{is_ending, until_signal};
+use crate::signals::{is_ending, until_signal};
 
 /// Stands for the candidate's path.
 const PLACEHOLDER: &str = "{}";

@@ -6,6 +6,7 @@ pub mod generate_parameters;
 mod notify;
 mod options;
 mod output;
+mod signals;
 mod watch;
 
 use dialect_kubernetes_templates::{Format, Outcome, Processed, files, process, write};

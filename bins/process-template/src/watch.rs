@@ -2,14 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::Signal;
 use problem::{Problem, Problems, Result};
 use startup::Common;
 use supervisor::Signals;
@@ -18,14 +14,7 @@ use crate::check_command::{self, Checked};
 use crate::notify::Notice;
 use crate::options::Options;
 use crate::output::Content;
-
-/// Signals that end the watch.
-const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT];
-
-/// Whether a signal ends the watch.
-pub(crate) fn is_ending(signal: i32) -> bool {
-    ENDING.iter().any(|ending| *ending as i32 == signal)
-}
+use crate::signals::{is_ending, until_signal};
 
 /// Watches until a signal ends it. The first failure ends it too, unless there is an output from before.
 pub(crate) fn watch(options: &Options, common: &Common) -> Result<u8> {
@@ -138,14 +127,5 @@ fn ended(signals: &Signals, interval: Duration) -> io::Result<bool> {
             return Ok(false);
         }
         until_signal(signals, left + Duration::from_millis(1))?;
-    }
-}
-
-/// Waits until a signal has arrived, perhaps not so long.
-pub(crate) fn until_signal(signals: &Signals, longest: Duration) -> io::Result<()> {
-    let timeout = PollTimeout::try_from(longest).unwrap_or(PollTimeout::MAX);
-    match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
-        Err(e) => Err(e.into()),
     }
 }
