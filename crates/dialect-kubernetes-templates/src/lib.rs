@@ -51,7 +51,7 @@ pub use read::{DEEPEST, Format, LARGEST, ReadError, read};
 pub use report::Warning;
 pub use scan::Syntax;
 pub use smol_str::SmolStr;
-pub use write::{compact, write};
+pub use write::{compact, compact_within, write, write_within};
 
 /// What happens with what a template or its values leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct Options {
     pub ignore_unknown: bool,
     /// Whether only the template is checked: required parameters need no values.
     pub check_only: bool,
+    /// How much memory, in bytes, values and labels may add to the template; by default twice the size of the largest document.
+    pub most_added: usize,
 }
 
 impl Default for Options {
@@ -88,6 +90,7 @@ impl Default for Options {
             labels: Vec::new(),
             ignore_unknown: false,
             check_only: false,
+            most_added: 2 * LARGEST,
         }
     }
 }

@@ -167,7 +167,7 @@ fn run(
         values: &values,
         options,
         report,
-        added: Added::default(),
+        added: Added::within(options.most_added),
         touched: Touched::default(),
     };
     if options.syntax == Syntax::Openshift
@@ -202,7 +202,8 @@ fn check_fields(template: &Map, options: &Options, report: &mut Report) {
             key => did_you_mean(key, FIELDS),
         };
         let message = format!("a Template has no field '{}'", entry.key.escape_debug());
-        report.wrong(code::TEMPLATE_INVALID, &Path::Root, entry.position, message).hint =
+        let path = Path::Root.key(&entry.key);
+        report.add_as_is(Class::Template, code::TEMPLATE_INVALID, &path, entry.position, message).hint =
             hint.map(|name| format!("did you mean '{name}'?"));
     }
 }

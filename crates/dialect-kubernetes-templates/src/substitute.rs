@@ -17,9 +17,6 @@ use crate::{Mode, Options};
 /// Names of variables that are compared with references are no longer.
 const LONGEST_VARIABLE: usize = 4_096;
 
-/// Values and labels may add so many bytes.
-const MOST_ADDED: usize = 2 * read::LARGEST;
-
 /// The lists whose maps are containers, in objects of any kind.
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
@@ -71,10 +68,18 @@ pub(crate) struct Touched {
 }
 
 /// Bytes that values and labels add to a template: some references to a long value make a result that no memory holds.
-#[derive(Debug, Default)]
-pub(crate) struct Added(usize);
+#[derive(Debug)]
+pub(crate) struct Added {
+    so_far: usize,
+    most: usize,
+}
 
 impl Added {
+    /// Nothing yet, and at most so many.
+    pub(crate) fn within(most: usize) -> Added {
+        Added { so_far: 0, most }
+    }
+
     /// Counts bytes; reports once, and returns `false`, if they are too many.
     pub(crate) fn allows(
         &mut self,
@@ -84,13 +89,13 @@ impl Added {
         position: Position,
         report: &mut Report,
     ) -> bool {
-        let before = self.0;
-        self.0 = before.saturating_add(bytes);
-        if before <= MOST_ADDED && self.0 > MOST_ADDED {
-            let message = format!("values and labels add more than {} MiB to the template", MOST_ADDED / 1024 / 1024);
+        let before = self.so_far;
+        self.so_far = before.saturating_add(bytes);
+        if before <= self.most && self.so_far > self.most {
+            let message = format!("values and labels add more than {} MiB to the template", self.most / 1024 / 1024);
             report.add(class, code::SUBSTITUTION_INVALID, path, position, message);
         }
-        self.0 <= MOST_ADDED
+        self.so_far <= self.most
     }
 }
 

@@ -115,6 +115,9 @@ fn one<'d>(
             };
             let problem = report.add_as_is(Class::Input, code::PARAMETER_MISSING, &path, position, message);
             problem.hint = Some(format!("give it with --param {name}=VALUE"));
+            if let Some((_, place)) = from_user {
+                problem.place = Some(place.clone());
+            }
         }
         return Resolved { declaration, value, origin: Origin::Missing, is_valid: true };
     }

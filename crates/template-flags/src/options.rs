@@ -87,7 +87,7 @@ impl TemplateFlags {
             label_selectors: self.label_selectors.unwrap_or(self.syntax == Syntax::Kubernetes),
             labels,
             ignore_unknown: self.ignore_unknown,
-            check_only: false,
+            ..dialect::Options::default()
         }
     }
 

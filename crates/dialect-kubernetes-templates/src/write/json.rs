@@ -1,17 +1,18 @@
 //! JSON with two spaces for each level, or without any.
 
+use super::out::Out;
 use crate::node::{Node, Value};
 
-pub(super) fn write(out: &mut String, node: &Node, depth: usize) {
+pub(super) fn write(out: &mut Out, node: &Node, depth: usize) {
     write_in(out, node, Some(depth));
 }
 
-pub(super) fn compact(out: &mut String, node: &Node) {
+pub(super) fn compact(out: &mut Out, node: &Node) {
     write_in(out, node, None);
 }
 
 /// `depth` is `None` for JSON without spaces.
-fn write_in(out: &mut String, node: &Node, depth: Option<usize>) {
+fn write_in(out: &mut Out, node: &Node, depth: Option<usize>) {
     let inner = depth.map(|depth| depth + 1);
     match &node.value {
         Value::Null => out.push_str("null"),
@@ -43,28 +44,28 @@ fn write_in(out: &mut String, node: &Node, depth: Option<usize>) {
     }
 }
 
-fn separate(out: &mut String, at: usize, depth: Option<usize>) {
+fn separate(out: &mut Out, at: usize, depth: Option<usize>) {
     if at > 0 {
         out.push(',');
     }
     line(out, depth);
 }
 
-fn line(out: &mut String, depth: Option<usize>) {
+fn line(out: &mut Out, depth: Option<usize>) {
     if let Some(depth) = depth {
         out.push('\n');
         indent(out, depth);
     }
 }
 
-pub(super) fn indent(out: &mut String, depth: usize) {
+pub(super) fn indent(out: &mut Out, depth: usize) {
     for _ in 0..depth {
         out.push_str("  ");
     }
 }
 
 /// A string in double quotes, as JSON and YAML both read it.
-pub(super) fn string(out: &mut String, text: &str) {
+pub(super) fn string(out: &mut Out, text: &str) {
     out.push('"');
     let mut start = 0;
     for (at, c) in text.char_indices() {

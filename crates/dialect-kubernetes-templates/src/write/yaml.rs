@@ -3,28 +3,23 @@
 use go_yaml::Scalar;
 
 use super::json::{self, indent};
+use super::out::Out;
 use crate::node::{Map, Node, Value};
 
 /// Parsers take no longer key without `?` before it (1,024 characters, escapes included).
 const LONGEST_KEY: usize = 1000;
 
-pub(super) fn write(out: &mut String, node: &Node) {
+pub(super) fn write(out: &mut Out, node: &Node) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => block_map(out, map, 0, true),
         Value::List(items) if !items.is_empty() => block_list(out, items, 0, true),
-        _ => {
-            out.push(' ');
-            scalar(out, node, 1);
-            // A scalar alone is no document that anybody reads line by line.
-            if out.starts_with(' ') {
-                out.remove(0);
-            }
-        }
+        // A scalar alone.
+        _ => scalar(out, node, 1),
     }
 }
 
 /// The entries of a map, one below the other; `is_started` if the first line has its indentation.
-fn block_map(out: &mut String, map: &Map, depth: usize, is_started: bool) {
+fn block_map(out: &mut Out, map: &Map, depth: usize, is_started: bool) {
     for (at, entry) in map.iter().enumerate() {
         if at > 0 || !is_started {
             out.push('\n');
@@ -42,7 +37,7 @@ fn block_map(out: &mut String, map: &Map, depth: usize, is_started: bool) {
     }
 }
 
-fn block_list(out: &mut String, items: &[Node], depth: usize, is_started: bool) {
+fn block_list(out: &mut Out, items: &[Node], depth: usize, is_started: bool) {
     for (at, item) in items.iter().enumerate() {
         if at > 0 || !is_started {
             out.push('\n');
@@ -64,7 +59,7 @@ fn block_list(out: &mut String, items: &[Node], depth: usize, is_started: bool) 
 }
 
 /// A value behind `key:` or `-`; a list of a map has the map's own indentation.
-fn below(out: &mut String, node: &Node, depth: usize, list: usize) {
+fn below(out: &mut Out, node: &Node, depth: usize, list: usize) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => block_map(out, map, depth + 1, false),
         Value::List(items) if !items.is_empty() => block_list(out, items, list, false),
@@ -75,7 +70,7 @@ fn below(out: &mut String, node: &Node, depth: usize, list: usize) {
     }
 }
 
-fn scalar(out: &mut String, node: &Node, depth: usize) {
+fn scalar(out: &mut Out, node: &Node, depth: usize) {
     match &node.value {
         Value::Null => out.push_str("null"),
         Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
@@ -96,7 +91,7 @@ fn scalar(out: &mut String, node: &Node, depth: usize) {
     }
 }
 
-fn string(out: &mut String, text: &str) {
+fn string(out: &mut Out, text: &str) {
     if is_plain(text) {
         out.push_str(text);
     } else {
