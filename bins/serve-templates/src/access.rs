@@ -14,10 +14,10 @@ use problem::Result as Outcome;
 use rustls::pki_types::UnixTime;
 use tokio::sync::Semaphore;
 
+use crate::connections::Peer;
 use crate::request::Query;
 use crate::selector::Selector;
 use crate::status::Failure;
-use crate::tls::Peer;
 use front_proxy::FrontProxy;
 use reviews::Reviews;
 

@@ -198,6 +198,9 @@ impl Preconditions {
         let Some(map) = options.as_map() else {
             return Err(Failure::bad_request(format!("expected DeleteOptions, not {}", options.kind())));
         };
+        if map.present("kind").is_some_and(|kind| !matches!(kind.as_str(), Some("" | "DeleteOptions"))) {
+            return Err(Failure::bad_request("kind: must be DeleteOptions"));
+        }
         let text = |key: &str| -> Result<Option<String>, Failure> {
             let Some(node) = map.present("preconditions") else { return Ok(None) };
             let found = node.as_map().and_then(|map| map.present(key));
@@ -329,8 +332,13 @@ mod tests {
         for text in ["{preconditions: {uid: x}}", "{preconditions: {resourceVersion: '9'}}"] {
             assert_eq!(api.delete("n", "a", &options(text).0, false).unwrap_err().reason, "Conflict");
         }
-        assert!(options("{dryRun: [All]}").1 && !options("{propagationPolicy: Background}").1);
-        for text in ["[]", "{dryRun: All}", "{dryRun: [x]}", "{preconditions: {uid: 5}}", "{preconditions: x}"] {
+        assert!(
+            options("{kind: DeleteOptions, apiVersion: v1, dryRun: [All]}").1
+                && !options("{propagationPolicy: Background}").1
+        );
+        for text in
+            ["[]", "{dryRun: All}", "{dryRun: [x]}", "{preconditions: {uid: 5}}", "{preconditions: x}", "{kind: Pod}"]
+        {
             assert_eq!(Preconditions::of(&yaml(text)).unwrap_err().code, 400, "{text}");
         }
         api.delete("n", "a", &Preconditions::default(), true).unwrap();

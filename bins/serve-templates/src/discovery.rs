@@ -11,7 +11,8 @@ const YAML: &str = "application/yaml";
 
 /// `/version`
 pub(crate) fn version() -> Node {
-    let version = startup::version();
+    // A semantic version, which clients read: without the commit.
+    let version = startup::version().split(' ').next().unwrap_or_default();
     object([("major", text("1")), ("minor", text("34")), ("gitVersion", text(format!("v1.34.0+boson-{version}")))])
 }
 

@@ -1,13 +1,14 @@
 //! The verb `serve-templates`: Kubernetes Templates as an API of Kubernetes.
 //!
-//! `router` takes requests that `access` permits, over `tls`, `api` has the operations, `store` keeps the templates with their versions and events. Documents
-//! are [`dialect_kubernetes_templates::Node`] from the request to the answer, so that numbers keep their digits and keys their
-//! order.
+//! `connections` come over `tls`, `router` takes requests that `access` permits, `api` has the operations, `store` keeps the
+//! templates with their versions and events. Documents are [`dialect_kubernetes_templates::Node`] from the request to the answer,
+//! so that numbers keep their digits and keys their order. `budget` says how much memory all of it may take.
 
 mod access;
 mod api;
 mod birth;
 mod budget;
+mod connections;
 mod discovery;
 mod listed;
 mod node;
@@ -16,7 +17,9 @@ mod patch;
 mod request;
 mod router;
 mod selector;
+mod sending;
 mod server;
+mod shape;
 mod status;
 mod store;
 mod table;

@@ -2,7 +2,7 @@
 
 use dialect_kubernetes_templates::{Node, compact};
 
-use crate::node::{list, number, object, text};
+use crate::node::{number, object, text};
 use crate::store::Stored;
 
 /// Templates of a list.
@@ -23,6 +23,11 @@ impl Listed {
         self.items.iter().map(Stored::node)
     }
 
+    /// The bytes of all templates.
+    pub(crate) fn bytes(&self) -> usize {
+        self.items.iter().map(|item| item.json.len()).sum()
+    }
+
     /// The metadata of the list.
     pub(crate) fn metadata(&self) -> Vec<(&'static str, Node)> {
         let mut entries = vec![("resourceVersion", text(self.version.to_string()))];
@@ -31,18 +36,11 @@ impl Listed {
         entries
     }
 
-    fn head(&self, api_version: &str) -> Vec<(&'static str, Node)> {
-        vec![("kind", text("TemplateList")), ("apiVersion", text(api_version)), ("metadata", object(self.metadata()))]
-    }
-
-    /// A TemplateList.
-    pub(crate) fn node(&self, api_version: &str) -> Node {
-        object(self.head(api_version).into_iter().chain([("items", list(self.nodes()))]))
-    }
-
     /// A TemplateList as JSON.
     pub(crate) fn json(&self, api_version: &str) -> String {
-        let mut json = compact(&object(self.head(api_version)));
+        let metadata = object(self.metadata());
+        let head = object([("kind", text("TemplateList")), ("apiVersion", text(api_version)), ("metadata", metadata)]);
+        let mut json = compact(&head);
         json.pop();
         json.push_str(",\"items\":[");
         for (index, item) in self.items.iter().enumerate() {
@@ -57,6 +55,7 @@ impl Listed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::Shape;
 
     #[test]
     fn a_list_is_the_same_as_text() {
@@ -70,7 +69,8 @@ mod tests {
             [(vec![], None), (vec![item("a")], Some("x".to_owned())), (vec![item("a"), item("b")], None)]
         {
             let listed = Listed { items, version: 7, rest, remaining: Some(3) };
-            assert_eq!(listed.json("example.com/v1"), compact(&listed.node("example.com/v1")));
+            let node = Shape::Whole.all(listed.nodes(), listed.metadata(), "example.com/v1");
+            assert_eq!(listed.json("example.com/v1"), compact(&node));
         }
     }
 }

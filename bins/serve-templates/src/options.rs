@@ -164,6 +164,8 @@ impl Options {
             },
             labels: self.labels(),
             ignore_unknown: self.ignore_unknown,
+            // Several templates are processed at the same time.
+            most_added: usize::try_from(self.max_body.saturating_mul(4)).unwrap_or(usize::MAX),
             ..dialect::Options::default()
         }
     }

@@ -122,6 +122,11 @@ fn parsed(bytes: &[u8], format: Format) -> Result<Node, Failure> {
     })
 }
 
+/// Whether a body may have anchors: their aliases are copies, which take more memory than its bytes.
+pub(crate) fn has_anchors(headers: &HeaderMap, bytes: &[u8]) -> bool {
+    format(headers) == Ok(Format::Yaml) && bytes.contains(&b'&')
+}
+
 /// Checks the media type before the body is read.
 pub(crate) fn check_document(headers: &HeaderMap) -> Result<(), Failure> {
     format(headers).map(drop)
@@ -144,24 +149,40 @@ pub(crate) fn patch(headers: &HeaderMap, bytes: &[u8]) -> Result<Patch, Failure>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accepted {
     pub(crate) format: Format,
-    /// Whether objects are shown as a Table.
-    pub(crate) is_table: bool,
+    pub(crate) wanted: Wanted,
 }
 
-/// The first of the formats that a client accepts.
+/// What is shown of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Object,
+    Table,
+    Metadata,
+}
+
+/// The format that a client likes best, and the first of those that it likes equally.
 ///
 /// # Errors
 /// 406 if the server has none of them.
 pub(crate) fn accepted(headers: &HeaderMap) -> Result<Accepted, Failure> {
-    let accept = header(headers, ACCEPT);
-    let mut ranges = accept.split(',').map(str::trim).filter(|range| !range.is_empty()).peekable();
-    if ranges.peek().is_none() {
-        return Ok(Accepted { format: Format::Json, is_table: false });
+    let mut best = None;
+    for range in header(headers, ACCEPT).split(',').map(str::trim).filter(|range| !range.is_empty()) {
+        let Some((quality, accepted)) = of_range(range) else {
+            best = best.or(Some((0.0, None)));
+            continue;
+        };
+        if best.is_none_or(|(before, _)| quality > before) {
+            best = Some((quality, Some(accepted)));
+        }
     }
-    ranges.find_map(of_range).ok_or_else(Failure::not_acceptable)
+    match best {
+        None => Ok(Accepted { format: Format::Json, wanted: Wanted::Object }),
+        Some((_, accepted)) => accepted.ok_or_else(Failure::not_acceptable),
+    }
 }
 
-fn of_range(range: &str) -> Option<Accepted> {
+/// The quality of a media range, and what it asks for.
+fn of_range(range: &str) -> Option<(f32, Accepted)> {
     let format = match media_type(range).as_str() {
         "*/*" | "application/*" | "application/json" => Format::Json,
         "application/yaml" | "application/x-yaml" | "text/yaml" => Format::Yaml,
@@ -169,11 +190,15 @@ fn of_range(range: &str) -> Option<Accepted> {
     };
     let parameters: Vec<&str> = range.split(';').skip(1).map(str::trim).collect();
     let parameter = |name: &str| parameters.iter().find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
-    match parameter("as") {
-        None => Some(Accepted { format, is_table: false }),
-        Some("Table") if parameter("v").is_none_or(|v| v == "v1") => Some(Accepted { format, is_table: true }),
-        Some(_) => None,
-    }
+    let is_v1 = parameter("v").is_none_or(|v| v == "v1");
+    let wanted = match parameter("as") {
+        None => Wanted::Object,
+        Some("Table") if is_v1 => Wanted::Table,
+        Some("PartialObjectMetadata" | "PartialObjectMetadataList") if is_v1 => Wanted::Metadata,
+        Some(_) => return None,
+    };
+    let quality = parameter("q").map_or(Some(1.0), |q| q.parse().ok()).unwrap_or_default();
+    Some((quality, Accepted { format, wanted })).filter(|(quality, _)| *quality > 0.0)
 }
 
 #[cfg(test)]
@@ -223,23 +248,31 @@ mod tests {
     #[test]
     fn answers_have_a_format_that_the_client_accepts() {
         let form =
-            |accept: &str| accepted(&headers(ACCEPT, accept)).map(|one| (one.format, one.is_table)).map_err(|f| f.code);
+            |accept: &str| accepted(&headers(ACCEPT, accept)).map(|one| (one.format, one.wanted)).map_err(|f| f.code);
         assert_eq!(accepted(&HeaderMap::new()).unwrap().format, Format::Json);
         for (accept, expected) in [
-            ("*/*", Ok((Format::Json, false))),
-            ("application/json", Ok((Format::Json, false))),
-            ("application/yaml", Ok((Format::Yaml, false))),
+            ("*/*", Ok((Format::Json, Wanted::Object))),
+            ("application/json", Ok((Format::Json, Wanted::Object))),
+            ("application/yaml", Ok((Format::Yaml, Wanted::Object))),
             (
                 "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
-                Ok((Format::Json, true)),
+                Ok((Format::Json, Wanted::Table)),
             ),
-            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Ok((Format::Json, false))),
-            ("application/vnd.kubernetes.protobuf, application/json", Ok((Format::Json, false))),
+            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Ok((Format::Json, Wanted::Object))),
+            ("application/vnd.kubernetes.protobuf, application/json", Ok((Format::Json, Wanted::Object))),
             (
                 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
-                Ok((Format::Json, false)),
+                Ok((Format::Json, Wanted::Object)),
             ),
-            ("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", Err(406)),
+            (
+                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+                Ok((Format::Json, Wanted::Metadata)),
+            ),
+            ("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", Ok((Format::Json, Wanted::Metadata))),
+            ("application/json;q=0.5, application/yaml;q=0.9, text/yaml;q=0.9", Ok((Format::Yaml, Wanted::Object))),
+            ("application/json;q=0, application/yaml;q=0.1", Ok((Format::Yaml, Wanted::Object))),
+            ("application/json;q=0", Err(406)),
+            ("application/json;as=Other;v=v1;g=meta.k8s.io", Err(406)),
             ("text/html", Err(406)),
         ] {
             assert_eq!(form(accept), expected, "{accept}");

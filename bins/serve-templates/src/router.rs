@@ -1,6 +1,7 @@
 //! Paths and methods: from HTTP to the operations, and back.
 
 mod guarded;
+mod reply;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,33 +9,30 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
-use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use dialect_kubernetes_templates::{Format, Node, Value, compact, write};
+use dialect_kubernetes_templates::Node;
 use tokio::sync::watch;
 
 use crate::access::Guard;
 use crate::api::{Api, Preconditions};
-use crate::budget::{Budget, STORED, Share};
+use crate::budget::{Budget, LARGEST, STORED, Share};
 use crate::discovery::{self, OpenApi};
 use crate::listed::Listed;
-use crate::request::{self, Accepted, Query, accepted};
+use crate::request::{self, Query, accepted};
 use crate::selector::Selector;
+use crate::shape::Shape;
 use crate::status::Failure;
 use crate::store::Part;
-use crate::table::{Include, table, table_head};
 use crate::template::Form;
 use crate::watching::{self, Watch};
+use reply::{Answer, Done, JSON, Style};
 
 /// A body arrives within this time.
 const LONGEST_BODY: Duration = Duration::from_secs(60);
-
-/// Bodies that are announced with no more bytes do not wait for others.
-const SMALL_BODY: usize = 64 * 1024;
 
 /// What all requests share.
 #[derive(Clone)]
@@ -50,10 +48,8 @@ pub(crate) struct Server {
 /// A body, and its share of the memory for bodies.
 struct Content {
     bytes: Vec<u8>,
-    _share: Option<Share>,
+    _share: Share,
 }
-
-type Answer = Result<(u16, Node), Failure>;
 
 impl Server {
     pub(crate) fn new(api: Api, guard: Option<Arc<Guard>>, stopping: watch::Receiver<bool>) -> Server {
@@ -67,8 +63,7 @@ impl Server {
         let of_namespace = format!("{base}/namespaces/{{namespace}}");
         let templates = get(list).post(create).delete(delete_all);
         let template = get(read).put(update).patch(patch).delete(delete);
-        let fixed =
-            |node: Node| get(move |request: Request| async move { answer(&request.into_parts().0, Ok((200, node))) });
+        let fixed = |node: Node| get(async move |state, request| document(state, request, node.clone()));
         Router::new()
             .route(&format!("{base}/templates"), get(list_all))
             .route(&format!("{of_namespace}/templates"), templates)
@@ -86,44 +81,54 @@ impl Server {
             .route("/healthz", get(async || "ok"))
             .route("/livez", get(async || "ok"))
             .route("/readyz", get(async || "ok"))
-            .fallback(async |request: Request| answer(&request.into_parts().0, Err(Failure::no_such_path())))
-            .method_not_allowed_fallback(async |request: Request| {
-                answer(&request.into_parts().0, Err(Failure::method_not_allowed()))
+            .fallback(async |State(server): State<Server>, request: Request| {
+                server.refuse(&request.into_parts().0, Failure::no_such_path())
+            })
+            .method_not_allowed_fallback(async |State(server): State<Server>, request: Request| {
+                server.refuse(&request.into_parts().0, Failure::method_not_allowed())
             })
             .layer(from_fn_with_state(self.clone(), guarded::guarded))
             .with_state(self)
     }
 
-    /// Works on a request with so many bytes beside the others.
-    async fn run<T: Send + 'static>(
+    /// Works on a request with so many bytes beside the others, and answers with at most `most` bytes.
+    async fn answer(
         &self,
+        parts: &Parts,
         bytes: usize,
-        work: impl FnOnce(&Api) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        most: usize,
+        work: impl FnOnce(&Api) -> Answer + Send + 'static,
+    ) -> Response {
         let share = self.budget.work(bytes).await;
-        let api = self.api.clone();
+        let (api, budget, style) = (self.api.clone(), self.budget.clone(), Style::of(parts));
         let done = tokio::task::spawn_blocking(move || {
             let _share = share;
-            work(&api)
+            style.reply(work(&api), &budget, most)
         });
-        done.await.unwrap_or_else(|e| {
-            tracing::error!("a request was not completed: {e}");
-            Err(Failure::internal())
-        })
+        match done.await {
+            Ok(reply) => reply.send(parts),
+            Err(e) => {
+                tracing::error!("a request was not completed: {e}");
+                self.refuse(parts, Failure::internal())
+            }
+        }
+    }
+
+    fn refuse(&self, parts: &Parts, failure: Failure) -> Response {
+        Style::of(parts).reply(Err(failure), &self.budget, LARGEST).send(parts)
+    }
+
+    /// The most bytes of an answer that is no list: as much as values may add to a template.
+    fn most(&self) -> usize {
+        self.api.rules.options.most_added
     }
 
     /// The bytes of a body. It waits for others, which are given up after a time.
     async fn content(&self, parts: &Parts, body: Body) -> Result<Content, Failure> {
         let most = usize::try_from(self.api.max_body).unwrap_or(usize::MAX);
         let length = HttpBody::size_hint(&body).upper().and_then(|length| usize::try_from(length).ok()).unwrap_or(most);
-        // Small ones do not wait: clients that announce large ones and send nothing would stop everybody.
-        let share = match length.min(most) {
-            length if length <= SMALL_BODY => None,
-            length => {
-                let share = tokio::time::timeout(LONGEST_BODY, self.budget.body(length)).await;
-                Some(share.map_err(|_| Failure::too_many_requests())?)
-            }
-        };
+        let share = tokio::time::timeout(LONGEST_BODY, self.budget.body(length.min(most))).await;
+        let share = share.map_err(|_| Failure::too_many_requests())?;
         let bytes = request::bytes(&parts.headers, body, self.api.max_body);
         let late = |_| Failure::bad_request("the body of the request did not arrive in time");
         let bytes = tokio::time::timeout(LONGEST_BODY, bytes).await.map_err(late)??;
@@ -138,16 +143,29 @@ impl Server {
         work: impl FnOnce(&Api, Node, &Query) -> Answer + Send + 'static,
     ) -> Response {
         let (parts, body) = request.into_parts();
-        let done = async {
+        let content = async {
             accepted(&parts.headers)?;
             request::check_document(&parts.headers)?;
-            let content = self.content(&parts, body).await?;
-            let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
-            let size = content.bytes.len() + stored;
-            self.run(size, move |api| work(api, request::document(&headers, &content.bytes)?, &query)).await
+            self.content(&parts, body).await
         };
-        answer(&parts, done.await)
+        match content.await {
+            Ok(content) => {
+                let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
+                let anchors = if request::has_anchors(&headers, &content.bytes) { STORED } else { 0 };
+                let size = content.bytes.len() + stored.max(anchors);
+                let work = move |api: &Api| work(api, request::document(&headers, &content.bytes)?, &query);
+                self.answer(&parts, size, self.most(), work).await
+            }
+            Err(failure) => self.refuse(&parts, failure),
+        }
     }
+}
+
+/// A document that is the same for everybody.
+fn document(State(server): State<Server>, request: Request, node: Node) -> Response {
+    let parts = request.into_parts().0;
+    let done = accepted(&parts.headers).map(|_| Done::Object(200, node));
+    Style::of(&parts).reply(done, &server.budget, LARGEST).send(&parts)
 }
 
 /// The form of processed templates that a query asks for.
@@ -160,8 +178,9 @@ fn form(query: &Query) -> Result<Form, Failure> {
 }
 
 async fn create(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
-    let work =
-        move |api: &Api, body: Node, query: &Query| Ok((201, api.create(&namespace, body, query.is_dry_run()?)?));
+    let work = move |api: &Api, body: Node, query: &Query| {
+        Ok(Done::Object(201, api.create(&namespace, body, query.is_dry_run()?)?))
+    };
     server.with_document(request, 0, work).await
 }
 
@@ -171,13 +190,13 @@ async fn update(
     request: Request,
 ) -> Response {
     let work = move |api: &Api, body: Node, query: &Query| {
-        Ok((200, api.update(&namespace, &name, body, query.is_dry_run()?)?))
+        Ok(Done::Object(200, api.update(&namespace, &name, body, query.is_dry_run()?)?))
     };
     server.with_document(request, STORED, work).await
 }
 
 async fn process(State(server): State<Server>, request: Request) -> Response {
-    let work = move |api: &Api, body: Node, query: &Query| Ok((201, api.process(body, form(query)?)?));
+    let work = move |api: &Api, body: Node, query: &Query| Ok(Done::Object(201, api.process(body, form(query)?)?));
     server.with_document(request, 0, work).await
 }
 
@@ -187,7 +206,7 @@ async fn process_stored(
     request: Request,
 ) -> Response {
     let work = move |api: &Api, body: Node, query: &Query| {
-        Ok((201, api.process_stored(&namespace, &name, &body, form(query)?)?))
+        Ok(Done::Object(201, api.process_stored(&namespace, &name, &body, form(query)?)?))
     };
     server.with_document(request, STORED, work).await
 }
@@ -198,18 +217,21 @@ async fn patch(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let done = async {
+    let content = async {
         accepted(&parts.headers)?;
-        let content = server.content(&parts, body).await?;
-        let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
-        let size = content.bytes.len() + STORED;
-        let work = move |api: &Api| {
-            let patch = request::patch(&headers, &content.bytes)?;
-            Ok((200, api.patch(&namespace, &name, &patch, query.is_dry_run()?)?))
-        };
-        server.run(size, work).await
+        server.content(&parts, body).await
     };
-    answer(&parts, done.await)
+    let content = match content.await {
+        Ok(content) => content,
+        Err(failure) => return server.refuse(&parts, failure),
+    };
+    let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
+    let size = content.bytes.len() + STORED;
+    let work = move |api: &Api| {
+        let patch = request::patch(&headers, &content.bytes)?;
+        Ok(Done::Object(200, api.patch(&namespace, &name, &patch, query.is_dry_run()?)?))
+    };
+    server.answer(&parts, size, server.most(), work).await
 }
 
 async fn delete(
@@ -218,31 +240,26 @@ async fn delete(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let done = async {
-        let options = deletion(&server, &parts, body).await?;
-        let work = move |api: &Api| {
-            let (preconditions, is_dry_run) = options;
-            Ok((200, api.delete(&namespace, &name, &preconditions, is_dry_run)?))
-        };
-        server.run(STORED, work).await
+    let (preconditions, is_dry_run) = match deletion(&server, &parts, body).await {
+        Ok(options) => options,
+        Err(failure) => return server.refuse(&parts, failure),
     };
-    answer(&parts, done.await)
+    let work = move |api: &Api| Ok(Done::Object(200, api.delete(&namespace, &name, &preconditions, is_dry_run)?));
+    server.answer(&parts, STORED, server.most(), work).await
 }
 
 async fn delete_all(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let done = async {
-        let (_, is_dry_run) = deletion(&server, &parts, body).await?;
-        let query = Query::parse(parts.uri.query());
-        let (selector, part) = (selector(&query)?, part(&query)?);
-        let is_text = is_text(&parts, accepted(&parts.headers)?);
-        let work = move |api: &Api| {
-            let listed = api.delete_all(&namespace, &selector, &part, is_dry_run)?;
-            Ok(List::of(&listed, api, is_text))
-        };
-        server.run(STORED, work).await
+    let is_dry_run = match deletion(&server, &parts, body).await {
+        Ok((_, is_dry_run)) => is_dry_run,
+        Err(failure) => return server.refuse(&parts, failure),
     };
-    answer_list(&parts, done.await)
+    let (query, style) = (Query::parse(parts.uri.query()), Style::of(&parts));
+    let work = move |api: &Api| {
+        let listed = api.delete_all(&namespace, &selector(&query)?, &part(&query)?, is_dry_run)?;
+        list_of(&listed, api, Shape::Whole, style)
+    };
+    server.answer(&parts, STORED, LARGEST, work).await
 }
 
 /// The options of a deletion: in its body, which may be empty, and in its query.
@@ -263,17 +280,13 @@ async fn read(
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();
-    let done = async {
-        let accepted = accepted(&parts.headers)?;
-        let include = include(&parts, accepted);
-        let work = move |api: &Api| {
-            let template = api.get(&namespace, &name)?.node();
-            let head = table_head(&template);
-            Ok((200, include.map_or(template.clone(), |include| table([template].into_iter(), head, include))))
-        };
-        server.run(STORED, work).await
+    let (query, of) = (Query::parse(parts.uri.query()), accepted(&parts.headers));
+    let work = move |api: &Api| {
+        let shape = Shape::of(of?, &query);
+        check_version(&query)?;
+        Ok(Done::Object(200, shape.one(api.get(&namespace, &name)?.node())))
     };
-    answer(&parts, done.await)
+    server.answer(&parts, STORED, server.most(), work).await
 }
 
 async fn list(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
@@ -293,50 +306,34 @@ async fn listed(server: Server, namespace: Option<String>, request: Request) -> 
                 let body = watching::body(server.api.clone(), server.budget.clone(), watch, server.stopping.clone());
                 ([(CONTENT_TYPE, JSON)], body).into_response()
             }
-            Err(failure) => answer(&parts, Err(failure)),
+            Err(failure) => server.refuse(&parts, failure),
         };
     }
-    let done = async {
-        let accepted = accepted(&parts.headers)?;
-        let include = include(&parts, accepted);
-        let (selector, part) = (selector(&query)?, part(&query)?);
-        let is_text = is_text(&parts, accepted);
-        let work = move |api: &Api| {
-            let listed = api.list(namespace.as_deref(), &selector, &part)?;
-            Ok(match include {
-                Some(include) => List::Node(table(listed.nodes(), listed.metadata(), include)),
-                None => List::of(&listed, api, is_text),
-            })
-        };
-        server.run(STORED, work).await
+    let (of, style) = (accepted(&parts.headers), Style::of(&parts));
+    let work = move |api: &Api| {
+        let shape = Shape::of(of?, &query);
+        check_version(&query)?;
+        let listed = api.list(namespace.as_deref(), &selector(&query)?, &part(&query)?)?;
+        list_of(&listed, api, shape, style)
     };
-    answer_list(&parts, done.await)
+    server.answer(&parts, STORED, LARGEST, work).await
 }
 
-/// A list, as the client gets it.
-enum List {
-    Node(Node),
-    Json(String),
+/// Checks the version that a client names: any that is known is the newest one.
+fn check_version(query: &Query) -> Result<(), Failure> {
+    query.number("resourceVersion").map(drop)
 }
 
-impl List {
-    fn of(listed: &Listed, api: &Api, is_text: bool) -> List {
-        let version = api.rules.api_version();
-        if is_text { List::Json(listed.json(&version)) } else { List::Node(listed.node(&version)) }
+/// A list, as its client gets it.
+fn list_of(listed: &Listed, api: &Api, shape: Shape, style: Style) -> Answer {
+    let version = api.rules.api_version();
+    if shape == Shape::Whole && style.is_as_stored() {
+        return Ok(Done::Json(listed.json(&version)));
     }
-}
-
-/// Whether a client gets JSON as it is stored.
-fn is_text(parts: &Parts, accepted: Accepted) -> bool {
-    accepted.format == Format::Json && !Query::parse(parts.uri.query()).is_true("pretty")
-}
-
-fn answer_list(parts: &Parts, done: Result<List, Failure>) -> Response {
-    match done {
-        Ok(List::Json(text)) => ([(CONTENT_TYPE, JSON)], text).into_response(),
-        Ok(List::Node(node)) => answer(parts, Ok((200, node))),
-        Err(failure) => answer(parts, Err(failure)),
+    if shape.is_whole() && listed.bytes() > STORED {
+        return Err(Failure::long_list());
     }
+    Ok(Done::Object(200, shape.all(listed.nodes(), listed.metadata(), &version)))
 }
 
 fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Query) -> Result<Watch, Failure> {
@@ -351,8 +348,9 @@ fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Qu
         selector: selector(query)?,
         since: since.filter(|_| !starts),
         marks_start: starts && query.is_true("allowWatchBookmarks"),
-        timeout: query.number("timeoutSeconds")?.map(Duration::from_secs),
-        table: include(parts, accepted),
+        // 0 is no limit of the client.
+        timeout: query.number("timeoutSeconds")?.filter(|seconds| *seconds > 0).map(Duration::from_secs),
+        shape: Shape::of(accepted, query),
     })
 }
 
@@ -364,31 +362,4 @@ fn selector(query: &Query) -> Result<Selector, Failure> {
 fn part(query: &Query) -> Result<Part, Failure> {
     let limit = query.number("limit")?.filter(|limit| *limit > 0);
     Ok(Part { limit, start: query.get("continue").map(str::to_owned) })
-}
-
-/// What a table's rows have, if the client accepts a table.
-fn include(parts: &Parts, accepted: Accepted) -> Option<Include> {
-    accepted.is_table.then(|| Include::named(Query::parse(parts.uri.query()).get("includeObject")))
-}
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const YAML: HeaderValue = HeaderValue::from_static("application/yaml");
-
-/// The answer to a request, in a format that its client accepts.
-fn answer(parts: &Parts, done: Answer) -> Response {
-    let format = accepted(&parts.headers).map_or(Format::Json, |accepted| accepted.format);
-    let (code, node) = done.unwrap_or_else(|failure| (failure.code, failure.status()));
-    let is_pretty = Query::parse(parts.uri.query()).is_true("pretty");
-    let (kind, text) = match format {
-        Format::Yaml => (YAML, write(&node, Format::Yaml)),
-        Format::Json if is_pretty => (JSON, write(&node, Format::Json)),
-        Format::Json => (JSON, compact(&node)),
-    };
-    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let is_status = matches!(&node.value, Value::Map(map) if map.str("kind") == Some("Status"));
-    tracing::debug!(method = %parts.method, path = parts.uri.path(), code, is_status, "answered");
-    let mut response = (status, [(CONTENT_TYPE, kind)], text).into_response();
-    // axum lists the methods, in its own form.
-    response.headers_mut().remove(ALLOW);
-    response
 }

@@ -12,11 +12,12 @@ use tokio::sync::watch;
 
 use crate::access::Guard;
 use crate::api::Api;
+use crate::connections;
 use crate::options::{self, Options};
 use crate::router::Server;
 use crate::store::{Memory, Secrets, Store};
 use crate::template::Rules;
-use crate::tls::{self, Files, Listener, Own, Peer, Place, Shown};
+use crate::tls::{self, Files, Listener, Own, Place, Shown};
 
 /// Requests that are not answered within this time after the signal are cut off.
 const LONGEST_END: Duration = Duration::from_secs(10);
@@ -120,30 +121,21 @@ async fn listen(options: &Options, store: Store, secured: Option<Secured>) -> Re
         .and_then(|()| stdout.flush())
         .io("write", std::path::Path::new("standard output"))?;
     let (stop, stopping) = watch::channel(false);
-    let mut ended = stopping.clone();
-    let graceful = async move {
-        // The sender lives as long as the server.
-        let _ = ended.wait_for(|is_stopping| *is_stopping).await;
-    };
     let api = Api { rules: rules(options), store, max_body: options.max_body };
     let guard = secured.as_ref().map(|secured| secured.guard.clone());
-    let router = Server::new(api, guard, stopping).router();
+    let router = Server::new(api, guard, stopping.clone()).router();
     if let Some(Secured { guard, shown, source }) = secured {
         std::thread::spawn(move || keep_current(&guard, &shown, source));
     }
     let server = async {
         match config {
-            Some(config) => {
-                let listener = Listener::start(listener, address, config);
-                let service = router.into_make_service_with_connect_info::<Peer>();
-                axum::serve(listener, service).with_graceful_shutdown(graceful).await
-            }
-            None => axum::serve(listener, router).with_graceful_shutdown(graceful).await,
+            Some(config) => connections::serve(Listener::start(listener, config), router, stopping).await,
+            None => connections::serve(listener, router, stopping).await,
         }
     };
     tokio::pin!(server);
     tokio::select! {
-        done = &mut server => return done.map_err(|e| Problem::internal("the server failed").because(e).into()),
+        () = &mut server => {}
         _ = term.recv() => {}
         _ = interrupt.recv() => {}
     }

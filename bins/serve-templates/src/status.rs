@@ -143,6 +143,18 @@ impl Failure {
         Failure::new(413, "RequestEntityTooLarge", message)
     }
 
+    /// 413: the answer would have more bytes than are sent.
+    pub(crate) fn long_answer(limit: usize) -> Failure {
+        Failure::too_long(format!("the answer has more than {} MiB", limit / 1024 / 1024))
+    }
+
+    /// 413: a list has more bytes than are worked on in this form.
+    pub(crate) fn long_list() -> Failure {
+        Failure::too_long(
+            "the list is too large for this form: ask for parts of it (limit), or for JSON without pretty",
+        )
+    }
+
     /// 415: the request has another media type.
     pub(crate) fn unsupported(accepted: &str) -> Failure {
         let message =
@@ -196,6 +208,12 @@ impl Failure {
         Failure { about: Some(Box::new((group.to_owned(), kind.to_owned(), name.to_owned()))), ..self }
     }
 
+    /// The failure alone, for an answer that would be too large.
+    pub(crate) fn without_causes(&self) -> Failure {
+        let message = format!("{}: the answer would be too large", self.reason);
+        Failure::new(self.code, self.reason, message)
+    }
+
     /// The mistakes of an invalid object.
     pub(crate) fn causes_mut(&mut self) -> &mut Vec<Cause> {
         &mut self.causes
@@ -238,14 +256,15 @@ fn cause(problem: &Problem) -> Cause {
     let mut path = problem.place.as_ref().and_then(field).unwrap_or_default();
     let mut message = problem.message.clone();
     if problem.place.as_ref().is_some_and(|place| place.file == PARAMETERS) {
-        // A value that was given: its message may begin with the path of the declaration.
-        let is_declared = message.starts_with("parameters[");
+        // A value that was given: its message begins with the path of the declaration, if there is one.
+        let is_declared = message.strip_prefix("template.").unwrap_or(&message).starts_with("parameters[");
         path.push_str(if is_declared { ".value" } else { ".name" });
         message = message.split_once(": ").filter(|_| is_declared).map_or(message.clone(), |(_, rest)| rest.to_owned());
     } else if let Some(rest) = message.strip_prefix(&path).and_then(|rest| rest.strip_prefix(": ")) {
         message = rest.to_owned();
     }
-    if let Some(hint) = &problem.hint {
+    // The hint for a missing value is a flag of the command line.
+    if let Some(hint) = problem.hint.as_ref().filter(|_| problem.code != code::PARAMETER_MISSING) {
         message.push_str("; ");
         message.push_str(hint);
     }

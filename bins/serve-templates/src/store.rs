@@ -96,13 +96,10 @@ impl Store {
         }
     }
 
-    /// The templates of a namespace or of all. The store in memory knows no parts.
+    /// The templates of a namespace or of all, or a part of them.
     pub(crate) fn list(&self, namespace: Option<&str>, part: &Part) -> Result<Page, Failure> {
         match self {
-            Store::Memory(store) => {
-                let (items, version) = store.list(namespace);
-                Ok(Page { items, version, ..Page::default() })
-            }
+            Store::Memory(store) => store.list(namespace, part),
             Store::Secrets(store) => store.list(namespace, part),
         }
     }

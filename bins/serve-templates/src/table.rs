@@ -37,10 +37,14 @@ pub(crate) fn table(templates: impl Iterator<Item = Node>, head: Vec<(&'static s
     ])
 }
 
-/// The metadata of a Table with one template.
-pub(crate) fn table_head(template: &Node) -> Vec<(&'static str, Node)> {
-    let version = metadata(template).and_then(|metadata| metadata.get("resourceVersion"));
-    version.map(|version| ("resourceVersion", version.clone())).into_iter().collect()
+/// The metadata of a template as an object.
+pub(crate) fn partial(template: &Node) -> Node {
+    let metadata = metadata(template).cloned().unwrap_or_default();
+    object([
+        ("kind", text("PartialObjectMetadata")),
+        ("apiVersion", text("meta.k8s.io/v1")),
+        ("metadata", Node::new(Value::Map(metadata))),
+    ])
 }
 
 fn columns() -> Node {
@@ -62,8 +66,8 @@ fn columns() -> Node {
 }
 
 fn row(template: &Node, include: Include) -> Node {
-    let meta = metadata(template).cloned().unwrap_or_default();
-    let annotations = meta.get("annotations").and_then(Node::as_map);
+    let meta = metadata(template);
+    let annotations = meta.and_then(|meta| meta.get("annotations")).and_then(Node::as_map);
     let description = annotations.and_then(|annotations| annotations.str("description")).unwrap_or_default();
     let description = match description.lines().next().unwrap_or_default() {
         line if line.chars().count() > LONGEST => line.chars().take(LONGEST - 3).collect::<String>() + "...",
@@ -82,20 +86,13 @@ fn row(template: &Node, include: Include) -> Node {
         (all, 0) => format!("{all} (all set)"),
         (all, blank) => format!("{all} ({blank} blank)"),
     };
-    let name = meta.str("name").unwrap_or_default();
+    let name = meta.and_then(|meta| meta.str("name")).unwrap_or_default();
     let objects = items("objects").len() as u64;
     let mut row = vec![("cells", list([text(name), text(description), text(parameters), number(objects)]))];
     match include {
         Include::Nothing => {}
         Include::Object => row.push(("object", template.clone())),
-        Include::Metadata => row.push((
-            "object",
-            object([
-                ("kind", text("PartialObjectMetadata")),
-                ("apiVersion", text("meta.k8s.io/v1")),
-                ("metadata", Node::new(Value::Map(meta.clone()))),
-            ]),
-        )),
+        Include::Metadata => row.push(("object", partial(template))),
     }
     object(row)
 }

@@ -18,7 +18,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
 
 pub(crate) use files::Files;
-pub(crate) use listener::{Listener, Peer};
+pub(crate) use listener::Listener;
 pub(crate) use own::{Own, Place};
 pub(crate) use x509::parts;
 

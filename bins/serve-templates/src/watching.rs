@@ -1,12 +1,14 @@
 //! Watches: the events of templates as lines of JSON, as long as the client listens.
 
+use std::borrow::Cow;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use dialect_kubernetes_templates::{Node, compact};
+use dialect_kubernetes_templates::compact;
 use http_body::Frame;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -15,9 +17,10 @@ use crate::api::Api;
 use crate::budget::{Budget, STORED};
 use crate::node::{object, text};
 use crate::selector::Selector;
+use crate::sending::Sending;
+use crate::shape::Shape;
 use crate::status::Failure;
 use crate::store::{Change, Event, Part, parsed};
-use crate::table::{Include, table, table_head};
 
 /// A watch without a time limit of its own ends after this time; clients begin another one.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -36,136 +39,161 @@ pub(crate) struct Watch {
     /// Whether a bookmark marks the end of the present state.
     pub(crate) marks_start: bool,
     pub(crate) timeout: Option<Duration>,
-    /// Whether objects are tables.
-    pub(crate) table: Option<Include>,
+    pub(crate) shape: Shape,
 }
 
 /// The body of a watch. The watch ends with the client's connection, and when `stopping` becomes true.
-pub(crate) fn body(api: Arc<Api>, budget: Budget, watch: Watch, stopping: watch::Receiver<bool>) -> Body {
-    let (sender, receiver) = mpsc::channel(WAITING);
+pub(crate) fn body(api: Arc<Api>, budget: Budget, watch: Watch, mut stopping: watch::Receiver<bool>) -> Body {
+    let (sender, lines) = mpsc::channel(WAITING);
+    let client = sender.clone();
+    let end = Instant::now() + watch.timeout.unwrap_or(LONGEST);
+    let run = Run { api, watch, lines: Lines { sender, budget }, seen: 0 };
     tokio::spawn(async move {
-        // `None` only says that there is nothing more to send.
-        let _ = watch.run(api, budget, stopping, Lines { sender, seen: 0 }).await;
+        tokio::select! {
+            // Nothing only says that there is no more to send.
+            _ = run.follow() => {}
+            () = sleep_until(end) => {}
+            () = client.closed() => {}
+            _ = stopping.wait_for(|is_stopping| *is_stopping) => {}
+        }
     });
-    Body::new(Events(receiver))
+    Body::new(Events { lines, current: None })
 }
 
-/// A body whose parts are sent from elsewhere.
-struct Events(mpsc::Receiver<String>);
+/// A body whose lines are sent from elsewhere.
+struct Events {
+    lines: mpsc::Receiver<Sending>,
+    current: Option<Sending>,
+}
 
 impl HttpBody for Events {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let line = std::task::ready!(self.0.poll_recv(context));
-        Poll::Ready(line.map(|line| Ok(Frame::data(line.into()))))
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        loop {
+            if let Some(chunk) = self.current.as_mut().map(Sending::next).transpose()?.flatten() {
+                return Poll::Ready(Some(Ok(Frame::data(chunk))));
+            }
+            self.current = std::task::ready!(self.lines.poll_recv(context));
+            if self.current.is_none() {
+                return Poll::Ready(None);
+            }
+        }
     }
 }
 
-/// The lines of a watch, and the last version that they contain.
+/// Where a watch's lines go.
 struct Lines {
-    sender: mpsc::Sender<String>,
-    seen: u64,
+    sender: mpsc::Sender<Sending>,
+    budget: Budget,
 }
 
 impl Lines {
-    /// Sends an event; `None` if the client is gone.
-    async fn send(&self, kind: &str, object: &Node) -> Option<()> {
-        let line = format!("{{\"type\":\"{kind}\",\"object\":{}}}\n", compact(object));
-        self.sender.send(line).await.ok()
+    /// Sends an event whose object is JSON; `None` if the client is gone.
+    async fn send(&self, kind: &str, object: &str) -> Option<()> {
+        let share = self.budget.event(object.len()).await;
+        let line = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
+        self.sender.send(Sending::new(line, share)).await.ok()
     }
 }
 
-impl Watch {
-    async fn run(
-        self,
-        api: Arc<Api>,
-        budget: Budget,
-        mut stopping: watch::Receiver<bool>,
-        mut lines: Lines,
-    ) -> Option<()> {
-        let end = Instant::now() + self.timeout.unwrap_or(LONGEST);
-        let mut versions = api.store.versions();
-        match self.since {
-            Some(version) => lines.seen = version,
-            None => self.start(&api, &budget, &mut lines).await?,
+/// A watch of a client.
+struct Run {
+    api: Arc<Api>,
+    watch: Watch,
+    lines: Lines,
+    /// The last version that the client has seen.
+    seen: u64,
+}
+
+impl Run {
+    /// Sends events as long as the client takes them.
+    async fn follow(mut self) -> Option<()> {
+        let mut versions = self.api.store.versions();
+        match self.watch.since {
+            Some(version) => self.seen = version,
+            None => self.start().await?,
         }
         loop {
             versions.borrow_and_update();
-            match api.store.events_since(lines.seen) {
+            match self.api.store.events_since(self.seen) {
                 Ok(events) => {
                     for event in events {
-                        lines.seen = event.object.version;
-                        if let Some((kind, object)) = self.seen(&event) {
-                            lines.send(kind, &self.shown(object)).await?;
+                        self.seen = event.object.version;
+                        if let Some((kind, object)) = self.watch.seen(&event) {
+                            self.lines.send(kind, &object).await?;
                         }
                     }
                 }
-                Err(oldest) => return lines.send("ERROR", &Failure::expired(lines.seen, oldest).status()).await,
+                Err(oldest) => return self.fail(&Failure::expired(self.seen, oldest)).await,
             }
-            tokio::select! {
-                changed = versions.changed() => changed.ok()?,
-                () = sleep_until(end) => return None,
-                () = lines.sender.closed() => return None,
-                _ = stopping.wait_for(|is_stopping| *is_stopping) => return None,
-            }
+            versions.changed().await.ok()?;
         }
     }
 
-    /// The present state.
-    async fn start(&self, api: &Arc<Api>, budget: &Budget, lines: &mut Lines) -> Option<()> {
-        let (of, namespace, selector) = (api.clone(), self.namespace.clone(), self.selector.clone());
+    /// Sends the present state.
+    async fn start(&mut self) -> Option<()> {
+        let (of, namespace, selector) = (self.api.clone(), self.watch.namespace.clone(), self.watch.selector.clone());
         let list = move || of.list(namespace.as_deref(), &selector, &Part::default());
-        let share = budget.work(STORED).await;
+        let share = self.lines.budget.work(STORED).await;
         let listed = tokio::task::spawn_blocking(list).await.ok()?;
         drop(share);
         let listed = match listed {
             Ok(listed) => listed,
-            Err(failure) => return lines.send("ERROR", &failure.status()).await.and(None),
+            Err(failure) => return self.fail(&failure).await,
         };
-        let version = listed.version;
-        lines.seen = version;
-        for template in listed.nodes() {
-            lines.send("ADDED", &self.shown(template)).await?;
+        self.seen = listed.version;
+        let Some(_share) = self.lines.budget.state(listed.bytes()) else {
+            return self.fail(&Failure::too_many_requests()).await;
+        };
+        for template in &listed.items {
+            let object = self.watch.shown(&template.json);
+            self.lines.send("ADDED", &object).await?;
         }
-        if self.marks_start {
+        if self.watch.marks_start {
             let annotations = object([("k8s.io/initial-events-end", text("true"))]);
-            let metadata = object([("resourceVersion", text(version.to_string())), ("annotations", annotations)]);
-            let head = [("kind", text("Template")), ("apiVersion", text(api.rules.api_version()))];
+            let metadata = object([("resourceVersion", text(self.seen.to_string())), ("annotations", annotations)]);
+            let head = [("kind", text("Template")), ("apiVersion", text(self.api.rules.api_version()))];
             let bookmark = object(head.into_iter().chain([("metadata", metadata)]));
-            lines.send("BOOKMARK", &bookmark).await?;
+            self.lines.send("BOOKMARK", &compact(&bookmark)).await?;
         }
         Some(())
     }
 
+    /// Sends a failure, and ends.
+    async fn fail(&self, failure: &Failure) -> Option<()> {
+        self.lines.send("ERROR", &compact(&failure.status())).await.and(None)
+    }
+}
+
+impl Watch {
     /// How the client sees an event: an object that becomes selected is new for it.
-    fn seen(&self, event: &Event) -> Option<(&'static str, Node)> {
+    fn seen<'e>(&self, event: &'e Event) -> Option<(&'static str, Cow<'e, str>)> {
         if self.namespace.as_ref().is_some_and(|namespace| *namespace != event.object.namespace) {
             return None;
         }
-        let object = event.object.node();
-        let was = event.before.as_ref().is_some_and(|before| self.selector.selects(&parsed(before)));
-        let is = event.change != Change::Deleted && self.selector.selects(&object);
+        let was = event.before.as_ref().is_some_and(|before| self.selects(before));
+        let is = event.change != Change::Deleted && self.selects(&event.object.json);
         let kind = match (was, is) {
             (false, true) => "ADDED",
             (true, true) => "MODIFIED",
             (true, false) => "DELETED",
             (false, false) => return None,
         };
-        Some((kind, object))
+        Some((kind, self.shown(&event.object.json)))
     }
 
-    fn shown(&self, object: Node) -> Node {
-        match self.table {
-            Some(include) => {
-                let head = table_head(&object);
-                table([object].into_iter(), head, include)
-            }
-            None => object,
+    /// Whether an object is selected. As nodes, it takes much more memory: without a selector it stays text.
+    fn selects(&self, json: &str) -> bool {
+        self.selector == Selector::default() || self.selector.selects(&parsed(json))
+    }
+
+    /// An object as the client gets it.
+    fn shown<'j>(&self, json: &'j str) -> Cow<'j, str> {
+        match self.shape {
+            Shape::Whole => json.into(),
+            shape => compact(&shape.one(parsed(json))).into(),
         }
     }
 }

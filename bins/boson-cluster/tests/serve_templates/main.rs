@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod cluster;
+mod limits;
 mod manifest;
 mod replicas;
 mod secured;
@@ -91,13 +92,14 @@ fn stored_templates_are_processed_with_parameters() {
             "parameters[2].name",
         ),
         (json!([{"name": "NAME", "value": "a"}, {"name": "PORT", "value": "hunter2"}]), "parameters[1].value"),
+        (json!([{"name": "PORT", "value": "80"}, {"name": "NAME", "value": ""}]), "parameters[1].value"),
         (json!([{"name": "NAME", "value": "hunter2 is no label"}]), "labels.app"),
         (json!([]), "parameters[0]"),
     ] {
         let failed = server.post(&path, &parameters(values));
         assert_eq!(failed.reason(), (422, "Invalid".into()));
         assert_eq!(failed.fields(), [field]);
-        assert!(!failed.body.contains("hunter2"), "{}", failed.body);
+        assert!(!failed.body.contains("hunter2") && !failed.body.contains("--param"), "{}", failed.body);
     }
     assert_eq!(server.post(&format!("{BASE}/templates/other/processed"), &parameters(json!([]))).reason().0, 404);
     assert_eq!(server.post(&path, &template("web")).reason().0, 400);
@@ -162,7 +164,17 @@ fn templates_are_kept_with_versions() {
     assert_eq!(names("/apis/template.openshift.io/v1/templates"), ["other/web", "shop/db", "shop/web"]);
     assert_eq!(names(&format!("{all}?labelSelector=tier%3Ddb")), ["shop/db"]);
     assert_eq!(names(&format!("{all}?fieldSelector=metadata.name!%3Ddb")), ["shop/web"]);
-    assert_eq!(server.get(&format!("{all}?labelSelector=a%20b")).reason().0, 400);
+    for query in ["labelSelector=a%20b", "resourceVersion=abc", "limit=x", "continue=xx"] {
+        assert_eq!(server.get(&format!("{all}?{query}")).reason().0, 400, "{query}");
+    }
+    // In parts.
+    let part = server.get(&format!("{all}?limit=1")).json();
+    let rest = part["metadata"]["continue"].as_str().unwrap();
+    assert_eq!(
+        (&part["items"][0]["metadata"]["name"], &part["metadata"]["remainingItemCount"]),
+        (&json!("db"), &json!(1))
+    );
+    assert_eq!(names(&format!("{all}?limit=1&continue={rest}")), ["shop/web"]);
     // Deletion.
     let delete = |path: &str, body: &[u8]| server.send("DELETE", path, &["Content-Type: application/json"], body);
     assert_eq!(delete(&web, br#"{"preconditions": {"uid": "x"}}"#).reason(), (409, "Conflict".into()));
@@ -189,7 +201,7 @@ fn templates_are_validated_when_they_are_stored() {
     wrong["metadata"]["name"] = json!("Not a name");
     let failed = server.post(&all, &wrong);
     assert_eq!(failed.reason(), (422, "Invalid".into()));
-    assert_eq!(failed.fields(), ["metadata.name", "", "parameters[1]", "objects[0].spec.x"]);
+    assert_eq!(failed.fields(), ["metadata.name", "objekts", "parameters[1]", "objects[0].spec.x"]);
     assert!(!failed.body.contains("hunter2"), "{}", failed.body);
     // A required value may be missing.
     assert_eq!(server.post(&format!("{all}?dryRun=All"), &template("web")).status, 201);
@@ -235,7 +247,9 @@ fn bad_requests_are_refused_and_the_server_lives_on() {
         let body = format!("kind: Template\napiVersion: v1\nmetadata: {{name: a}}\n{body}\n");
         assert_eq!(send("application/yaml", body.as_bytes()), (422, "Invalid".into()), "{body}");
     }
-    assert_eq!(server.send("GET", &all, &["Accept: text/html"], b"").reason().0, 406);
+    for path in [all.as_str(), "/openapi/v2", "/version"] {
+        assert_eq!(server.send("GET", path, &["Accept: text/html"], b"").reason().0, 406, "{path}");
+    }
     assert_eq!(server.send("PUT", &all, &[], b"{}").reason(), (405, "MethodNotAllowed".into()));
     assert_eq!(server.get("/apis/other/v1").reason(), (404, "NotFound".into()));
     for namespace in ["a.b", "a%2Cb", "A", "a%2Fb"] {
@@ -318,7 +332,7 @@ fn changes_are_watched() {
         (&json!("BOOKMARK"), &json!("true"))
     );
     // A watch has a time limit.
-    let ended = server.get(&format!("{all}?watch=1&timeoutSeconds=0"));
+    let ended = server.get(&format!("{all}?watch=1&timeoutSeconds=1"));
     assert!(ended.status == 200 && ended.body.contains("\"ADDED\""), "{}", ended.body);
 }
 
@@ -341,6 +355,8 @@ fn kubectl_finds_resources_and_tables() {
     );
     assert!(server.get("/openapi/v3/apis/templates.example.com/v1").json()["components"]["schemas"]["com.example.templates.v1.Template"].is_object());
     assert!(server.get("/openapi/v2").json()["definitions"].is_object());
+    let version = server.get("/version").json()["gitVersion"].as_str().unwrap().to_owned();
+    assert!(version.starts_with("v1.") && !version.contains([' ', '(']), "{version}");
     // Templates of the proposal have the group of the API.
     let mut web = template("web");
     web["apiVersion"] = json!("v1");
@@ -349,6 +365,20 @@ fn kubectl_finds_resources_and_tables() {
     let table = server.send("GET", &all, &[accept], b"").json();
     assert_eq!(table["kind"], json!("Table"));
     assert_eq!(table["rows"][0]["cells"], json!(["web", "A web server", "2 (1 blank)", 1]));
+    let controllers = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    let partial = server.send("GET", &all, &[controllers], b"").json();
+    assert_eq!(
+        (&partial["kind"], &partial["apiVersion"]),
+        (&json!("PartialObjectMetadataList"), &json!("meta.k8s.io/v1"))
+    );
+    let item = &partial["items"][0];
+    assert_eq!(
+        (&item["kind"], &item["metadata"]["name"], &item["objects"]),
+        (&json!("PartialObjectMetadata"), &json!("web"), &Value::Null)
+    );
+    let watch = format!("{all}?watch=1&resourceVersion=0");
+    let event = Lines::of(server.connect("GET", &watch, &[&controllers.replace("List", "")], b"")).next();
+    assert_eq!(event["object"], *item);
     let one = server.send("GET", &format!("{all}/web"), &[accept], b"").json();
     assert_eq!(
         (&one["rows"][0]["object"]["metadata"]["name"], one["columnDefinitions"].as_array().unwrap().len()),

@@ -89,6 +89,13 @@ impl Server {
         self.send("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
+    /// The most memory that the server has had, in bytes.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    }
+
     /// Sends SIGTERM; the exit status.
     pub(crate) fn stop(mut self) -> Option<i32> {
         let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).unwrap());

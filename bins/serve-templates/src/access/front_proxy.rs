@@ -14,7 +14,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use super::User;
-use crate::tls::{Peer, parts, provider};
+use crate::connections::Peer;
+use crate::tls::{parts, provider};
 
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 

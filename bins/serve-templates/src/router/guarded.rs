@@ -1,15 +1,15 @@
 //! Which requests reach the operations.
 
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{ConnectInfo, MatchedPath, RawPathParams, Request, State};
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::{Server, answer};
+use super::Server;
 use crate::access::Attributes;
+use crate::connections::Peer;
 use crate::status::Failure;
 use crate::template::is_name;
-use crate::tls::Peer;
 
 /// Paths that everybody may read: they contain nothing of anybody. Those of the group follow.
 const OPEN: [&str; 8] = ["/healthz", "/livez", "/readyz", "/version", "/api", "/apis", "/openapi/v2", "/openapi/v3"];
@@ -29,7 +29,7 @@ pub(super) async fn guarded(
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let peer = parts.extensions.get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone()).unwrap_or_default();
+    let peer = parts.extensions.get::<Peer>().cloned().unwrap_or_default();
     let allowed = async {
         let user = match &server.guard {
             Some(guard) => Some((guard, guard.user(&peer, &parts.headers).await?)),
@@ -49,7 +49,7 @@ pub(super) async fn guarded(
     };
     match allowed.await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(failure) => answer(&parts, Err(failure)),
+        Err(failure) => server.refuse(&parts, failure),
     }
 }
 

@@ -1,13 +1,17 @@
 //! Templates in the server's memory, until it ends.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use dialect_kubernetes_templates::{Node, compact};
 use tokio::sync::watch;
 
 use super::history::History;
-use super::{Change, Event, Refusal, Stored, set_version};
+use super::{Change, Event, Page, Part, Refusal, Stored, set_version};
+use crate::status::Failure;
 
 /// Templates in memory.
 pub(crate) struct Memory {
@@ -40,11 +44,32 @@ impl Memory {
         self.state().objects.get(&(namespace.to_owned(), name.to_owned())).cloned()
     }
 
-    /// The templates of a namespace or of all, by namespace and name, and the version of this list.
-    pub(super) fn list(&self, namespace: Option<&str>) -> (Vec<Stored>, u64) {
+    /// The templates of a namespace or of all, or a part of them. Later parts have the first one's version: a watch from there on
+    /// has whatever changed between them.
+    ///
+    /// # Errors
+    /// 400 for a start that no part has named, 410 for one whose version is not known any more.
+    pub(super) fn list(&self, namespace: Option<&str>, part: &Part) -> Result<Page, Failure> {
         let state = self.state();
+        let (version, start) = match &part.start {
+            None => (state.version, None),
+            Some(token) => {
+                let invalid = || Failure::bad_request("continue key is not valid");
+                let (version, start) = start(token).ok_or_else(invalid)?;
+                if version > state.version || state.history.since(version).is_err() {
+                    return Err(Failure::gone("The provided continue parameter is too old: begin a new list"));
+                }
+                (version, Some(start))
+            }
+        };
+        let from = start.map_or(Bound::Unbounded, Bound::Excluded);
         let is_in = |stored: &&Stored| namespace.is_none_or(|namespace| stored.namespace == namespace);
-        (state.objects.values().filter(is_in).cloned().collect(), state.version)
+        let mut items = state.objects.range((from, Bound::Unbounded)).map(|(_, stored)| stored).filter(is_in);
+        let most = part.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        let found: Vec<Stored> = items.by_ref().take(most).cloned().collect();
+        let remaining = Some(items.count() as u64).filter(|remaining| *remaining > 0);
+        let rest = found.last().filter(|_| remaining.is_some()).map(|last| token(version, last));
+        Ok(Page { items: found, version, rest, remaining })
     }
 
     /// Stores a template: a new one, or in the place of the one that has the version `before`. Sets its resourceVersion.
@@ -120,6 +145,19 @@ impl Memory {
     }
 }
 
+/// Where the part behind an object begins, for clients, who only give it back.
+fn token(version: u64, last: &Stored) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(format!("{version}/{}/{}", last.namespace, last.name))
+}
+
+/// The version and the object of a token.
+fn start(token: &str) -> Option<(u64, (String, String))> {
+    let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
+    let (version, object) = text.split_once('/')?;
+    let (namespace, name) = object.split_once('/')?;
+    Some((version.parse().ok()?, (namespace.to_owned(), name.to_owned())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::history::MOST_EVENTS;
@@ -143,7 +181,8 @@ mod tests {
         assert_eq!(store.delete("n", "a", |stored| stored.version == 1), Err(Refusal::Modified));
         assert_eq!(store.delete("n", "a", |_| true), Ok(second));
         assert_eq!(store.delete("n", "a", |_| true), Err(Refusal::Absent));
-        assert_eq!(store.list(None), (vec![], 3));
+        let empty = Page { version: 3, ..Page::default() };
+        assert_eq!(store.list(None, &Part::default()), Ok(empty));
     }
 
     #[test]
@@ -152,9 +191,40 @@ mod tests {
         for (namespace, name) in [("n", "b"), ("m", "c"), ("n", "a")] {
             store.put(namespace, name, None, object("x")).unwrap();
         }
-        let names = |namespace| store.list(namespace).0.into_iter().map(|one| one.name).collect::<Vec<_>>();
+        let names = |namespace| {
+            let page = store.list(namespace, &Part::default()).unwrap();
+            page.items.into_iter().map(|one| one.name).collect::<Vec<_>>()
+        };
         assert_eq!(names(Some("n")), ["a", "b"]);
         assert_eq!(names(None), ["c", "a", "b"]);
+    }
+
+    #[test]
+    fn lists_have_parts() {
+        let store = Memory::new(7);
+        for name in ["a", "b", "c"] {
+            store.put("n", name, None, object("x")).unwrap();
+        }
+        store.put("m", "z", None, object("x")).unwrap();
+        let list = |limit, start: Option<&str>| {
+            let page = store.list(Some("n"), &Part { limit, start: start.map(str::to_owned) }).unwrap();
+            let names: Vec<String> = page.items.iter().map(|one| one.name.clone()).collect();
+            (names.join(""), page.version, page.rest, page.remaining)
+        };
+        let (names, version, rest, remaining) = list(Some(2), None);
+        assert_eq!((names.as_str(), version, remaining), ("ab", 11, Some(1)));
+        let rest = rest.unwrap();
+        // What comes between the parts has a later version, and is seen if it belongs to a later part.
+        store.put("n", "d", None, object("x")).unwrap();
+        store.put("n", "aa", None, object("x")).unwrap();
+        let (names, version, more, remaining) = list(Some(1), Some(&rest));
+        assert_eq!((names.as_str(), version, remaining), ("c", 11, Some(1)));
+        assert_eq!(list(None, more.as_deref()), ("d".into(), 11, None, None));
+        assert_eq!(list(Some(5), None).2, None);
+        for (start, code) in [("x", 400), ("!", 400), (&token(3, &store.get("n", "a").unwrap()), 410)] {
+            let part = Part { limit: None, start: Some(start.to_owned()) };
+            assert_eq!(store.list(None, &part).unwrap_err().code, code, "{start}");
+        }
     }
 
     #[test]

@@ -1,0 +1,144 @@
+//! Connections: taking them, reading requests from them, and ending them.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use nix::sys::socket::{setsockopt, sockopt};
+use rustls::pki_types::CertificateDer;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// The head of a request arrives within this time, also behind another request. The API server's aggregation layer closes its own
+/// idle connections after 90 seconds, and should not find one closed that it uses.
+const LONGEST_IDLE: Duration = Duration::from_secs(120);
+
+/// So many headers a request may have: the aggregation layer sends one for each group of the user.
+const MOST_HEADERS: usize = 4_000;
+
+/// A client that takes nothing of what is sent for so long is given up.
+const LONGEST_STALL: Duration = Duration::from_secs(60);
+
+/// What a client goes on sending is read for so long after the answer, and its next part is waited for so long.
+const LONGEST_LINGER: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Where connections come from.
+pub(crate) trait Connections {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next connection, and who it is from. Nothing is lost if it is not waited for to the end.
+    async fn next(&mut self) -> (Self::Stream, Peer);
+}
+
+/// The certificates that a client has shown, and whose key it has: its own first. Who issued them was not checked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Peer(pub(crate) Arc<[CertificateDer<'static>]>);
+
+/// Without TLS, nobody shows a certificate.
+impl Connections for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&mut self) -> (TcpStream, Peer) {
+        (accept(self).await, Peer::default())
+    }
+}
+
+/// The next connection of a listener; a failure, such as too many open files, passes.
+pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, from)) => {
+                // Answers and events are small; they do not wait for more.
+                if let Err(e) = stream.set_nodelay(true) {
+                    tracing::debug!("connection of {from}: {e}");
+                }
+                let stall = u32::try_from(LONGEST_STALL.as_millis()).unwrap_or(u32::MAX);
+                if let Err(e) = setsockopt(&stream, sockopt::TcpUserTimeout, &stall) {
+                    tracing::debug!("connection of {from}: {e}");
+                }
+                return stream;
+            }
+            Err(e) => {
+                tracing::warn!("cannot accept a connection: {e}");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+}
+
+/// Serves connections until `stopping` becomes true and all requests have been answered.
+pub(crate) async fn serve<C: Connections>(mut connections: C, router: Router, mut stopping: watch::Receiver<bool>) {
+    let mut served = JoinSet::new();
+    loop {
+        tokio::select! {
+            (stream, peer) = connections.next() => {
+                served.spawn(connection(stream, peer, router.clone(), stopping.clone()));
+            }
+            Some(_) = served.join_next() => {}
+            () = stopped(&mut stopping) => break,
+        }
+    }
+    drop(connections);
+    while served.join_next().await.is_some() {}
+}
+
+/// Serves one connection to its end.
+async fn connection<S>(stream: S, peer: Peer, router: Router, mut stopping: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
+        let answer = router.call(request);
+        Box::pin(answer) as Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(LONGEST_IDLE).max_headers(MOST_HEADERS);
+    let mut served = http.serve_connection(TokioIo::new(stream), service);
+    let mut is_stopping = false;
+    let done = loop {
+        tokio::select! {
+            done = std::future::poll_fn(|context| served.poll_without_shutdown(context)) => break done,
+            () = stopped(&mut stopping), if !is_stopping => {
+                is_stopping = true;
+                Pin::new(&mut served).graceful_shutdown();
+            }
+        }
+    };
+    if let Err(e) = done {
+        tracing::debug!("a connection failed: {e}");
+    }
+    let stream = served.into_parts().io.into_inner();
+    tokio::select! {
+        _ = tokio::time::timeout(LONGEST_LINGER, linger(stream)) => {}
+        () = stopped(&mut stopping) => {}
+    }
+}
+
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the server.
+    let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+}
+
+/// Ends a connection: a client that has been answered while it still sends would else lose the answer, as unread bytes reset a
+/// connection that is closed.
+async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+    if stream.shutdown().await.is_err() {
+        return;
+    }
+    let mut rest = [0; 8 * 1024];
+    while matches!(tokio::time::timeout(LONGEST_PAUSE, stream.read(&mut rest)).await, Ok(Ok(1..))) {}
+}

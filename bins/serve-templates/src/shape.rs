@@ -1,0 +1,70 @@
+//! In what shape a client sees templates: whole, as a Table, or their metadata alone.
+
+use dialect_kubernetes_templates::Node;
+
+use crate::node::{list, metadata, object, text};
+use crate::request::{Accepted, Query, Wanted};
+use crate::table::{Include, partial, table};
+
+/// The shape of objects in answers and events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Whole,
+    Table(Include),
+    /// `PartialObjectMetadata`, which controllers ask for that need no more.
+    Metadata,
+}
+
+impl Shape {
+    /// What a client asks for.
+    pub(crate) fn of(accepted: Accepted, query: &Query) -> Shape {
+        match accepted.wanted {
+            Wanted::Object => Shape::Whole,
+            Wanted::Table => Shape::Table(Include::named(query.get("includeObject"))),
+            Wanted::Metadata => Shape::Metadata,
+        }
+    }
+
+    /// Whether whole objects are shown.
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self, Shape::Whole | Shape::Table(Include::Object))
+    }
+
+    /// One template.
+    pub(crate) fn one(self, template: Node) -> Node {
+        match self {
+            Shape::Whole => template,
+            Shape::Metadata => partial(&template),
+            Shape::Table(include) => {
+                let version = metadata(&template).and_then(|metadata| metadata.get("resourceVersion"));
+                let head = version.map(|version| ("resourceVersion", version.clone())).into_iter().collect();
+                table([template].into_iter(), head, include)
+            }
+        }
+    }
+
+    /// A list with this metadata; `api_version` is that of templates.
+    pub(crate) fn all(
+        self,
+        templates: impl Iterator<Item = Node>,
+        head: Vec<(&'static str, Node)>,
+        api_version: &str,
+    ) -> Node {
+        let listed = |kind: &str, version: &str, items: Node| {
+            object([
+                ("kind", text(kind)),
+                ("apiVersion", text(version)),
+                ("metadata", object(head.clone())),
+                ("items", items),
+            ])
+        };
+        match self {
+            Shape::Whole => listed("TemplateList", api_version, list(templates)),
+            Shape::Metadata => {
+                let items = list(templates.map(|template| partial(&template)));
+                listed("PartialObjectMetadataList", "meta.k8s.io/v1", items)
+            }
+            Shape::Table(include) => table(templates, head, include),
+        }
+    }
+}
