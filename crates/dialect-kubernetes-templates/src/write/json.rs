@@ -85,7 +85,12 @@ pub(super) fn string(out: &mut Out, text: &str) {
         start = at + c.len_utf8();
         out.push_str(short);
         if short.is_empty() {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            if out.is_over() {
+                return;
+            }
+            out.push_str("\\u");
+            let digits = [12, 8, 4, 0].map(|shift| (u32::from(c) >> shift) & 15);
+            digits.iter().filter_map(|digit| char::from_digit(*digit, 16)).for_each(|digit| out.push(digit));
         }
     }
     out.push_str(&text[start..]);

@@ -39,6 +39,11 @@ impl Out {
         self.text.len()
     }
 
+    /// Whether the limit has been reached.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// The text; `None` if it would have more bytes than the limit.
     pub(super) fn finish(self) -> Option<String> {
         (!self.is_over).then_some(self.text)
