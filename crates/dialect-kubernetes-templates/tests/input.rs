@@ -124,6 +124,17 @@ fn documents_that_are_refused() {
 }
 
 #[test]
+fn corners_in_which_kubectl_and_the_parser_differ() {
+    // kubectl refuses these,
+    assert_eq!(yaml(r#"{a: "\/"}"#), r#"{"a":"/"}"#);
+    assert_eq!(yaml("{a: [a?]}"), r#"{"a":["a?"]}"#);
+    // and reads these.
+    for text in ["[a:]", "{a:}", "!,", "!["] {
+        assert!(refused(text.as_bytes(), Format::Yaml).contains("invalid YAML"), "{text}");
+    }
+}
+
+#[test]
 fn limits() {
     let nested = |depth: usize, open: &str, close: &str| open.repeat(depth) + &close.repeat(depth);
     for format in [Format::Json, Format::Yaml] {
