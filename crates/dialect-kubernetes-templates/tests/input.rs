@@ -136,6 +136,9 @@ fn corners_in_which_kubectl_and_the_parser_differ() {
 
 #[test]
 fn limits() {
+    let directives: String = (0..60_000).map(|number| format!("%TAG !t{number}! x\n")).collect();
+    let text = format!("{directives}--- a\n");
+    assert_eq!(refused(text.as_bytes(), Format::Yaml), "1002:1: the document has more than 1000 %TAG directives");
     let nested = |depth: usize, open: &str, close: &str| open.repeat(depth) + &close.repeat(depth);
     for format in [Format::Json, Format::Yaml] {
         assert!(read(nested(200, "[", "]").as_bytes(), format).is_ok());

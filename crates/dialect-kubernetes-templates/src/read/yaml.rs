@@ -13,6 +13,9 @@ use crate::node::{Entry, Map, Node, Position, START, Value};
 /// take the square of its size.
 const MOST_COPIED: u64 = 2 * LARGEST as u64;
 
+/// The parser compares each directive with all others.
+const MOST_DIRECTIVES: usize = 1_000;
+
 const UNKNOWN_ANCHOR: &str =
     "invalid YAML: there is no anchor for this alias; a text that begins with '*' needs quotes";
 
@@ -20,6 +23,10 @@ const WANT_MAP: &str = "map merge requires map or sequence of maps as the value"
 
 /// The one document of a text that is not null.
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
+    if let Some((at, _)) = text.match_indices("\n%TAG").nth(MOST_DIRECTIVES) {
+        let message = format!("the document has more than {MOST_DIRECTIVES} %TAG directives");
+        return Err(ReadError::content(message, START.behind(&text.as_bytes()[..=at])));
+    }
     let mut reader = Reader {
         text,
         parser: Parser::utf8(text),
