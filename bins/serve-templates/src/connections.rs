@@ -142,3 +142,73 @@ async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut rest = [0; 8 * 1024];
     while matches!(tokio::time::timeout(LONGEST_PAUSE, stream.read(&mut rest)).await, Ok(Ok(1..))) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{DuplexStream, duplex};
+    use tokio::task::JoinHandle;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    struct Case {
+        client: DuplexStream,
+        served: JoinHandle<()>,
+        stop: watch::Sender<bool>,
+        begin: Instant,
+    }
+
+    impl Case {
+        fn start() -> Case {
+            let (client, stream) = duplex(1024);
+            let (stop, stopping) = watch::channel(false);
+            let router = Router::new().route("/", get(async || "ok"));
+            let served = tokio::spawn(connection(stream, Peer::default(), router, stopping));
+            Case { client, served, stop, begin: Instant::now() }
+        }
+
+        /// What the client gets until the server ends the connection.
+        async fn rest(&mut self) -> String {
+            let mut rest = String::new();
+            self.client.read_to_string(&mut rest).await.unwrap();
+            rest
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_request_ends_after_a_while() {
+        let mut case = Case::start();
+        assert_eq!(case.rest().await, "");
+        assert_eq!(case.begin.elapsed().as_secs(), LONGEST_IDLE.as_secs());
+        // Also behind a request.
+        let mut case = Case::start();
+        case.client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        assert!(case.rest().await.ends_with("\r\n\r\nok"));
+        assert_eq!(case.begin.elapsed().as_secs(), LONGEST_IDLE.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_goes_on_sending_is_left_after_a_while() {
+        let mut case = Case::start();
+        case.client.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n").await.unwrap();
+        assert!(case.rest().await.starts_with("HTTP/1.1 405 "));
+        while case.client.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        case.served.await.unwrap();
+        // The client notices it with its next byte.
+        assert_eq!(case.begin.elapsed().as_secs(), LONGEST_LINGER.as_secs() + 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_the_server_ends_idle_connections() {
+        let mut case = Case::start();
+        case.client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        tokio::task::yield_now().await;
+        case.stop.send_replace(true);
+        assert!(case.rest().await.ends_with("ok"));
+        case.served.await.unwrap();
+        assert_eq!(case.begin.elapsed().as_secs(), 0);
+    }
+}
