@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Stdin, Write};
 
-use dialect_kubernetes_templates::{Declaration, Given};
+use dialect_kubernetes_templates::{Declaration, Given, Syntax};
 use nix::sys::signal::{Signal, raise};
 use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
 use problem::{IoContext, Place, Result};
@@ -38,21 +38,32 @@ impl Drop for Hidden {
     }
 }
 
-/// Asks for each required value that is neither given nor the template's, until the answer has the parameter's type.
-pub(crate) fn missing(parameters: &[Declaration], given: &mut Given) -> Result<()> {
+/// Asks for each value without which processing fails, until the answer has the parameter's type.
+pub(crate) fn missing(parameters: &[Declaration], syntax: Syntax, given: &mut Given) -> Result<()> {
     let hidden = Hidden::standard_input();
     let end = if hidden.is_some() { [b'\n', INTERRUPT] } else { [b'\n'; 2] };
-    let (mut input, mut output) = (Lines { input: io::stdin().lock(), end, last: None }, io::stderr().lock());
-    for parameter in parameters.iter().filter(|parameter| parameter.needs_value()) {
-        if given.get(&parameter.name).is_none_or(str::is_empty) && !one(parameter, given, &mut input, &mut output)? {
-            // No more answers: what is missing is reported with everything else.
-            break;
-        }
-    }
+    let mut input = Lines { input: io::stdin().lock(), end, last: None };
+    all(parameters, syntax, given, &mut input, &mut io::stderr().lock())?;
     drop(hidden);
     if input.is_interrupted() {
         // As Control-C ends a program that does not read it.
         let _ = raise(Signal::SIGINT);
+    }
+    Ok(())
+}
+
+fn all(
+    parameters: &[Declaration],
+    syntax: Syntax,
+    given: &mut Given,
+    input: &mut Lines<impl BufRead>,
+    output: &mut impl Write,
+) -> Result<()> {
+    for parameter in parameters {
+        if parameter.needs_value(given.get(&parameter.name), syntax) && !one(parameter, given, input, output)? {
+            // No more answers: what is missing is reported with everything else.
+            break;
+        }
     }
     Ok(())
 }
@@ -67,7 +78,7 @@ struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// The next line without its end; `None` at the end of the input, and after an interruption.
-    fn next(&mut self) -> io::Result<Option<String>> {
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         loop {
             let buffer = self.input.fill_buf()?;
@@ -84,10 +95,7 @@ impl<R: BufRead> Lines<R> {
                 return Ok(None);
             }
             if is_done {
-                let line = String::from_utf8(line);
-                return line
-                    .map(Some)
-                    .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the answer is not UTF-8"));
+                return Ok(Some(line));
             }
         }
     }
@@ -113,20 +121,24 @@ fn one(
         // Questions that nobody sees are no reason to fail.
         let _ = write!(output, "{name}{kind}{description}\n> ").and_then(|()| output.flush());
         let Some(answer) = input.next().io("read", terminal)? else { return Ok(false) };
-        let answer = answer.strip_suffix('\r').unwrap_or(&answer);
-        if !answer.is_empty() && parameter.kind.is_none_or(|kind| kind.accepts(answer)) {
-            given.set(name, answer, Place::file("the answer"));
-            return Ok(true);
-        }
-        let expected =
-            parameter.kind.filter(|_| !answer.is_empty()).map_or("a text that is not empty", |kind| kind.description());
+        let expected = match std::str::from_utf8(answer.strip_suffix(b"\r").unwrap_or(&answer)) {
+            Ok("") => "a text that is not empty",
+            Ok(answer) => match parameter.kind.filter(|kind| !kind.accepts(answer)) {
+                Some(kind) => kind.description(),
+                None => {
+                    given.set(name, answer, Place::file("the answer"));
+                    return Ok(true);
+                }
+            },
+            Err(_) => "UTF-8",
+        };
         let _ = writeln!(output, "the value of {name} must be {expected}");
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use dialect_kubernetes_templates::{Document, Syntax};
+    use dialect_kubernetes_templates::Document;
 
     use super::*;
 
@@ -136,15 +148,44 @@ mod tests {
         let parameters = Document::read(template, "t.yaml").unwrap().parameters(Syntax::Kubernetes).unwrap();
         let (mut given, mut output) = (Given::default(), Vec::new());
         let lines = |text: &'static str| Lines { input: text.as_bytes(), end: [b'\n', INTERRUPT], last: None };
-        assert!(one(&parameters[0], &mut given, &mut lines("\nsecret\n8080\n"), &mut output).unwrap());
+        let answers = Lines { input: &b"\nsecret\n8080\xff\n8080\r\n"[..], ..lines("") };
+        assert!(one(&parameters[0], &mut given, &mut { answers }, &mut output).unwrap());
         assert_eq!(given.get("A"), Some("8080"));
         let shown = String::from_utf8(output).unwrap();
         assert!(shown.starts_with("A (int): Ports\n> the value of A must be") && !shown.contains("secret"), "{shown}");
+        assert!(shown.contains("> the value of A must be UTF-8\nA (int)"), "{shown}");
         assert!(!one(&parameters[0], &mut given, &mut lines(""), &mut Vec::new()).unwrap());
         let mut interrupted = lines("80\u{3}");
         assert!(!one(&parameters[0], &mut given, &mut interrupted, &mut Vec::new()).unwrap());
         assert!(interrupted.is_interrupted());
         // The last line may lack its end.
-        assert_eq!(lines("80").next().unwrap().as_deref(), Some("80"));
+        assert_eq!(lines("80").next().unwrap().as_deref(), Some(&b"80"[..]));
+    }
+
+    #[test]
+    fn what_processing_needs_is_asked_for() {
+        let template = b"kind: Template\napiVersion: v1\nobjects: []\nparameters:
+- {name: ABSENT, required: true}
+- {name: GENERATED, required: true, generate: expression, from: '[a]{3}'}
+- {name: EMPTY, required: true, value: default}
+- {name: GIVEN, required: true}
+- {name: DEFAULT, required: true, value: default}
+- {name: OPTIONAL}";
+        let document = Document::read(template, "t.yaml").unwrap();
+        for (syntax, expected) in
+            [(Syntax::Kubernetes, &["ABSENT", "GENERATED", "EMPTY"][..]), (Syntax::Openshift, &["ABSENT", "EMPTY"])]
+        {
+            let mut given = Given::default();
+            given.set("EMPTY", "", Place::default());
+            given.set("GIVEN", "x", Place::default());
+            let mut input = Lines { input: &b"1\n2\n3\n4\n"[..], end: [b'\n'; 2], last: None };
+            let mut output = Vec::new();
+            all(&document.parameters(syntax).unwrap(), syntax, &mut given, &mut input, &mut output).unwrap();
+            assert_eq!(
+                String::from_utf8(output).unwrap(),
+                expected.iter().map(|name| format!("{name}\n> ")).collect::<String>()
+            );
+            assert!(expected.iter().all(|name| given.get(name).is_some_and(|value| !value.is_empty())));
+        }
     }
 }

@@ -62,7 +62,7 @@ fn content(options: &Options) -> Result<Option<Content>> {
     };
     // Declarations that are wrong are reported with everything else.
     if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(options.flags.syntax())) {
-        ask::missing(&parameters, &mut given)?;
+        ask::missing(&parameters, options.flags.syntax(), &mut given)?;
     }
     let mut processing = options.processing(labels);
     // Values that could not be read are not missing.

@@ -99,10 +99,15 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// Whether a value must be given: the parameter is required, and neither a default nor a generator has one.
-    pub fn needs_value(&self) -> bool {
+    /// Whether processing fails because the required value is empty. `given` is the value given. Only OpenShift's syntax generates
+    /// values in processing.
+    pub fn needs_value(&self, given: Option<&str>, syntax: Syntax) -> bool {
         let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-        self.is_required && !has(&self.default) && !has(&self.generate)
+        let has_value = match given {
+            Some(value) => !value.is_empty(),
+            None => has(&self.default) || (syntax == Syntax::Openshift && has(&self.generate)),
+        };
+        self.is_required && !has_value
     }
 
     /// Where the declaration begins.

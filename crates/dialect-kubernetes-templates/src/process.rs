@@ -95,7 +95,7 @@ impl Document {
     pub fn schema(&self, syntax: Syntax) -> problem::Result<Node> {
         let parameters = self.parameters(syntax)?;
         let metadata = self.root.as_map().and_then(|template| template.get("metadata")).and_then(Node::as_map);
-        Ok(schema::schema(metadata, &parameters))
+        Ok(schema::schema(metadata, &parameters, syntax))
     }
 
     /// The document as a Template, as far as its kind is concerned.

@@ -2,10 +2,10 @@
 
 use crate::node::{Map, Node, Value};
 use crate::parameter::{Declaration, Type};
-use crate::read;
+use crate::{Syntax, read};
 
 /// The schema of a map of parameters.
-pub(crate) fn schema(metadata: Option<&Map>, parameters: &[Declaration]) -> Node {
+pub(crate) fn schema(metadata: Option<&Map>, parameters: &[Declaration], syntax: Syntax) -> Node {
     let name = metadata.and_then(|metadata| metadata.str("name"));
     let annotations = metadata.and_then(|metadata| metadata.get("annotations")).and_then(Node::as_map);
     let annotation = |key: &str| annotations.and_then(|annotations| annotations.str(key));
@@ -21,7 +21,7 @@ pub(crate) fn schema(metadata: Option<&Map>, parameters: &[Declaration]) -> Node
     text("type", Some("object"));
     let properties = parameters.iter().map(|parameter| (parameter.name.as_str(), property(parameter)));
     schema.set("properties", Node::new(Value::Map(properties.collect())));
-    let required = parameters.iter().filter(|parameter| parameter.needs_value());
+    let required = parameters.iter().filter(|parameter| parameter.needs_value(None, syntax));
     let required = required.map(|parameter| Node::string(parameter.name.as_str())).collect();
     schema.set("required", Node::new(Value::List(required)));
     schema.set("additionalProperties", Node::new(Value::Bool(false)));

@@ -100,7 +100,7 @@ fn one<'d>(
         }
         return Resolved { declaration, value, origin, is_valid: true };
     }
-    if declaration.is_required && value.is_empty() {
+    if declaration.needs_value(given.get(name), options.syntax) {
         if from_user.is_some() || !options.check_only {
             let message = match options.syntax {
                 Syntax::Kubernetes => format!("the parameter '{name}' is required, but its value is empty"),

@@ -5,7 +5,7 @@ mod common;
 
 use common::{messages, mode, outcome, problems, processed, x};
 use dialect_kubernetes_templates::Mode::{Compat, Strict};
-use dialect_kubernetes_templates::{Format, Options, write};
+use dialect_kubernetes_templates::{Document, Format, Options, Syntax, write};
 
 fn template(parameters: &str, text: &str) -> String {
     format!(
@@ -45,6 +45,34 @@ fn a_required_parameter_is_not_empty() {
     let check = Options { check_only: true, ..Options::default() };
     assert!(outcome(&missing, &[], &check).result.is_ok());
     assert!(outcome(&missing, &[("X", "")], &check).result.is_err());
+}
+
+/// What `--ask` and the schema say, and what processing does.
+#[test]
+fn a_value_is_needed_exactly_where_processing_fails_without() {
+    let mut needed = Vec::new();
+    for syntax in [Syntax::Kubernetes, Syntax::Openshift] {
+        for required in [false, true] {
+            for default in ["", ", value: ''", ", value: x"] {
+                for generate in ["", ", generate: expression, from: '[a]{3}'"] {
+                    let template = template(&format!("[{{name: X, required: {required}{default}{generate}}}]"), "x");
+                    let document = Document::read(template.as_bytes(), "t.yaml").unwrap();
+                    let parameter = document.parameters(syntax).unwrap().remove(0);
+                    for given in [None, Some(("X", "")), Some(("X", "x"))] {
+                        let options = Options { syntax, ..Options::default() };
+                        let fails = outcome(&template, given.as_slice(), &options).result.is_err();
+                        let case = format!("{syntax:?} {required} {default} {generate} {given:?}");
+                        assert_eq!(parameter.needs_value(given.map(|(_, value)| value), syntax), fails, "{case}");
+                        needed.extend(fails.then_some(case));
+                    }
+                    let schema = write(&document.schema(syntax).unwrap(), Format::Json);
+                    let is_required = schema.contains("\"required\": [\n    \"X\"");
+                    assert_eq!(is_required, parameter.needs_value(None, syntax), "{template}\n{schema}");
+                }
+            }
+        }
+    }
+    assert_eq!(needed.len(), 18, "{needed:#?}");
 }
 
 #[test]

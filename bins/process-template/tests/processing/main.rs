@@ -267,6 +267,13 @@ fn missing_values_are_asked_for() {
     assert!(text(&output.stderr).starts_with("NAME\n> "), "{}", text(&output.stderr));
     let without = verb("process-template", directory.path()).arg("--ask").stdin(Stdio::null()).output().unwrap();
     failed(&without, 65);
+    // An answer that is not UTF-8 is not one.
+    fs::write(directory.path().join("answer"), b"hunter2\xff\n").unwrap();
+    let answer = fs::File::open(directory.path().join("answer")).unwrap();
+    let stderr = failed(&verb("process-template", directory.path()).arg("--ask").stdin(answer).output().unwrap(), 65);
+    for part in ["the value of NAME must be UTF-8\n", "'NAME' is required"] {
+        assert!(stderr.contains(part) && !stderr.contains("hunter2"), "{part}: {stderr}");
+    }
 }
 
 #[test]
