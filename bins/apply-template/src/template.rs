@@ -3,7 +3,7 @@
 use cluster::{Cluster, Object, Resource};
 use dialect_kubernetes_templates::{Document, Given, Outcome, Processed, Syntax, compact, process};
 use problem::{Place, Problem, Problems, Result, code};
-use template_flags::{Generator, with_generated};
+use template_flags::{Generator, Inputs, with_generated};
 
 use crate::instance;
 use crate::options::{Action, Request, Source};
@@ -22,10 +22,7 @@ pub(crate) struct Template {
 
 /// Processes the template; `stored` are the values that the instance has.
 pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) -> Result<Template> {
-    // A command line that is not understood is reported alone.
-    let (labels, params) = (request.flags.labels()?, request.flags.params()?);
-    let (user, mut problems) = request.flags.given(params);
-    let has_all_values = problems.is_empty();
+    let Inputs { labels, given: user, mut problems } = request.flags.inputs()?;
     let (document, syntax) = match document(cluster, request) {
         Ok(found) => found,
         Err(error) => {
@@ -47,8 +44,8 @@ pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) ->
     let mut options = request.flags.processing(labels);
     options.syntax = syntax;
     options.label_selectors = request.flags.label_selectors.unwrap_or(syntax == Syntax::Kubernetes);
-    // Values that could not be read are not missing, and a role needs none.
-    options.check_only |= !has_all_values || request.action == Action::Rbac;
+    // A role needs no values.
+    options.check_only |= request.action == Action::Rbac;
     let generator = Generator::default();
     let Outcome { result, warnings } = process(document.clone(), &given, &options, &|bytes| generator.fill(bytes));
     template_flags::warn(&warnings);

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use dialect_kubernetes_templates::{Format, Given, Map, Node, Value, write};
-use problem::{Problem, Result};
+use problem::{Problem, Problems, Result};
 use startup::Common;
-use template_flags::{Syntax, is_generated, with_generated};
+use template_flags::{ReadValues, Syntax, is_generated, with_generated};
 use vcap::lock::{LONGEST_WAIT, Lock};
 
 /// The verb's line in `--help`.
@@ -49,18 +49,22 @@ pub struct Options {
 /// # Errors
 /// The template, the store, and I/O.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let parameters = template_flags::template(&options.template)?.parameters(options.syntax.into())?;
-    let is_complete =
-        |stored: &Given| parameters.iter().all(|one| !is_generated(one) || stored.get(&one.name).is_some());
+    let document = template_flags::template(&options.template);
+    let parameters = document.and_then(|document| document.parameters(options.syntax.into()));
+    let (values, mut problems) = stored(&options.store);
+    let parameters = parameters.map_err(|error| problems.extend(error.into_vec())).unwrap_or_default();
+    Problems::check(problems)?;
+    let is_complete = parameters.iter().all(|one| !is_generated(one) || values.has(&one.name));
     // A store that nothing is generated for exists nevertheless: it is read next.
-    if is_complete(&stored(&options.store)?) && options.store.exists() {
+    if is_complete && options.store.exists() {
         return Ok(0);
     }
     // From reading to writing, lest two runs generate different values.
     let _lock = Lock::acquire(&options.store, "the store", LONGEST_WAIT, &|| {
         tracing::warn!("waiting for another process that uses the store {}", options.store.display());
     })?;
-    let stored = stored(&options.store)?;
+    let (stored, problems) = stored(&options.store);
+    Problems::check(problems)?;
     let values = with_generated(&parameters, &stored, &options.template.display().to_string())?;
     if values.iter().count() > stored.iter().count() || !options.store.exists() {
         vcap::atomic::write_file(&options.store, &text(&values, &options.store)?, MODE)?;
@@ -68,10 +72,10 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     Ok(0)
 }
 
-/// The values in the store; a file that does not exist has none.
-fn stored(store: &Path) -> Result<Given> {
+/// The values in the store, and the problems; a file that does not exist has none.
+fn stored(store: &Path) -> ReadValues {
     match fs::symlink_metadata(store) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Given::default()),
+        Err(e) if e.kind() == ErrorKind::NotFound => ReadValues::default(),
         _ => template_flags::file(store),
     }
 }

@@ -12,7 +12,7 @@ mod watch;
 use dialect_kubernetes_templates::{Format, Outcome, Processed, files, process, write};
 use problem::{Problem, Problems, Result};
 use startup::Common;
-use template_flags::{Generator, warn};
+use template_flags::{Generator, Inputs, warn};
 
 use crate::options::Form;
 pub use crate::options::Options;
@@ -47,12 +47,8 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 
 /// Processes the template once; `None` if it is only checked. Warnings are printed, together with problems.
 fn content(options: &Options) -> Result<Option<Content>> {
-    // A command line that is not understood is reported alone.
-    let (labels, flags) = (options.flags.labels()?, options.flags.params()?);
-    let mut problems = Vec::new();
-    let (mut given, unreadable) = options.flags.given(flags);
-    let has_all_values = unreadable.is_empty();
-    problems.extend(unreadable);
+    let Inputs { labels, mut given, mut problems } = options.flags.inputs()?;
+    let has_all_values = problems.is_empty();
     let document = match template_flags::template(&options.template) {
         Ok(document) => document,
         Err(error) => {
@@ -64,9 +60,7 @@ fn content(options: &Options) -> Result<Option<Content>> {
     if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(options.flags.syntax())) {
         ask::missing(&parameters, options.flags.syntax(), &mut given)?;
     }
-    let mut processing = options.processing(labels);
-    // Values that could not be read are not missing.
-    processing.check_only |= !has_all_values;
+    let processing = options.processing(labels);
     let generator = Generator::default();
     let Outcome { result, warnings } = process(document, &given, &processing, &|bytes| generator.fill(bytes));
     warn(&warnings);

@@ -81,7 +81,8 @@ fn one<'d>(
     let position = declaration.position;
     let from_user = given.with_place(name);
     let (mut value, mut origin) = match (from_user, &declaration.default) {
-        (Some((value, _)), _) => (value.to_owned(), Origin::Given),
+        (Some((Some(value), _)), _) => (value.to_owned(), Origin::Given),
+        (Some((None, _)), _) => (String::new(), Origin::Missing),
         (None, Some(value)) => (value.clone(), Origin::Default),
         (None, None) => (String::new(), Origin::Absent),
     };
@@ -100,8 +101,10 @@ fn one<'d>(
         }
         return Resolved { declaration, value, origin, is_valid: true };
     }
-    if declaration.needs_value(given.get(name), options.syntax) {
-        if from_user.is_some() || !options.check_only {
+    // What could not be read has been reported, and may have been the value.
+    let is_lost = origin == Origin::Missing || (value.is_empty() && from_user.is_none() && given.is_partial());
+    if is_lost || declaration.needs_value(given.get(name), options.syntax) {
+        if !is_lost && (from_user.is_some() || !options.check_only) {
             let message = match options.syntax {
                 Syntax::Kubernetes => format!("the parameter '{name}' is required, but its value is empty"),
                 Syntax::Openshift => {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{messages, mode, outcome, problems, processed, x};
 use dialect_kubernetes_templates::Mode::{Compat, Strict};
-use dialect_kubernetes_templates::{Document, Format, Options, Syntax, write};
+use dialect_kubernetes_templates::{Document, Format, Given, Options, Syntax, process, write};
 
 fn template(parameters: &str, text: &str) -> String {
     format!(
@@ -73,6 +73,41 @@ fn a_value_is_needed_exactly_where_processing_fails_without() {
         }
     }
     assert_eq!(needed.len(), 18, "{needed:#?}");
+}
+
+#[test]
+fn what_could_not_be_read_has_no_further_problems() {
+    let text = template(
+        "[{name: LOST, required: true}, {name: P, type: int}, {name: X, required: true}, {name: I, type: int}]",
+        "$((LOST))$((P))",
+    );
+    let read = |lines: &[u8]| Given::from_lines(lines, "v.env").0;
+    let found = |given: &Given| {
+        let document = Document::read(text.as_bytes(), "t.yaml").unwrap();
+        let result = process(document, given, &mode(Strict), &|_| ()).result;
+        result.err().map_or(Vec::new(), |error| error.iter().map(|problem| problem.message.clone()).collect())
+    };
+    // Of a name, nothing else is.
+    assert_eq!(
+        found(&read(b"LOST=\xff\nP=\xff\nI=secret\nQ=\xff")),
+        [
+            "a value is given for 'Q', which is not a parameter",
+            "parameters[2]: the parameter 'X' is required, but its value is empty",
+            "parameters[3]: the value given for the parameter 'I' has the wrong type: must be an integer of 64 bits, as in 8080"
+        ]
+    );
+    // Of any name, no parameter is missing, and what has been read is checked.
+    let mut given = read(b"X=");
+    given.replace_with(read(b"lost\nI=secret"));
+    assert_eq!(
+        found(&given),
+        [
+            "parameters[3]: the value given for the parameter 'I' has the wrong type: must be an integer of 64 bits, as in 8080"
+        ]
+    );
+    // Nothing replaces the values of the last source.
+    given.replace_with(read(b"X=\nI=5"));
+    assert_eq!(found(&given), ["parameters[2]: the parameter 'X' is required, but its value is empty"]);
 }
 
 #[test]

@@ -7,9 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use dialect_kubernetes_templates::{Document, Given, LARGEST};
-use problem::{Place, Problem, Problems, Result};
+use problem::{Place, Problem, Result};
 
 use crate::unreadable;
+
+/// What a source gives, and what is wrong with it.
+pub type ReadValues = (Given, Vec<Problem>);
 
 /// The variables that give values.
 const PREFIX: &[u8] = b"BOSON_PARAM_";
@@ -40,20 +43,25 @@ fn limited(input: impl Read, size: usize) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The values of variables `BOSON_PARAM_<NAME>`.
-pub(crate) fn variables() -> Result<Given> {
+/// The values of variables `BOSON_PARAM_<NAME>`, and the problems.
+pub(crate) fn variables() -> ReadValues {
     let mut given = Given::default();
     let mut problems = Vec::new();
     for (name, value) in std::env::vars_os() {
+        // No parameter has a name that is not UTF-8.
         let Some(parameter) = name.as_bytes().strip_prefix(PREFIX) else { continue };
+        let parameter = String::from_utf8_lossy(parameter);
         let variable = name.to_string_lossy();
-        match (std::str::from_utf8(parameter), value.to_str()) {
-            (Ok(parameter), Some(value)) => given.set(parameter, value, Place::file(variable)),
-            _ => problems.push(Problem::input(format!("the variable {} is not UTF-8", variable.escape_debug()))),
+        let place = Place::file(variable.clone());
+        match value.to_str() {
+            Some(value) => given.set(parameter, value, place),
+            None => {
+                problems.push(Problem::input(format!("the variable {} is not UTF-8", variable.escape_debug())));
+                given.set_unusable(parameter, place);
+            }
         }
     }
-    Problems::check(problems)?;
-    Ok(given)
+    (given, problems)
 }
 
 /// The paths of `--values`; those of the variable are separated by colons.
@@ -68,18 +76,25 @@ pub fn paths(given: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// The values of a file or directory.
-///
-/// # Errors
-/// What cannot be read, and what are not values.
-pub fn file(path: &Path) -> Result<Given> {
+/// The values of a file or directory, and the problems: what cannot be read, and what are not values.
+pub fn file(path: &Path) -> ReadValues {
     let name = path.display().to_string();
-    let failed = |e| unreadable(&format!("the values {name}"), e);
-    if fs::metadata(path).map_err(failed)?.is_dir() {
-        return directory(path);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return directory(path),
+        _ => {}
     }
-    let text = contents(path).map_err(failed)?;
-    if is_document(path) { Given::from_document(&text, &name) } else { Given::from_lines(&text, &name) }
+    match contents(path) {
+        Ok(text) if is_document(path) => Given::from_document(&text, &name),
+        Ok(text) => Given::from_lines(&text, &name),
+        Err(e) => lost(path, e),
+    }
+}
+
+/// What a source of values gives that cannot be read at all.
+fn lost(path: &Path, e: io::Error) -> ReadValues {
+    let mut given = Given::default();
+    given.set_partial();
+    (given, vec![unreadable(&format!("the values {}", path.display()), e)])
 }
 
 /// Whether a file of values is JSON or YAML.
@@ -88,37 +103,44 @@ pub fn is_document(path: &Path) -> bool {
 }
 
 /// A mounted Secret or ConfigMap: a file is a value. `..data` and what it points to are the kubelet's.
-fn directory(path: &Path) -> Result<Given> {
+fn directory(path: &Path) -> ReadValues {
     loop {
         // Of one generation: the link may be exchanged while files are read through it.
         let generation = || fs::read_link(path.join("..data")).ok();
         let before = generation();
-        let given = files_of(path);
+        let read = files_of(path);
         if generation() == before {
-            return given;
+            return read;
         }
     }
 }
 
-fn files_of(path: &Path) -> Result<Given> {
+fn files_of(path: &Path) -> ReadValues {
     let mut given = Given::default();
     let mut problems = Vec::new();
-    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut entries = entries.map_err(|e| unreadable(&format!("the values {}", path.display()), e))?;
+    let mut entries = match fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+        Ok(entries) => entries,
+        Err(e) => return lost(path, e),
+    };
     entries.retain(|entry| !entry.file_name().as_bytes().starts_with(b".."));
     entries.sort_unstable_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
         let shown = path.display().to_string();
-        let content = contents(&path);
-        match content.map(String::from_utf8) {
-            Ok(Ok(value)) => given.set(name.to_string_lossy(), value, Place::file(shown)),
-            Ok(Err(_)) => problems.push(Problem::input("the value is not UTF-8").at(Place::file(shown))),
-            Err(e) => problems.push(unreadable(&format!("the value {shown}"), e)),
-        }
+        let place = Place::file(shown.clone());
+        let problem = match contents(&path).map(String::from_utf8) {
+            Ok(Ok(value)) => {
+                given.set(name, value, place);
+                continue;
+            }
+            Ok(Err(_)) => Problem::input("the value is not UTF-8").at(place.clone()),
+            Err(e) => unreadable(&format!("the value {shown}"), e),
+        };
+        problems.push(problem);
+        given.set_unusable(name, place);
     }
-    Problems::check(problems)?;
-    Ok(given)
+    (given, problems)
 }
 
 #[cfg(test)]
@@ -129,6 +151,26 @@ mod tests {
     use nix::sys::stat::Mode;
 
     use super::*;
+
+    #[test]
+    fn a_value_that_cannot_be_read_hides_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        fs::create_dir(path.join("A")).unwrap();
+        fs::write(path.join("B"), b"\xff").unwrap();
+        fs::write(path.join("C"), "c").unwrap();
+        fs::write(path.join("..D"), b"\xff").unwrap();
+        let (given, problems) = file(path);
+        assert_eq!(
+            ["A", "B", "C"].map(|name| (given.has(name), given.get(name))),
+            [(true, None), (true, None), (true, Some("c"))]
+        );
+        let problems: Vec<String> =
+            problems.iter().map(|problem| problem.message.replace(path.to_str().unwrap(), "")).collect();
+        assert_eq!(problems, ["cannot read the value /A", "the value is not UTF-8"]);
+        let (given, problems) = file(&path.join("missing.yaml"));
+        assert_eq!((given.iter().count(), problems.len(), problems[0].class), (0, 1, problem::Class::Input));
+    }
 
     #[test]
     fn the_values_of_a_volume_are_of_one_generation() {
@@ -150,13 +192,13 @@ mod tests {
         fs::remove_file(&gate).unwrap();
         nix::unistd::mkfifo(&gate, Mode::S_IRWXU).unwrap();
         point_to("..1");
-        let given = std::thread::scope(|scope| {
+        let (given, _) = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut gate = fs::OpenOptions::new().write(true).open(&gate).unwrap();
                 point_to("..2");
                 gate.write_all(b"..1").unwrap();
             });
-            file(path).unwrap()
+            file(path)
         });
         assert_eq!(["A", "B", "C"].map(|name| given.get(name)), [Some("..2"); 3]);
     }

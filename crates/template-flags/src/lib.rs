@@ -11,8 +11,8 @@ use dialect_kubernetes_templates::Warning;
 use problem::{Problem, code};
 
 pub use generation::{is_generated, with_generated};
-pub use inputs::{file, is_document, paths, template};
-pub use options::{Mode, Syntax, TemplateFlags};
+pub use inputs::{ReadValues, file, is_document, paths, template};
+pub use options::{Inputs, Mode, Syntax, TemplateFlags};
 pub use random::Generator;
 
 /// Prints warnings on stderr.

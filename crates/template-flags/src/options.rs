@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use dialect_kubernetes_templates::{self as dialect, Given};
-use problem::{Place, Problem, Problems, Result, code};
+use problem::{Class, Place, Problem, Problems, Result, code};
 
 use crate::inputs;
 
@@ -36,6 +36,17 @@ pub struct TemplateFlags {
     #[arg(long, env = "BOSON_LABEL_SELECTORS", value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true", action = clap::ArgAction::Set)]
     pub label_selectors: Option<bool>,
+}
+
+/// What flags, files and variables give.
+#[derive(Debug)]
+pub struct Inputs {
+    /// The labels of the user.
+    pub labels: Vec<(String, String)>,
+    /// The values: of variables, under those of files, under those of flags.
+    pub given: Given,
+    /// What is wrong with them, to be reported with what is wrong with the rest.
+    pub problems: Vec<Problem>,
 }
 
 /// How references are written.
@@ -91,13 +102,36 @@ impl TemplateFlags {
         }
     }
 
-    /// The labels given.
+    /// The labels and values that flags, files and variables give.
     ///
     /// # Errors
-    /// Texts that are not `KEY=VALUE`.
-    pub fn labels(&self) -> Result<Vec<(String, String)>> {
-        let mut labels = Vec::new();
+    /// A command line that is not understood, which is reported alone.
+    pub fn inputs(&self) -> Result<Inputs> {
         let mut problems = Vec::new();
+        let labels = self.labels(&mut problems);
+        let params = self.params(&mut problems);
+        if problems.iter().any(|problem| problem.class == Class::Usage) {
+            Problems::check(std::mem::take(&mut problems))?;
+        }
+        let mut given = Given::default();
+        let mut add = |(values, wrong)| {
+            given.replace_with(values);
+            problems.extend(wrong);
+        };
+        add(inputs::variables());
+        for path in inputs::paths(&self.values) {
+            let read = inputs::file(&path);
+            if self.is_openshift() {
+                warn_of_replaced(&read.0, &params, &path);
+            }
+            add(read);
+        }
+        given.replace_with(params);
+        Ok(Inputs { labels, given, problems })
+    }
+
+    fn labels(&self, problems: &mut Vec<Problem>) -> Vec<(String, String)> {
+        let mut labels = Vec::new();
         let texts = self.label.iter().flat_map(|text| text.split(',')).filter(|text| !text.is_empty());
         for text in texts {
             match text.split_once('=') {
@@ -108,25 +142,23 @@ impl TemplateFlags {
                 }
             }
         }
-        Problems::check(problems)?;
-        Ok(labels)
+        labels
     }
 
-    /// The values of `--param`.
-    ///
-    /// # Errors
-    /// Texts that are not `NAME=VALUE`; with OpenShift's syntax, names that are given twice.
-    pub fn params(&self) -> Result<Given> {
+    /// The values of `--param`. With OpenShift's syntax, one that is given twice cannot be used.
+    fn params(&self, problems: &mut Vec<Problem>) -> Given {
         let mut given = Given::default();
-        let mut problems = Vec::new();
         let mut repeated = BTreeSet::new();
         for text in &self.param {
             match text.to_str().map(|text| text.split_once('=')) {
                 Some(Some((name, value))) if !name.is_empty() => {
-                    if given.get(name).is_some() {
+                    let place = Place::file(format!("--param {name}"));
+                    if self.is_openshift() && given.has(name) {
                         repeated.insert(name);
+                        given.set_unusable(name, place);
+                    } else {
+                        given.set(name, value, place);
                     }
-                    given.set(name, value, Place::file(format!("--param {name}")))
                 }
                 // What it is may be a value.
                 Some(_) if self.is_openshift() => {
@@ -136,43 +168,64 @@ impl TemplateFlags {
                 None => problems.push(Problem::usage("--param: must be UTF-8")),
             }
         }
-        if self.is_openshift() && !repeated.is_empty() {
+        if !repeated.is_empty() {
             let names = repeated.into_iter().collect::<Vec<_>>().join(", ");
             let message = format!("The following parameters were provided more than once: {names}");
             problems.push(Problem::input(message).code(code::PARAMETER_INVALID));
         }
-        Problems::check(problems)?;
-        Ok(given)
-    }
-
-    /// The values: of variables, under those of files, under `params`; and what cannot be read of them.
-    pub fn given(&self, params: Given) -> (Given, Vec<Problem>) {
-        let mut given = Given::default();
-        let mut problems = Vec::new();
-        let mut add = |values: Result<Given>| match values {
-            Ok(values) => given.replace_with(values),
-            Err(error) => problems.extend(error.into_vec()),
-        };
-        add(inputs::variables());
-        for path in inputs::paths(&self.values) {
-            let values = inputs::file(&path);
-            if let (true, Ok(values)) = (self.is_openshift(), &values) {
-                warn_of_replaced(values, &params, &path);
-            }
-            add(values);
-        }
-        add(Ok(params));
-        (given, problems)
+        given
     }
 }
 
 /// oc's warning about values of a file that flags replace.
 fn warn_of_replaced(values: &Given, flags: &Given, path: &Path) {
     let path = path.display();
-    for (name, _) in values.iter().filter(|(name, _)| flags.get(name).is_some()) {
+    for (name, _) in values.iter().filter(|(name, _)| flags.has(name)) {
         let name = name.escape_debug();
         crate::print_warning(&format!(
             "warning: Template parameter \"{name}\" already defined, ignoring value from file \"{path}\""
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(syntax: Syntax, params: &[&str], labels: &[&str]) -> TemplateFlags {
+        TemplateFlags {
+            param: params.iter().map(OsString::from).collect(),
+            values: vec!["missing.env".into()],
+            label: labels.iter().map(|label| (*label).to_owned()).collect(),
+            ignore_unknown: false,
+            syntax,
+            mode: Mode::Strict,
+            label_selectors: None,
+        }
+    }
+
+    #[test]
+    fn a_command_line_that_is_not_understood_is_reported_alone_and_as_a_whole() {
+        let error = flags(Syntax::Kubernetes, &["secret", "=secret", "A=a"], &["x", "y"]).inputs().unwrap_err();
+        let messages: Vec<&str> = error.iter().map(|problem| problem.message.as_str()).collect();
+        let label = |text| format!("--label: must be KEY=VALUE, not '{text}'");
+        let param = "--param: must be NAME=VALUE";
+        assert_eq!(messages, [&label("x"), &label("y"), param, param]);
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn a_parameter_that_is_given_twice_is_one_problem_of_several() {
+        let params = ["A=secret", "A=a", "B=b", "A=c"];
+        let Inputs { labels, given, problems } = flags(Syntax::Openshift, &params, &["x=y"]).inputs().unwrap();
+        assert_eq!(labels, [("x".to_owned(), "y".to_owned())]);
+        assert_eq!((given.has("A"), given.get("A"), given.get("B")), (true, None, Some("b")));
+        let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["The following parameters were provided more than once: A", "cannot read the values missing.env"]
+        );
+        let inputs = flags(Syntax::Kubernetes, &params, &[]).inputs().unwrap();
+        assert_eq!((inputs.given.get("A"), inputs.problems.len()), (Some("c"), 1));
     }
 }
