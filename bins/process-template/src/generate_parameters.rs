@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use dialect_kubernetes_templates::{Format, Given, Map, Node, Value, write};
-use problem::{Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result};
 use startup::Common;
 use template_flags::{ReadValues, Syntax, is_generated, with_generated};
 use vcap::lock::{LONGEST_WAIT, Lock};
@@ -23,7 +24,7 @@ const MODE: u32 = 0o600;
     long_about = "Generate a value for each parameter with `generate: expression` that has neither a default nor a value in the \
         store, and add it to the store. Values in the store are never replaced, so that a restart keeps passwords; of two \
         runs at the same time, one waits for the other. The store is a file for `process-template --values`, with mode 0600: \
-        a map if its name ends in .json, .yaml or .yml, else lines NAME=VALUE.\n\n\
+        a map if its name ends in .json, .yaml or .yml, else lines NAME=VALUE, whose comments and empty lines stay.\n\n\
         An expression is text with classes of characters and their lengths, 1 to 255: `admin-[a-z0-9]{8}`. Ranges contain both \
         ends; \\w is letters, digits and _, \\d digits, \\a letters and digits, \\A punctuation.",
     after_long_help = "Examples:\n\
@@ -57,6 +58,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let is_complete = parameters.iter().all(|one| !is_generated(one) || values.has(&one.name));
     // A store that nothing is generated for exists nevertheless: it is read next.
     if is_complete && options.store.exists() {
+        narrow(&options.store);
         return Ok(0);
     }
     // From reading to writing, lest two runs generate different values.
@@ -66,8 +68,10 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let (stored, problems) = stored(&options.store);
     Problems::check(problems)?;
     let values = with_generated(&parameters, &stored, &options.template.display().to_string())?;
+    let text = text(&values, &stored, &options.store)?;
+    narrow(&options.store);
     if values.iter().count() > stored.iter().count() || !options.store.exists() {
-        vcap::atomic::write_file(&options.store, &text(&values, &options.store)?, MODE)?;
+        vcap::atomic::write_file(&options.store, &text, MODE)?;
     }
     Ok(0)
 }
@@ -80,19 +84,37 @@ fn stored(store: &Path) -> ReadValues {
     }
 }
 
-/// The store's text.
-fn text(values: &Given, store: &Path) -> Result<Vec<u8>> {
+/// Takes a store away from other users who may read or write it: it may have been made by another program.
+fn narrow(store: &Path) {
+    let Some(metadata) = fs::metadata(store).ok().filter(fs::Metadata::is_file) else { return };
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & !MODE == 0 {
+        return;
+    }
+    // A store of another user or of a read-only volume may be complete: that is no reason to fail.
+    let done = match fs::set_permissions(store, fs::Permissions::from_mode(MODE)) {
+        Ok(()) => format!("it is {MODE:04o} now"),
+        Err(e) => format!("it could not be changed to {MODE:04o}: {e}"),
+    };
+    template_flags::print_warning(&format!("warning: the store {} had mode {mode:04o}: {done}", store.display()));
+}
+
+/// The store's text with these values. Lines that `stored` was read from stay as they are, comments too.
+fn text(values: &Given, stored: &Given, store: &Path) -> Result<Vec<u8>> {
     if template_flags::is_document(store) {
         let map: Map = values.iter().map(|(name, value)| (name, Node::string(value))).collect();
         return Ok(write(&Node::new(Value::Map(map)), Format::of(&store.to_string_lossy())).into_bytes());
     }
-    let mut text = String::new();
-    for (name, value) in values.iter() {
+    let mut text = if store.exists() { fs::read(store).io("read", store)? } else { Vec::new() };
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    for (name, value) in values.iter().filter(|(name, _)| !stored.has(name)) {
         if value.contains(['\n', '\r']) {
             let message = format!("the value of '{name}' has several lines, which a store of lines cannot hold");
             return Err(Problem::input(message).hint("use a store whose name ends in .yaml").into());
         }
-        text.push_str(&format!("{name}={value}\n"));
+        text.extend(format!("{name}={value}\n").bytes());
     }
-    Ok(text.into_bytes())
+    Ok(text)
 }

@@ -20,7 +20,8 @@ pub fn warn(warnings: &[Warning]) {
     warnings.iter().for_each(|warning| print_warning(&warning.to_string()));
 }
 
-fn print_warning(text: &str) {
+/// Prints a warning on stderr.
+pub fn print_warning(text: &str) {
     // A closed stderr does not make a run fail.
     let _ = writeln!(std::io::stderr(), "{}", startup::without_control(text));
 }

@@ -20,11 +20,65 @@ fn generated_values_are_kept() {
         assert!(password.len() == 32 && password.bytes().all(|b| b.is_ascii_alphanumeric()), "{password}");
         assert!(first.contains(password) && first.contains("admin-") && !first.contains("DEFAULT"), "{first}");
     }
-    // A new parameter gets a value, the others keep theirs.
-    fs::write(path.join("kept.env"), "USER=me\nUNKNOWN=y\n").unwrap();
-    printed(&verb("generate-parameters", path).args(["--store", "kept.env"]).output().unwrap());
-    let kept = fs::read_to_string(path.join("kept.env")).unwrap();
-    assert!(kept.starts_with("PASSWORD=") && kept.ends_with("UNKNOWN=y\nUSER=me\n"), "{kept}");
+}
+
+#[test]
+fn a_store_keeps_its_lines() {
+    let directory = directory();
+    let path = directory.path();
+    fs::write(path.join("web.yaml"), GENERATED).unwrap();
+    let generate = |store: &str| verb("generate-parameters", path).args(["--store", store]).output().unwrap();
+    // The last line may lack its end.
+    for (store, before) in
+        [("a.env", "# mine\r\n\nUSER=me\n\n#UNKNOWN=x\nUNKNOWN=y"), ("b.env", "USER=me\n"), ("c.env", "")]
+    {
+        fs::write(path.join(store), before).unwrap();
+        fs::set_permissions(path.join(store), fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(text(&generate(store).stderr), "");
+        let kept = fs::read_to_string(path.join(store)).unwrap();
+        let new: Vec<&str> =
+            kept.strip_prefix(before).unwrap().split_terminator('\n').filter(|line| !line.is_empty()).collect();
+        let names: Vec<&str> = new.iter().map(|line| line.split_once('=').unwrap().0).collect();
+        assert_eq!(names, if before.is_empty() { &["PASSWORD", "USER"][..] } else { &["PASSWORD"] }, "{kept}");
+    }
+    fs::write(path.join("d.yaml"), "USER: me\n").unwrap();
+    assert!(generate("d.yaml").status.success());
+    let kept = fs::read_to_string(path.join("d.yaml")).unwrap();
+    assert!(kept.starts_with("PASSWORD: ") && kept.ends_with("USER: me\n"), "{kept}");
+}
+
+#[test]
+fn a_store_that_others_may_read_is_taken_away_from_them() {
+    let directory = directory();
+    let path = directory.path();
+    fs::write(path.join("web.yaml"), GENERATED).unwrap();
+    let store = path.join("store.env");
+    let generate = || {
+        let output = verb("generate-parameters", path).args(["--store", "store.env"]).output().unwrap();
+        assert_eq!(printed(&output), "");
+        text(&output.stderr)
+    };
+    let complete = "PASSWORD=a\nUSER=b\n";
+    for before in ["PASSWORD=a\n", complete] {
+        fs::write(&store, before).unwrap();
+        for wide in [0o644, 0o640, 0o602] {
+            fs::set_permissions(&store, fs::Permissions::from_mode(wide)).unwrap();
+            assert_eq!(generate(), format!("warning: the store store.env had mode {wide:04o}: it is 0600 now\n"));
+            assert_eq!(mode(&store), 0o600);
+            assert!(fs::read_to_string(&store).unwrap().starts_with(before));
+        }
+    }
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o400)).unwrap();
+    assert_eq!((generate(), mode(&store)), (String::new(), 0o400));
+    // Where something is wrong, nothing changes.
+    fs::write(path.join("wide.env"), "PASSWORD=a\nsecret\n").unwrap();
+    fs::set_permissions(path.join("wide.env"), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(path.join("web.yaml"), GENERATED.replace("name: OTHER", "name: a-b")).unwrap();
+    let stderr = failed(&verb("generate-parameters", path).args(["--store", "wide.env"]).output().unwrap(), 65);
+    for part in ["the line is not NAME=VALUE\n  --> wide.env:2\n", "parameters[3].name: Invalid value: \"a-b\""] {
+        assert!(stderr.contains(part) && !stderr.contains("secret"), "{part}: {stderr}");
+    }
+    assert_eq!(mode(&path.join("wide.env")), 0o644);
 }
 
 #[test]
