@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -131,4 +132,54 @@ fn a_signal_ends_the_command_that_checks_too() {
     let names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.as_encoded_bytes().starts_with(b"..candidate")), "{names:?}");
     assert!(!path.join("out").exists());
+}
+
+#[test]
+fn a_notice_is_repeated_until_it_succeeds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.yaml"), TEMPLATE).unwrap();
+    mount(&path.join("volume"), "..1", "1");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", server.local_addr().unwrap());
+    let pid_file = path.join("web.pid");
+    let child = watch(path, &["--notify", &url, "--notify", &format!("USR1:{}", pid_file.display())]);
+    for status in [503, 503, 204] {
+        let (mut stream, _) = server.accept().unwrap();
+        stream.read_exact(&mut [0; 13]).unwrap();
+        stream.write_all(format!("HTTP/1.1 {status} X\r\n\r\n").as_bytes()).unwrap();
+    }
+    // One that has succeeded is not sent again while another one fails.
+    server.set_nonblocking(true).unwrap();
+    let mut web = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    // Waiting closes what the process has of it.
+    let _stdin = web.stdin.take();
+    fs::write(path.join("new"), format!("{}\n/var/lib/web\n", web.id())).unwrap();
+    fs::rename(path.join("new"), pid_file).unwrap();
+    assert_eq!(web.wait().unwrap().signal(), Some(nix::sys::signal::Signal::SIGUSR1 as i32));
+    assert!(server.accept().is_err());
+    let stderr = stop(child);
+    for (part, count) in [("HTTP status 503", 1), ("web.pid: No such file", 1), ("error:", 2)] {
+        assert_eq!(stderr.matches(part).count(), count, "{part}: {stderr}");
+    }
+}
+
+#[test]
+fn a_failed_write_is_repeated_until_it_succeeds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.yaml"), TEMPLATE).unwrap();
+    mount(&path.join("volume"), "..1", "1");
+    // A directory with a directory cannot be replaced.
+    fs::create_dir_all(path.join("out/sub")).unwrap();
+    let mut child = watch(path, &["--check-command", "sh -c 'echo x >> checked'"]);
+    let mut level = [0; 5];
+    child.stderr.as_mut().unwrap().read_exact(&mut level).unwrap();
+    assert_eq!(&level, b" WARN");
+    fs::remove_dir(path.join("out/sub")).unwrap();
+    eventually("the files", || holds(path, "value=1"));
+    let stderr = stop(child);
+    assert_eq!(stderr.matches("out/sub is in the way").count(), 1, "{stderr}");
+    // The command has accepted the result already.
+    assert_eq!(fs::read_to_string(path.join("checked")).unwrap(), "x\n");
 }
