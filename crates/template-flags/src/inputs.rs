@@ -43,6 +43,13 @@ fn limited(input: impl Read, size: usize) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// The content of a file of values, all of it.
+fn values(path: &Path) -> io::Result<Vec<u8>> {
+    let text = contents(path)?;
+    let most = LARGEST / 1024 / 1024;
+    if text.len() > LARGEST { Err(io::Error::other(format!("it has more than {most} MiB"))) } else { Ok(text) }
+}
+
 /// The values of variables `BOSON_PARAM_<NAME>`, and the problems.
 pub(crate) fn variables() -> ReadValues {
     let mut given = Given::default();
@@ -83,7 +90,7 @@ pub fn file(path: &Path) -> ReadValues {
         Ok(metadata) if metadata.is_dir() => return directory(path),
         _ => {}
     }
-    match contents(path) {
+    match values(path) {
         Ok(text) if is_document(path) => Given::from_document(&text, &name),
         Ok(text) => Given::from_lines(&text, &name),
         Err(e) => lost(path, e),
@@ -129,7 +136,7 @@ fn files_of(path: &Path) -> ReadValues {
         let name = name.to_string_lossy();
         let shown = path.display().to_string();
         let place = Place::file(shown.clone());
-        let problem = match contents(&path).map(String::from_utf8) {
+        let problem = match values(&path).map(String::from_utf8) {
             Ok(Ok(value)) => {
                 given.set(name, value, place);
                 continue;
@@ -168,6 +175,11 @@ mod tests {
         let problems: Vec<String> =
             problems.iter().map(|problem| problem.message.replace(path.to_str().unwrap(), "")).collect();
         assert_eq!(problems, ["cannot read the value /A", "the value is not UTF-8"]);
+        // Part of a file would be other values.
+        let large = path.join("large.env");
+        fs::File::create(&large).unwrap().set_len(LARGEST as u64 + 1).unwrap();
+        let (given, problems) = file(&large);
+        assert_eq!((given.iter().count(), problems[0].causes[0].as_str()), (0, "it has more than 64 MiB"));
         let (given, problems) = file(&path.join("missing.yaml"));
         assert_eq!((given.iter().count(), problems.len(), problems[0].class), (0, 1, problem::Class::Input));
     }
