@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use problem::{Class, Code, Place, Problem};
+use problem::{Class, Code, Place, Problem, Step};
 
 use crate::node::Position;
 use crate::path::Path;
@@ -26,12 +26,19 @@ impl fmt::Display for Warning {
 /// So many problems, and so many warnings, are reported: a document of 64 MiB may have millions.
 const MOST: usize = 1_000;
 
+/// So many bytes of messages and paths are reported: a key may have megabytes, and be part of all paths.
+const MOST_BYTES: usize = 1024 * 1024;
+
 /// The problems and warnings of one file.
 #[derive(Debug)]
 pub(crate) struct Report {
     file: String,
     pub(crate) problems: Vec<Problem>,
     pub(crate) warnings: Vec<Warning>,
+    /// The bytes of all problems and warnings.
+    bytes: usize,
+    /// The place of the problem that stands for all further ones.
+    most: Option<usize>,
     /// A problem that is not reported.
     spare: Option<Problem>,
 }
@@ -44,7 +51,7 @@ pub(crate) fn place(file: &str, position: Position) -> Place {
 
 impl Report {
     pub(crate) fn new(file: &str) -> Report {
-        Report { file: file.to_owned(), problems: Vec::new(), warnings: Vec::new(), spare: None }
+        Report { file: file.to_owned(), problems: Vec::new(), warnings: Vec::new(), bytes: 0, most: None, spare: None }
     }
 
     /// Adds a problem, whose message begins with the path; gives it for a hint.
@@ -78,18 +85,20 @@ impl Report {
 
     /// Adds a problem; gives it for a hint. Behind the last one that is reported, one stands for all others.
     pub(crate) fn push(&mut self, problem: Problem) -> &mut Problem {
-        if self.problems.len() < MOST {
-            self.problems.push(problem);
-            let last = self.problems.len() - 1;
-            return &mut self.problems[last];
-        }
-        if self.problems.len() == MOST {
+        if self.most.is_none() {
+            self.bytes += bytes(&problem);
+            let last = self.problems.len();
+            if last < MOST && (last == 0 || self.bytes <= MOST_BYTES) {
+                self.problems.push(problem);
+                return &mut self.problems[last];
+            }
+            self.most = Some(last);
             self.problems
-                .push(Problem::new(problem.class, format!("more problems than these {MOST} are not reported")));
+                .push(Problem::new(problem.class, format!("more problems than these {last} are not reported")));
         }
         // The exit code is that of all problems.
-        if problem.class == Class::Input {
-            self.problems[MOST].class = Class::Input;
+        if let Some(rest) = self.most.filter(|_| problem.class == Class::Input) {
+            self.problems[rest].class = Class::Input;
         }
         self.spare.insert(problem)
     }
@@ -106,12 +115,23 @@ impl Report {
     }
 
     pub(crate) fn warn(&mut self, path: &Path, position: Position, message: impl fmt::Display) {
-        if self.warnings.len() >= MOST {
+        if self.warnings.len() >= MOST || self.bytes > MOST_BYTES {
             return;
         }
-        let place = place(&self.file, position);
-        self.warnings.push(Warning { message: format!("{path}: {message}"), place });
+        let (place, message) = (place(&self.file, position), format!("{path}: {message}"));
+        self.bytes += message.len();
+        self.warnings.push(Warning { message, place });
     }
+}
+
+/// About how many bytes a problem has.
+fn bytes(problem: &Problem) -> usize {
+    let step = |step: &Step| match step {
+        Step::Key(key) => key.len(),
+        Step::Index(_) => size_of::<usize>(),
+    };
+    let path = problem.place.iter().flat_map(|place| &place.path);
+    problem.message.len() + path.map(step).sum::<usize>()
 }
 
 /// A set of positions, which is made when it is asked for the first time.

@@ -190,6 +190,18 @@ impl Substitution<'_> {
         }
     }
 
+    /// The message about two keys that became equal. One without references is not shown: it is what the other one's value is.
+    fn equal_keys(&self, first: &Entry, second: &Entry, originals: &HashMap<Position, &SmolStr>) -> String {
+        let name = |entry: &Entry| originals.get(&entry.position).map(|key| key.escape_debug().to_string());
+        match (name(first), name(second)) {
+            (Some(one), Some(other)) => format!("the keys '{one}' and '{other}' are equal after substitution"),
+            (one, other) => {
+                let one = one.or(other).unwrap_or_default();
+                format!("the key '{one}' and another one are equal after substitution")
+            }
+        }
+    }
+
     /// Keys that became equal; they are named as they were before, for the others show values.
     fn check_keys(&mut self, map: &Map, path: &Path, originals: &[(Position, SmolStr)]) {
         let repeated = map.repeated();
@@ -206,8 +218,7 @@ impl Substitution<'_> {
             let names =
                 [first, entry].map(|entry| originals.get(&entry.position).map_or(entry.key.as_str(), |key| key));
             let class = if names.iter().any(|name| self.has_given(name)) { Class::Input } else { Class::Template };
-            let names = names.map(|name| name.escape_debug().to_string());
-            let message = format!("the keys '{}' and '{}' are equal after substitution", names[0], names[1]);
+            let message = self.equal_keys(first, entry, &originals);
             self.report.add(class, code::SUBSTITUTION_INVALID, path, entry.position, message);
         }
     }

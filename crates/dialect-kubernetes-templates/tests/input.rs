@@ -214,6 +214,13 @@ fn results_have_limits() {
     let (found, code) = common::messages(&text, &[], &Default::default());
     assert_eq!((found.len(), code), (1_001, 66));
     assert_eq!(found[1_000], "more problems than these 1000 are not reported");
+    // The key is part of all their paths.
+    let key = "k".repeat(100_000);
+    let references = "$(B), ".repeat(900);
+    let text =
+        format!("kind: Template\napiVersion: v1\nobjects:\n- {{kind: K, apiVersion: v1, ? {key} : [{references}]}}\n");
+    let (found, _) = common::messages(&text, &[], &Default::default());
+    assert_eq!((found.len(), found[5].as_str()), (6, "more problems than these 5 are not reported"));
 }
 
 #[test]
