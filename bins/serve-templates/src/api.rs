@@ -1,6 +1,6 @@
 //! The operations on templates: what a request does, without HTTP.
 
-use dialect_kubernetes_templates::{Given, Node, Value};
+use dialect_kubernetes_templates::{Given, Node, Value, compact_within};
 
 use crate::birth::birth;
 use crate::listed::Listed;
@@ -8,8 +8,11 @@ use crate::node::{metadata, metadata_text, number, object, text};
 use crate::patch::{Limit, Patch};
 use crate::selector::Selector;
 use crate::status::{Failure, RESOURCE};
-use crate::store::{Part, Refusal, Store, Stored};
+use crate::store::{Part, Refusal, Store, Stored, parsed};
 use crate::template::{Form, KIND, Rules};
+
+/// More bytes than names, versions and times take that the server sets.
+const SET_BY_SERVER: usize = 4 * 1024;
 
 /// A change that does not name a resourceVersion is repeated so often if others change the object meanwhile.
 const ATTEMPTS: usize = 10;
@@ -43,19 +46,33 @@ impl Api {
     pub(crate) fn list(&self, namespace: Option<&str>, selector: &Selector, part: &Part) -> Result<Listed, Failure> {
         let mut page = self.store.list(namespace, part)?;
         let selects_all = *selector == Selector::default();
-        page.items.retain(|stored| selects_all || selector.selects(&stored.node()));
+        page.items.retain(|stored| stored.is_selected(selector));
         // How many of the others are selected is not known.
         let remaining = page.remaining.filter(|_| selects_all);
         Ok(Listed { items: page.items, version: page.version, rest: page.rest, remaining })
+    }
+
+    /// Checks a template that is to be stored: what processing checks, and its size. Gives it as text.
+    fn checked(&self, template: Node) -> Result<String, Failure> {
+        let text = self.text(&template)?;
+        self.rules.check(template)?;
+        Ok(text)
+    }
+
+    /// A template as text, which takes much less memory than nodes.
+    fn text(&self, template: &Node) -> Result<String, Failure> {
+        // What the server sets is beyond the limit of a request.
+        let most = usize::try_from(self.max_body).unwrap_or(usize::MAX).saturating_add(SET_BY_SERVER);
+        compact_within(template, most).ok_or_else(|| Failure::too_large(self.max_body))
     }
 
     /// Stores a new template.
     pub(crate) fn create(&self, namespace: &str, body: Node, is_dry_run: bool) -> Result<Node, Failure> {
         let template = self.rules.template(body)?;
         let template = self.rules.created(template, namespace, birth()?)?;
-        self.rules.check(&template)?;
-        self.store.check_namespace(namespace)?;
         let name = Rules::name(&template).to_owned();
+        let template = parsed(&self.checked(template)?);
+        self.store.check_namespace(namespace)?;
         let exists = || Failure::already_exists(self.group(), &name);
         if is_dry_run {
             return if self.store.get(namespace, &name)?.is_some() { Err(exists()) } else { Ok(template) };
@@ -69,41 +86,46 @@ impl Api {
 
     /// Replaces a template.
     pub(crate) fn update(&self, namespace: &str, name: &str, body: Node, is_dry_run: bool) -> Result<Node, Failure> {
-        let template = self.rules.template(body)?;
-        self.change(namespace, name, is_dry_run, |_| Ok(template.clone()))
+        let text = self.text(&self.rules.template(body)?)?;
+        self.change(namespace, name, is_dry_run, |_| Ok(parsed(&text)))
     }
 
     /// Changes a template.
     pub(crate) fn patch(&self, namespace: &str, name: &str, patch: &Patch, is_dry_run: bool) -> Result<Node, Failure> {
         let failed = |causes| Failure::invalid(self.group(), KIND, name, causes);
         self.change(namespace, name, is_dry_run, |stored| {
-            let patched = patch.apply(stored, Limit(self.max_body), failed)?;
+            let patched = patch.apply(stored.node(), Limit(self.max_body), failed)?;
             self.rules.template(patched)
         })
     }
 
     /// Replaces a template by what `change` makes of it. If the result does not name the version that it is of, and others have
-    /// changed the template meanwhile, it is changed again.
+    /// changed the template meanwhile, it is changed again. As nodes, a template is in memory once or twice.
     fn change(
         &self,
         namespace: &str,
         name: &str,
         is_dry_run: bool,
-        change: impl Fn(Node) -> Result<Node, Failure>,
+        change: impl Fn(&Stored) -> Result<Node, Failure>,
     ) -> Result<Node, Failure> {
         for _ in 0..ATTEMPTS {
             let stored = self.get(namespace, name)?;
-            let old = stored.node();
-            let new = change(old.clone())?;
-            let version = metadata_text(&new, "resourceVersion").unwrap_or_default().to_owned();
+            let new = change(&stored)?;
+            let version = metadata_text(&new, "resourceVersion").unwrap_or_default();
             if !version.is_empty() && version != stored.version.to_string() {
                 return Err(Failure::modified(self.group(), name));
             }
+            let mut old = stored.node();
             let new = self.rules.updated(new, namespace, &old)?;
-            if without_version(old.clone()) == new {
-                return Ok(old);
+            // A template as it is compared with a new one, which has no version yet.
+            if let Some(metadata) = old.as_map_mut().and_then(|old| old.map_mut("metadata")) {
+                metadata.remove("resourceVersion");
             }
-            self.rules.check(&new)?;
+            if old == new {
+                return Ok(stored.node());
+            }
+            drop(old);
+            let new = parsed(&self.checked(new)?);
             if is_dry_run {
                 return Ok(new);
             }
@@ -144,15 +166,19 @@ impl Api {
         namespace: &str,
         selector: &Selector,
         part: &Part,
+        preconditions: &Preconditions,
         is_dry_run: bool,
     ) -> Result<Listed, Failure> {
         let mut listed = self.list(Some(namespace), selector, part)?;
+        listed.items.iter().try_for_each(|stored| preconditions.check(stored, self.group()))?;
         if !is_dry_run {
             let mut gone = Vec::new();
             for stored in listed.items {
-                match self.store.delete(namespace, &stored.name, |_| true) {
+                let is_expected = |now: &Stored| preconditions.check(now, self.group()).is_ok();
+                match self.store.delete(namespace, &stored.name, is_expected) {
                     Ok(_) => gone.push(stored),
                     Err(Refusal::Failed(failure)) => return Err(failure),
+                    Err(Refusal::Modified) => return Err(Failure::modified(self.group(), &stored.name)),
                     // Others have deleted it.
                     Err(_) => {}
                 }
@@ -181,14 +207,6 @@ impl Api {
     }
 }
 
-/// A template as it is compared with a new one, which has no version yet.
-fn without_version(mut template: Node) -> Node {
-    if let Some(metadata) = template.as_map_mut().and_then(|template| template.map_mut("metadata")) {
-        metadata.remove("resourceVersion");
-    }
-    template
-}
-
 impl Preconditions {
     /// Those of a DeleteOptions object; `true` if it asks for a dry run.
     ///
@@ -215,7 +233,7 @@ impl Preconditions {
             None => false,
             Some(Value::List(items)) => match items.iter().map(Node::as_str).collect::<Vec<_>>().as_slice() {
                 [] => false,
-                [Some("All")] => true,
+                items if items.iter().all(|item| *item == Some("All")) => true,
                 _ => return Err(Failure::bad_request("dryRun: must be All")),
             },
             Some(_) => return Err(Failure::bad_request("dryRun: must be a list")),
@@ -224,6 +242,9 @@ impl Preconditions {
     }
 
     fn check(&self, stored: &Stored, group: &str) -> Result<(), Failure> {
+        if self.uid.is_none() && self.version.is_none() {
+            return Ok(());
+        }
         let node = stored.node();
         let uid = metadata_text(&node, "uid").unwrap_or_default();
         let version = stored.version.to_string();
@@ -363,9 +384,15 @@ mod tests {
             api.create("n", yaml(&text), false).unwrap();
         }
         let selector = Selector::parse(Some("x=one"), None).unwrap();
-        let gone = api.delete_all("n", &selector, &Part::default(), false).unwrap().json("v1");
+        let gone =
+            api.delete_all("n", &selector, &Part::default(), &Preconditions::default(), false).unwrap().json("v1");
         assert!(gone.contains("\"a\"") && gone.contains("\"c\"") && !gone.contains("\"b\""), "{gone}");
         assert_eq!(api.list(None, &Selector::default(), &Part::default()).unwrap().items.len(), 1);
+        // Each of them has to be what is expected.
+        let expected = Preconditions { version: Some("9".into()), ..Preconditions::default() };
+        let all = Selector::default();
+        assert_eq!(api.delete_all("n", &all, &Part::default(), &expected, false).unwrap_err().reason, "Conflict");
+        assert_eq!(api.list(None, &all, &Part::default()).unwrap().items.len(), 1);
     }
 
     #[test]

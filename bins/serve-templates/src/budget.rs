@@ -19,6 +19,9 @@ const BODIES: usize = 64 * 1024 * 1024;
 /// Bytes of answers that wait for their clients at the same time.
 const ANSWERS: usize = 256 * 1024 * 1024;
 
+/// Bytes of events that wait for their clients.
+const EVENTS: usize = 64 * 1024 * 1024;
+
 /// Bytes of lists whose templates are being sent to watches.
 const STATES: usize = 128 * 1024 * 1024;
 
@@ -38,6 +41,7 @@ pub(crate) struct Budget {
     bodies: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     states: Arc<Semaphore>,
+    events: Arc<Semaphore>,
 }
 
 /// A share of the memory, until it is dropped.
@@ -57,7 +61,13 @@ impl Share {
 impl Budget {
     pub(crate) fn new() -> Budget {
         let units = |bytes: usize| Arc::new(Semaphore::new(bytes / UNIT));
-        Budget { work: units(WORK), bodies: units(BODIES), answers: units(ANSWERS), states: units(STATES) }
+        Budget {
+            work: units(WORK),
+            bodies: units(BODIES),
+            answers: units(ANSWERS),
+            states: units(STATES),
+            events: units(EVENTS),
+        }
     }
 
     /// Waits for the memory that work on a document of so many bytes takes.
@@ -68,7 +78,6 @@ impl Budget {
     /// Waits for the memory of a body.
     pub(crate) async fn body(&self, bytes: usize) -> Share {
         match bytes {
-            // Clients that announce large ones and send nothing would stop everybody.
             0..=SMALL => Share(None),
             _ => Share(self.bodies.clone().acquire_many_owned(units(bytes, BODIES)).await.ok()),
         }
@@ -86,11 +95,11 @@ impl Budget {
         at_once(&self.states, bytes, STATES)
     }
 
-    /// Waits for the memory of an event of a watch. Answers are sent or given up in time: what waits for them holds none itself.
+    /// Waits for the memory of an event of a watch. They are sent or given up in time.
     pub(crate) async fn event(&self, bytes: usize) -> Share {
         match bytes {
             0..=SMALL => Share(None),
-            _ => Share(self.answers.clone().acquire_many_owned(units(bytes, LARGEST)).await.ok()),
+            _ => Share(self.events.clone().acquire_many_owned(units(bytes, EVENTS)).await.ok()),
         }
     }
 

@@ -15,6 +15,7 @@ mod node;
 mod options;
 mod patch;
 mod request;
+mod requests;
 mod router;
 mod selector;
 mod sending;

@@ -64,6 +64,7 @@ mod tests {
             name: name.into(),
             version: 1,
             json: format!(r#"{{"metadata":{{"name":"{name}"}}}}"#).into(),
+            seen: "".into(),
         };
         for (items, rest) in
             [(vec![], None), (vec![item("a")], Some("x".to_owned())), (vec![item("a"), item("b")], None)]

@@ -23,6 +23,18 @@ pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 /// So many operations, as in Kubernetes.
 const MOST_OPERATIONS: usize = 10_000;
 
+/// So many values the operations of a patch may move or visit, all together.
+const MOST_VISITED: u64 = 100_000_000;
+
+/// What the operations of a patch have taken.
+#[derive(Debug, Default)]
+struct Cost {
+    /// Bytes that were copied.
+    copied: u64,
+    /// Values that were moved or visited.
+    visited: u64,
+}
+
 /// One operation of a JSON Patch.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -101,11 +113,14 @@ impl Patch {
                 Ok(node)
             }
             Patch::Operations(operations) => {
-                let mut copied = 0;
+                let mut cost = Cost::default();
                 for (index, operation) in operations.iter().enumerate() {
-                    let done = operation.apply(&mut node, &mut copied);
-                    if copied > limit.0 {
+                    let done = operation.apply(&mut node, &mut cost);
+                    if cost.copied > limit.0 {
                         return Err(Failure::too_large(limit.0));
+                    }
+                    if cost.visited > MOST_VISITED {
+                        return Err(Failure::too_long("the patch moves too much in too large lists and maps"));
                     }
                     if let Err(why) = done {
                         let path = pointer(&operation.path);
@@ -194,7 +209,8 @@ impl Operation {
         }
     }
 
-    fn apply(&self, root: &mut Node, copied: &mut u64) -> Result<(), &'static str> {
+    fn apply(&self, root: &mut Node, cost: &mut Cost) -> Result<(), &'static str> {
+        cost.visited += passed(root, &self.path);
         match &self.kind {
             Kind::Add(value) => {
                 self.check_depth(value)?;
@@ -214,13 +230,16 @@ impl Operation {
                 if self.path.len() > from.len() && self.path.starts_with(from) {
                     return Err("a value cannot be moved into itself");
                 }
+                cost.visited += passed(root, from);
                 let node = remove(root, from)?;
+                cost.visited += size(&node);
                 self.check_depth(&node)?;
                 add(root, &self.path, node)
             }
             Kind::Copy(from) => {
                 let node = find(root, from).ok_or(ABSENT)?.clone();
-                *copied += size(&node);
+                cost.visited += passed(root, from);
+                cost.copied += size(&node);
                 self.check_depth(&node)?;
                 add(root, &self.path, node)
             }
@@ -263,6 +282,27 @@ fn size(node: &Node) -> u64 {
         Value::Map(map) => map.iter().map(|entry| entry.key.len() as u64 + size(&entry.node)).sum(),
         _ => 0,
     }
+}
+
+/// How many entries and items are beside those of a path: they are looked at, and the last ones may be moved.
+fn passed(root: &Node, path: &[String]) -> u64 {
+    let mut node = Some(root);
+    let mut passed = 0;
+    for token in path {
+        node = match node.map(|node| &node.value) {
+            Some(Value::Map(map)) => {
+                passed += map.len() as u64;
+                map.get(token)
+            }
+            Some(Value::List(items)) => {
+                let at = index(token, items.len());
+                passed += at.map_or(0, |at| items.len() - at) as u64;
+                at.and_then(|at| items.get(at))
+            }
+            _ => return passed,
+        };
+    }
+    passed
 }
 
 /// An index of a list with so many items.

@@ -1,18 +1,23 @@
 //! What a request says: its query, its body, and the formats that its client reads.
 
-use axum::body::{Body, to_bytes};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName};
 use dialect_kubernetes_templates::{Format, Node, read};
 use percent_encoding::percent_decode_str;
 
+use crate::budget::{Budget, SMALL, Share};
 use crate::patch::{JSON_PATCH, MERGE_PATCH, Patch, STRATEGIC_MERGE_PATCH};
 use crate::status::Failure;
 
 /// The media types of documents.
 const DOCUMENTS: &str = "application/json, application/yaml";
 
-/// The query of a request: the last value of each name.
+/// The query of a request. Of several values of a name the first one counts, as in Kubernetes.
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -30,16 +35,17 @@ impl Query {
 
     /// The value of a name, if it is not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        let value = self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        value.filter(|value| !value.is_empty())
+        self.first(name).filter(|value| !value.is_empty())
+    }
+
+    fn first(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether a name is set to true.
     pub(crate) fn is_true(&self, name: &str) -> bool {
-        self.0.iter().rev().find(|(known, _)| known == name).is_some_and(|(_, value)| {
-            // A name without value is true.
-            matches!(value.as_str(), "" | "true" | "1")
-        })
+        // A name without value is true, and whatever else Kubernetes takes for it: clients write `True`.
+        self.first(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
     /// Whether nothing is to be stored.
@@ -84,22 +90,49 @@ fn format(headers: &HeaderMap) -> Result<Format, Failure> {
     }
 }
 
-/// The bytes of a body.
+/// A body arrives within this time,
+const LONGEST_BODY: Duration = Duration::from_secs(60);
+/// and each part of it within this one.
+const LONGEST_PART: Duration = Duration::from_secs(15);
+
+/// A body, and its share of the memory for bodies.
+pub(crate) struct Content {
+    pub(crate) bytes: Vec<u8>,
+    _share: Share,
+}
+
+/// The content of a request. It waits for others, which are given up after a time.
 ///
 /// # Errors
-/// 413 for more than `limit`, 400 for a connection that ends before the body.
-pub(crate) async fn bytes(headers: &HeaderMap, body: Body, limit: u64) -> Result<Vec<u8>, Failure> {
+/// 413 for more than `limit`, 400 for a body that does not arrive, 429 if there is no memory for it in time.
+pub(crate) async fn content(headers: &HeaderMap, body: Body, limit: u64, budget: &Budget) -> Result<Content, Failure> {
+    let late = |_| Failure::bad_request("the body of the request did not arrive in time");
+    tokio::time::timeout(LONGEST_BODY, received(headers, body, limit, budget)).await.map_err(late)?
+}
+
+async fn received(headers: &HeaderMap, mut body: Body, limit: u64, budget: &Budget) -> Result<Content, Failure> {
     if header(headers, CONTENT_LENGTH).parse::<u64>().is_ok_and(|length| length > limit) {
         return Err(Failure::too_large(limit));
     }
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
-    match to_bytes(body, most).await {
-        Ok(bytes) => Ok(bytes.into()),
-        Err(error) => {
-            let is_limit = format!("{error:?}").contains("LengthLimitError");
-            Err(if is_limit { Failure::too_large(limit) } else { Failure::bad_request("the body is incomplete") })
+    let announced = body.size_hint().upper().and_then(|length| usize::try_from(length).ok()).unwrap_or(most).min(most);
+    let (mut bytes, mut share) = (Vec::new(), None);
+    loop {
+        let part = tokio::time::timeout(LONGEST_PART, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await;
+        let part = part.map_err(|_| Failure::bad_request("the body of the request did not arrive in time"))?;
+        let Some(part) = part else { break };
+        let part = part.map_err(|_| Failure::bad_request("the body is incomplete"))?;
+        let Ok(part) = part.into_data() else { continue };
+        if bytes.len() + part.len() > most {
+            return Err(Failure::too_large(limit));
         }
+        // Clients that announce much and send nothing have no share: they would stop everybody.
+        if share.is_none() && bytes.len() + part.len() > SMALL {
+            share = Some(budget.body(announced).await);
+        }
+        bytes.extend_from_slice(&part);
     }
+    Ok(Content { bytes, _share: share.unwrap_or_else(Share::nothing) })
 }
 
 /// The document of a body.
@@ -217,7 +250,11 @@ mod tests {
         assert_eq!(query.get("labelSelector"), Some("a=b,c"));
         assert_eq!(query.get("fieldSelector"), Some("a b"));
         assert_eq!((query.get("empty"), query.get("other")), (None, None));
-        assert!(query.is_true("watch") && !query.is_true("limit") && !query.is_true("other"));
+        assert!(query.is_true("watch") && query.is_true("limit") && !query.is_true("other"));
+        let query = Query::parse(Some("watch=True&a=t&b=0&c=False&d=1&d=0&labelSelector=a%3Db&labelSelector="));
+        assert_eq!(["watch", "a", "b", "c", "d"].map(|name| query.is_true(name)), [true, true, false, false, true]);
+        assert_eq!(query.get("labelSelector"), Some("a=b"));
+        let query = Query::parse(Some("watch&limit=500"));
         assert_eq!(query.number("limit").unwrap(), Some(500));
         assert_eq!(query.number("watch").unwrap(), None);
         assert_eq!(Query::parse(Some("limit=x")).number("limit").unwrap_err().code, 400);

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::middleware::from_fn_with_state;
@@ -19,20 +20,20 @@ use tokio::sync::watch;
 
 use crate::access::Guard;
 use crate::api::{Api, Preconditions};
-use crate::budget::{Budget, LARGEST, STORED, Share};
+use crate::budget::{Budget, LARGEST, STORED};
 use crate::discovery::{self, OpenApi};
 use crate::listed::Listed;
-use crate::request::{self, Query, accepted};
+use crate::request::{self, Content, Query, accepted};
 use crate::selector::Selector;
 use crate::shape::Shape;
 use crate::status::Failure;
 use crate::store::Part;
 use crate::template::Form;
 use crate::watching::{self, Watch};
-use reply::{Answer, Done, JSON, Style};
+use reply::{Answer, Done, JSON, Style, Weight};
 
-/// A body arrives within this time.
-const LONGEST_BODY: Duration = Duration::from_secs(60);
+/// No watch is longer, whatever its client asks for.
+const LONGEST_WATCH: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What all requests share.
 #[derive(Clone)]
@@ -43,12 +44,6 @@ pub(crate) struct Server {
     /// Who may do what; nothing for a server without authentication.
     guard: Option<Arc<Guard>>,
     budget: Budget,
-}
-
-/// A body, and its share of the memory for bodies.
-struct Content {
-    bytes: Vec<u8>,
-    _share: Share,
 }
 
 impl Server {
@@ -91,19 +86,18 @@ impl Server {
             .with_state(self)
     }
 
-    /// Works on a request with so many bytes beside the others, and answers with at most `most` bytes.
+    /// Works on a request beside the others, and answers it.
     async fn answer(
         &self,
         parts: &Parts,
-        bytes: usize,
-        most: usize,
+        weight: Weight,
         work: impl FnOnce(&Api) -> Answer + Send + 'static,
     ) -> Response {
-        let share = self.budget.work(bytes).await;
+        let share = self.budget.work(weight.bytes).await;
         let (api, budget, style) = (self.api.clone(), self.budget.clone(), Style::of(parts));
         let done = tokio::task::spawn_blocking(move || {
             let _share = share;
-            style.reply(work(&api), &budget, most)
+            style.reply(&budget, weight, || work(&api))
         });
         match done.await {
             Ok(reply) => reply.send(parts),
@@ -115,7 +109,7 @@ impl Server {
     }
 
     fn refuse(&self, parts: &Parts, failure: Failure) -> Response {
-        Style::of(parts).reply(Err(failure), &self.budget, LARGEST).send(parts)
+        Style::of(parts).reply(&self.budget, Weight::read(0, LARGEST), || Err(failure)).send(parts)
     }
 
     /// The most bytes of an answer that is no list: as much as values may add to a template.
@@ -123,28 +117,30 @@ impl Server {
         self.api.rules.options.most_added
     }
 
-    /// The bytes of a body. It waits for others, which are given up after a time.
     async fn content(&self, parts: &Parts, body: Body) -> Result<Content, Failure> {
-        let most = usize::try_from(self.api.max_body).unwrap_or(usize::MAX);
-        let length = HttpBody::size_hint(&body).upper().and_then(|length| usize::try_from(length).ok()).unwrap_or(most);
-        let share = tokio::time::timeout(LONGEST_BODY, self.budget.body(length.min(most))).await;
-        let share = share.map_err(|_| Failure::too_many_requests())?;
-        let bytes = request::bytes(&parts.headers, body, self.api.max_body);
-        let late = |_| Failure::bad_request("the body of the request did not arrive in time");
-        let bytes = tokio::time::timeout(LONGEST_BODY, bytes).await.map_err(late)??;
-        Ok(Content { bytes, _share: share })
+        accepted(&parts.headers)?;
+        request::content(&parts.headers, body, self.api.max_body, &self.budget).await
     }
 
-    /// Works on a request with a document, and with stored templates that count as `stored` bytes.
+    /// What an operation counts as that only reads.
+    fn reads(&self, bytes: usize) -> Weight {
+        Weight::read(bytes, self.most())
+    }
+
+    /// What an operation counts as that changes a template, which is the answer.
+    fn writes(&self, bytes: usize) -> Weight {
+        Weight::write(bytes, self.most(), usize::try_from(self.api.max_body).unwrap_or(usize::MAX))
+    }
+
+    /// Works on a request with a document.
     async fn with_document(
         self,
         request: Request,
-        stored: usize,
+        weight: impl FnOnce(&Server, usize) -> Weight,
         work: impl FnOnce(&Api, Node, &Query) -> Answer + Send + 'static,
     ) -> Response {
         let (parts, body) = request.into_parts();
         let content = async {
-            accepted(&parts.headers)?;
             request::check_document(&parts.headers)?;
             self.content(&parts, body).await
         };
@@ -152,9 +148,9 @@ impl Server {
             Ok(content) => {
                 let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
                 let anchors = if request::has_anchors(&headers, &content.bytes) { STORED } else { 0 };
-                let size = content.bytes.len() + stored.max(anchors);
+                let weight = weight(&self, content.bytes.len() + anchors);
                 let work = move |api: &Api| work(api, request::document(&headers, &content.bytes)?, &query);
-                self.answer(&parts, size, self.most(), work).await
+                self.answer(&parts, weight, work).await
             }
             Err(failure) => self.refuse(&parts, failure),
         }
@@ -165,7 +161,7 @@ impl Server {
 fn document(State(server): State<Server>, request: Request, node: Node) -> Response {
     let parts = request.into_parts().0;
     let done = accepted(&parts.headers).map(|_| Done::Object(200, node));
-    Style::of(&parts).reply(done, &server.budget, LARGEST).send(&parts)
+    Style::of(&parts).reply(&server.budget, Weight::read(0, LARGEST), || done).send(&parts)
 }
 
 /// The form of processed templates that a query asks for.
@@ -181,7 +177,7 @@ async fn create(State(server): State<Server>, Path(namespace): Path<String>, req
     let work = move |api: &Api, body: Node, query: &Query| {
         Ok(Done::Object(201, api.create(&namespace, body, query.is_dry_run()?)?))
     };
-    server.with_document(request, 0, work).await
+    server.with_document(request, Server::writes, work).await
 }
 
 async fn update(
@@ -192,12 +188,12 @@ async fn update(
     let work = move |api: &Api, body: Node, query: &Query| {
         Ok(Done::Object(200, api.update(&namespace, &name, body, query.is_dry_run()?)?))
     };
-    server.with_document(request, STORED, work).await
+    server.with_document(request, |server, bytes| server.writes(bytes.max(STORED)), work).await
 }
 
 async fn process(State(server): State<Server>, request: Request) -> Response {
     let work = move |api: &Api, body: Node, query: &Query| Ok(Done::Object(201, api.process(body, form(query)?)?));
-    server.with_document(request, 0, work).await
+    server.with_document(request, Server::reads, work).await
 }
 
 async fn process_stored(
@@ -208,7 +204,7 @@ async fn process_stored(
     let work = move |api: &Api, body: Node, query: &Query| {
         Ok(Done::Object(201, api.process_stored(&namespace, &name, &body, form(query)?)?))
     };
-    server.with_document(request, STORED, work).await
+    server.with_document(request, |server, bytes| server.reads(bytes.max(STORED)), work).await
 }
 
 async fn patch(
@@ -217,21 +213,17 @@ async fn patch(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let content = async {
-        accepted(&parts.headers)?;
-        server.content(&parts, body).await
-    };
-    let content = match content.await {
+    let content = match server.content(&parts, body).await {
         Ok(content) => content,
         Err(failure) => return server.refuse(&parts, failure),
     };
     let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
-    let size = content.bytes.len() + STORED;
+    let weight = server.writes(content.bytes.len().max(STORED));
     let work = move |api: &Api| {
         let patch = request::patch(&headers, &content.bytes)?;
         Ok(Done::Object(200, api.patch(&namespace, &name, &patch, query.is_dry_run()?)?))
     };
-    server.answer(&parts, size, server.most(), work).await
+    server.answer(&parts, weight, work).await
 }
 
 async fn delete(
@@ -240,37 +232,42 @@ async fn delete(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let (preconditions, is_dry_run) = match deletion(&server, &parts, body).await {
-        Ok(options) => options,
+    let content = match server.content(&parts, body).await {
+        Ok(content) => content,
         Err(failure) => return server.refuse(&parts, failure),
     };
-    let work = move |api: &Api| Ok(Done::Object(200, api.delete(&namespace, &name, &preconditions, is_dry_run)?));
-    server.answer(&parts, STORED, server.most(), work).await
+    let (headers, query) = (parts.headers.clone(), Query::parse(parts.uri.query()));
+    let weight = server.reads(content.bytes.len().max(STORED));
+    let work = move |api: &Api| {
+        let (preconditions, is_dry_run) = deletion(&headers, &query, &content.bytes)?;
+        Ok(Done::Object(200, api.delete(&namespace, &name, &preconditions, is_dry_run)?))
+    };
+    server.answer(&parts, weight, work).await
 }
 
 async fn delete_all(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let is_dry_run = match deletion(&server, &parts, body).await {
-        Ok((_, is_dry_run)) => is_dry_run,
+    let content = match server.content(&parts, body).await {
+        Ok(content) => content,
         Err(failure) => return server.refuse(&parts, failure),
     };
-    let (query, style) = (Query::parse(parts.uri.query()), Style::of(&parts));
+    let (headers, query, style) = (parts.headers.clone(), Query::parse(parts.uri.query()), Style::of(&parts));
+    let weight = Weight::write(content.bytes.len().max(STORED), LARGEST, LARGEST);
     let work = move |api: &Api| {
-        let listed = api.delete_all(&namespace, &selector(&query)?, &part(&query)?, is_dry_run)?;
+        let (preconditions, is_dry_run) = deletion(&headers, &query, &content.bytes)?;
+        let listed = api.delete_all(&namespace, &selector(&query)?, &part(&query)?, &preconditions, is_dry_run)?;
         list_of(&listed, api, Shape::Whole, style)
     };
-    server.answer(&parts, STORED, LARGEST, work).await
+    server.answer(&parts, weight, work).await
 }
 
 /// The options of a deletion: in its body, which may be empty, and in its query.
-async fn deletion(server: &Server, parts: &Parts, body: Body) -> Result<(Preconditions, bool), Failure> {
-    accepted(&parts.headers)?;
-    let is_dry_run = Query::parse(parts.uri.query()).is_dry_run()?;
-    let content = server.content(parts, body).await?;
-    if content.bytes.is_empty() {
+fn deletion(headers: &HeaderMap, query: &Query, body: &[u8]) -> Result<(Preconditions, bool), Failure> {
+    let is_dry_run = query.is_dry_run()?;
+    if body.is_empty() {
         return Ok((Preconditions::default(), is_dry_run));
     }
-    let (preconditions, is_of_body) = Preconditions::of(&request::document(&parts.headers, &content.bytes)?)?;
+    let (preconditions, is_of_body) = Preconditions::of(&request::document(headers, body)?)?;
     Ok((preconditions, is_dry_run || is_of_body))
 }
 
@@ -286,7 +283,7 @@ async fn read(
         check_version(&query)?;
         Ok(Done::Object(200, shape.one(api.get(&namespace, &name)?.node())))
     };
-    server.answer(&parts, STORED, server.most(), work).await
+    server.answer(&parts, server.reads(STORED), work).await
 }
 
 async fn list(State(server): State<Server>, Path(namespace): Path<String>, request: Request) -> Response {
@@ -316,7 +313,7 @@ async fn listed(server: Server, namespace: Option<String>, request: Request) -> 
         let listed = api.list(namespace.as_deref(), &selector(&query)?, &part(&query)?)?;
         list_of(&listed, api, shape, style)
     };
-    server.answer(&parts, STORED, LARGEST, work).await
+    server.answer(&parts, Weight::read(STORED, LARGEST), work).await
 }
 
 /// Checks the version that a client names: any that is known is the newest one.
@@ -340,7 +337,7 @@ fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Qu
     let accepted = accepted(&parts.headers)?;
     let since = query.number("resourceVersion")?.filter(|version| *version > 0);
     let starts = query.is_true("sendInitialEvents");
-    if let Some(Err(oldest)) = since.filter(|_| !starts).map(|version| server.api.store.events_since(version)) {
+    if let Some(Err(oldest)) = since.filter(|_| !starts).map(|version| server.api.store.events_since(version, 0)) {
         return Err(Failure::expired(since.unwrap_or_default(), oldest));
     }
     Ok(Watch {
@@ -349,7 +346,10 @@ fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Qu
         since: since.filter(|_| !starts),
         marks_start: starts && query.is_true("allowWatchBookmarks"),
         // 0 is no limit of the client.
-        timeout: query.number("timeoutSeconds")?.filter(|seconds| *seconds > 0).map(Duration::from_secs),
+        timeout: query
+            .number("timeoutSeconds")?
+            .filter(|seconds| *seconds > 0)
+            .map(|seconds| Duration::from_secs(seconds).min(LONGEST_WATCH)),
         shape: Shape::of(accepted, query),
     })
 }

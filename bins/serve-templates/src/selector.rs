@@ -1,6 +1,6 @@
 //! Label selectors and field selectors of lists, watches and deletions.
 
-use dialect_kubernetes_templates::{Node, label_key_error, label_value_error};
+use dialect_kubernetes_templates::{Format, Node, label_key_error, label_value_error, read};
 
 use crate::node::{metadata, metadata_text};
 
@@ -58,6 +58,11 @@ impl Selector {
             },
             _ => None,
         })
+    }
+
+    /// Whether an object is selected of which this is what selectors see.
+    pub(crate) fn selects_seen(&self, seen: &str) -> bool {
+        *self == Selector::default() || read(seen.as_bytes(), Format::Json).is_ok_and(|object| self.selects(&object))
     }
 
     /// Whether an object is selected.

@@ -1,6 +1,6 @@
 //! In what shape a client sees templates: whole, as a Table, or their metadata alone.
 
-use dialect_kubernetes_templates::Node;
+use dialect_kubernetes_templates::{Map, Node};
 
 use crate::node::{list, metadata, object, text};
 use crate::request::{Accepted, Query, Wanted};
@@ -40,6 +40,22 @@ impl Shape {
                 let head = version.map(|version| ("resourceVersion", version.clone())).into_iter().collect();
                 table([template].into_iter(), head, include)
             }
+        }
+    }
+
+    /// A mark between events: an object that has metadata only.
+    pub(crate) fn mark(self, mark: Node) -> Node {
+        match self {
+            Shape::Table(include) => {
+                let head = metadata(&mark).into_iter().flat_map(Map::iter).cloned();
+                let head = head.filter_map(|entry| match entry.key.as_str() {
+                    "resourceVersion" => Some(("resourceVersion", entry.node)),
+                    "annotations" => Some(("annotations", entry.node)),
+                    _ => None,
+                });
+                table([].into_iter(), head.collect(), include)
+            }
+            other => other.one(mark),
         }
     }
 

@@ -8,10 +8,11 @@ mod secrets;
 
 use std::sync::Arc;
 
-use dialect_kubernetes_templates::Node;
+use dialect_kubernetes_templates::{Node, compact};
 use tokio::sync::watch;
 
-use crate::node::text;
+use crate::node::{metadata, object as map, text};
+use crate::selector::Selector;
 use crate::status::Failure;
 
 pub(crate) use memory::Memory;
@@ -26,6 +27,8 @@ pub(crate) struct Stored {
     pub(crate) version: u64,
     /// The object as JSON.
     pub(crate) json: Arc<str>,
+    /// What selectors see of it: its metadata with name, namespace and labels, as JSON.
+    pub(crate) seen: Arc<str>,
 }
 
 /// What happened to a template.
@@ -42,7 +45,7 @@ pub(crate) struct Event {
     pub(crate) change: Change,
     /// The object behind the change; of a deletion, the last one, with the deletion's version.
     pub(crate) object: Stored,
-    /// The object before it, at least its metadata with what selectors see.
+    /// What selectors saw of the object before it.
     pub(crate) before: Option<Arc<str>>,
 }
 
@@ -142,14 +145,14 @@ impl Store {
         }
     }
 
-    /// The events behind a version.
+    /// The first events behind a version, `most` of them.
     ///
     /// # Errors
     /// The version since which all events are known, if this one is not among them.
-    pub(crate) fn events_since(&self, version: u64) -> Result<Vec<Event>, u64> {
+    pub(crate) fn events_since(&self, version: u64, most: usize) -> Result<Vec<Event>, u64> {
         match self {
-            Store::Memory(store) => store.events_since(version),
-            Store::Secrets(store) => store.events_since(version),
+            Store::Memory(store) => store.events_since(version, most),
+            Store::Secrets(store) => store.events_since(version, most),
         }
     }
 
@@ -169,6 +172,27 @@ impl Event {
 }
 
 impl Stored {
+    /// A template, which has this version.
+    fn of(namespace: &str, name: &str, version: u64, object: &Node) -> Stored {
+        let mut entries = vec![("name", text(name)), ("namespace", text(namespace))];
+        entries.extend(
+            metadata(object).and_then(|metadata| metadata.get("labels")).map(|labels| ("labels", labels.clone())),
+        );
+        let seen = compact(&map([("metadata", map(entries))]));
+        Stored {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            version,
+            json: compact(object).into(),
+            seen: seen.into(),
+        }
+    }
+
+    /// Whether it is selected.
+    pub(crate) fn is_selected(&self, selector: &Selector) -> bool {
+        selector.selects_seen(&self.seen)
+    }
+
     /// The object.
     pub(crate) fn node(&self) -> Node {
         parsed(&self.json)

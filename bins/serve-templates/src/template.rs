@@ -1,14 +1,16 @@
 //! Templates as objects of the API: what a stored one has, and processing.
 
+mod checks;
+
 use std::cell::Cell;
 
-use dialect_kubernetes_templates::{
-    Document, Given, Map, Node, Options, Outcome, Syntax, Value, label_key_error, label_value_error, process,
-};
+use dialect_kubernetes_templates::{Document, Given, Map, Node, Options, Outcome, Syntax, Value, process};
 use problem::{Place, Step};
 
 use crate::node::{metadata, metadata_text, text};
 use crate::status::{Cause, DUPLICATE, Failure, INVALID, NOT_SUPPORTED, PARAMETERS, REQUIRED};
+pub(crate) use checks::is_name;
+use checks::{MOST_NODES, check_types, metadata_causes, nodes, without_servers_fields};
 
 /// The annotation of a template that names the syntax of its references.
 pub(crate) const SYNTAX: &str = "boson.cloudfoundry.org/template-syntax";
@@ -18,8 +20,8 @@ const OPENSHIFT: &str = "template.openshift.io/v1";
 
 pub(crate) const KIND: &str = "Template";
 
-/// The longest name of an object.
-const LONGEST_NAME: usize = 253;
+/// So much of `generateName` is used, as in Kubernetes.
+const LONGEST_PREFIX: usize = 58;
 
 /// What is done with templates.
 #[derive(Debug, Clone)]
@@ -66,6 +68,9 @@ impl Rules {
         };
         self.check_kind(template, KIND, &[&version, OPENSHIFT, "v1"])?;
         template.set("apiVersion", text(version));
+        if nodes(template) > MOST_NODES {
+            return Err(Failure::too_long(format!("the Template has more than {MOST_NODES} values")));
+        }
         if template.map_mut("metadata").is_none() {
             return Err(Failure::bad_request("metadata: must be a map"));
         }
@@ -105,7 +110,8 @@ impl Rules {
             && metadata.present("name").is_none_or(|n| n.as_str().is_some())
             && !prefix.is_empty()
         {
-            metadata.set("name", text(prefix + &birth.suffix));
+            let end = prefix.char_indices().map(|(at, _)| at).nth(LONGEST_PREFIX).unwrap_or(prefix.len());
+            metadata.set("name", text(format!("{}{}", &prefix[..end], birth.suffix)));
         }
         metadata.set("namespace", text(namespace));
         metadata.set("uid", text(birth.uid));
@@ -155,15 +161,16 @@ impl Rules {
     }
 
     /// Checks a Template that is to be stored: its metadata, and everything that processing checks but required values.
-    pub(crate) fn check(&self, template: &Node) -> Result<(), Failure> {
-        let mut causes = metadata_causes(template);
-        let failure = |causes| Failure::invalid(&self.group, KIND, Rules::name(template), causes);
-        match self.options_of(template) {
+    pub(crate) fn check(&self, template: Node) -> Result<(), Failure> {
+        let mut causes = metadata_causes(&template);
+        let name = Rules::name(&template).to_owned();
+        let failure = |causes| Failure::invalid(&self.group, KIND, &name, causes);
+        match self.options_of(&template) {
             Ok(options) => {
                 let options = Options { check_only: true, ..options };
-                match self.outcome(template.clone(), &Given::default(), &options)? {
+                match self.outcome(template, &Given::default(), &options)? {
                     Outcome { result: Err(problems), .. } => {
-                        let mut found = Failure::of_problems(&self.group, KIND, Rules::name(template), &problems);
+                        let mut found = Failure::of_problems(&self.group, KIND, &name, &problems);
                         if found.code != 422 {
                             return Err(found);
                         }
@@ -282,94 +289,6 @@ fn parameter(index: usize, item: &Node, given: &mut Given, causes: &mut Vec<Caus
             causes.push(Cause::new(INVALID, field("value"), format!("must be a string, but is {found}")));
         }
     }
-}
-
-/// Checks the types of what clients read as Go's types. A version that is no string would name none.
-fn check_types(template: &Map) -> Result<(), Failure> {
-    let must_be = |path: &str, what: &str| Failure::bad_request(format!("{path}: must be {what}"));
-    if template.present("message").is_some_and(|node| node.as_str().is_none()) {
-        return Err(must_be("message", "a string"));
-    }
-    let Some(metadata) = template.get("metadata").and_then(Node::as_map) else { return Ok(()) };
-    for key in ["generateName", "namespace", "uid", "resourceVersion", "selfLink", "creationTimestamp"] {
-        if metadata.present(key).is_some_and(|node| node.as_str().is_none()) {
-            return Err(must_be(&format!("metadata.{key}"), "a string"));
-        }
-    }
-    let are = |key: &str, is: fn(&Node) -> bool| match metadata.present(key).map(|node| &node.value) {
-        None => true,
-        Some(Value::List(items)) => items.iter().all(is),
-        Some(_) => false,
-    };
-    if !are("finalizers", |item| item.as_str().is_some()) {
-        return Err(must_be("metadata.finalizers", "a list of strings"));
-    }
-    if !are("ownerReferences", |item| item.as_map().is_some()) {
-        return Err(must_be("metadata.ownerReferences", "a list of maps"));
-    }
-    Ok(())
-}
-
-/// Removes what only the server sets, or what it does not have.
-fn without_servers_fields(metadata: &mut Map) {
-    for key in [
-        "resourceVersion",
-        "managedFields",
-        "selfLink",
-        "generation",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
-        metadata.remove(key);
-    }
-}
-
-/// What is wrong with the metadata of a Template that is to be stored.
-fn metadata_causes(template: &Node) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    let Some(metadata) = metadata(template) else { return causes };
-    let path = "metadata.name";
-    match metadata.present("name") {
-        None => causes.push(Cause::new(REQUIRED, path, "Required value: name or generateName is required")),
-        Some(node) => match node.as_str() {
-            Some("") => causes.push(Cause::new(REQUIRED, path, "Required value: name or generateName is required")),
-            Some(name) if is_name(name) => {}
-            _ => causes.push(Cause::new(
-                INVALID,
-                path,
-                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-            )),
-        },
-    }
-    for (field, is_label) in [("labels", true), ("annotations", false)] {
-        let Some(node) = metadata.present(field) else { continue };
-        let path = format!("metadata.{field}");
-        let Some(map) = node.as_map() else {
-            causes.push(Cause::new(INVALID, path, format!("must be a map, not {}", node.kind())));
-            continue;
-        };
-        for entry in map.iter() {
-            let message = match entry.node.as_str() {
-                None => Some("must be a string"),
-                Some(value) if is_label => label_key_error(&entry.key).or_else(|| label_value_error(value)),
-                Some(_) => label_key_error(&entry.key.to_ascii_lowercase()),
-            };
-            if let Some(message) = message {
-                let key = entry.key.escape_debug();
-                causes.push(Cause::new(INVALID, format!("{path}[\"{key}\"]"), message));
-            }
-        }
-    }
-    causes
-}
-
-/// Whether a text is a DNS name of one or more parts.
-pub(crate) fn is_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME
-        && name.split('.').all(|part| {
-            let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-            !part.is_empty() && part.bytes().all(is_inner) && !part.starts_with('-') && !part.ends_with('-')
-        })
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Watches: the events of templates as lines of JSON, as long as the client listens.
 
-use std::borrow::Cow;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,13 +19,13 @@ use crate::selector::Selector;
 use crate::sending::Sending;
 use crate::shape::Shape;
 use crate::status::Failure;
-use crate::store::{Change, Event, Part, parsed};
+use crate::store::{Change, Event, Part, Stored, parsed};
 
 /// A watch without a time limit of its own ends after this time; clients begin another one.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// So many lines wait for a client that does not read them.
-const WAITING: usize = 16;
+const WAITING: usize = 2;
 
 /// What a client watches.
 #[derive(Debug)]
@@ -117,19 +116,37 @@ impl Run {
         }
         loop {
             versions.borrow_and_update();
-            match self.api.store.events_since(self.seen) {
+            // A few at a time: events that a slow client has not seen yet are not kept for it.
+            match self.api.store.events_since(self.seen, 1) {
                 Ok(events) => {
-                    for event in events {
-                        self.seen = event.object.version;
-                        if let Some((kind, object)) = self.watch.seen(&event) {
-                            self.lines.send(kind, &object).await?;
-                        }
+                    let Some(event) = events.first() else {
+                        versions.changed().await.ok()?;
+                        continue;
+                    };
+                    self.seen = event.object.version;
+                    if let Some(kind) = self.watch.seen(event) {
+                        self.send(kind, &event.object).await?;
                     }
                 }
                 Err(oldest) => return self.fail(&Failure::expired(self.seen, oldest)).await,
             }
-            versions.changed().await.ok()?;
         }
+    }
+
+    /// Sends an object in its shape.
+    async fn send(&self, kind: &str, stored: &Stored) -> Option<()> {
+        let shape = self.watch.shape;
+        if shape == Shape::Whole {
+            return self.lines.send(kind, &stored.json).await;
+        }
+        // Reading a large one would delay all other clients.
+        let share = self.lines.budget.work(stored.json.len()).await;
+        let json = stored.json.clone();
+        let shown = tokio::task::spawn_blocking(move || {
+            let _share = share;
+            compact(&shape.one(parsed(&json)))
+        });
+        self.lines.send(kind, &shown.await.ok()?).await
     }
 
     /// Sends the present state.
@@ -148,15 +165,14 @@ impl Run {
             return self.fail(&Failure::too_many_requests()).await;
         };
         for template in &listed.items {
-            let object = self.watch.shown(&template.json);
-            self.lines.send("ADDED", &object).await?;
+            self.send("ADDED", template).await?;
         }
         if self.watch.marks_start {
             let annotations = object([("k8s.io/initial-events-end", text("true"))]);
             let metadata = object([("resourceVersion", text(self.seen.to_string())), ("annotations", annotations)]);
             let head = [("kind", text("Template")), ("apiVersion", text(self.api.rules.api_version()))];
             let bookmark = object(head.into_iter().chain([("metadata", metadata)]));
-            self.lines.send("BOOKMARK", &compact(&bookmark)).await?;
+            self.lines.send("BOOKMARK", &compact(&self.watch.shape.mark(bookmark))).await?;
         }
         Some(())
     }
@@ -169,31 +185,17 @@ impl Run {
 
 impl Watch {
     /// How the client sees an event: an object that becomes selected is new for it.
-    fn seen<'e>(&self, event: &'e Event) -> Option<(&'static str, Cow<'e, str>)> {
+    fn seen(&self, event: &Event) -> Option<&'static str> {
         if self.namespace.as_ref().is_some_and(|namespace| *namespace != event.object.namespace) {
             return None;
         }
-        let was = event.before.as_ref().is_some_and(|before| self.selects(before));
-        let is = event.change != Change::Deleted && self.selects(&event.object.json);
-        let kind = match (was, is) {
-            (false, true) => "ADDED",
-            (true, true) => "MODIFIED",
-            (true, false) => "DELETED",
-            (false, false) => return None,
-        };
-        Some((kind, self.shown(&event.object.json)))
-    }
-
-    /// Whether an object is selected. As nodes, it takes much more memory: without a selector it stays text.
-    fn selects(&self, json: &str) -> bool {
-        self.selector == Selector::default() || self.selector.selects(&parsed(json))
-    }
-
-    /// An object as the client gets it.
-    fn shown<'j>(&self, json: &'j str) -> Cow<'j, str> {
-        match self.shape {
-            Shape::Whole => json.into(),
-            shape => compact(&shape.one(parsed(json))).into(),
+        let was = event.before.as_ref().is_some_and(|before| self.selector.selects_seen(before));
+        let is = event.change != Change::Deleted && event.object.is_selected(&self.selector);
+        match (was, is) {
+            (false, true) => Some("ADDED"),
+            (true, true) => Some("MODIFIED"),
+            (true, false) => Some("DELETED"),
+            (false, false) => None,
         }
     }
 }

@@ -103,3 +103,116 @@ fn users_may_have_many_groups() {
     let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
     assert_eq!(server.send("GET", &format!("{BASE}/templates"), &headers, b"").status, 200);
 }
+
+#[test]
+fn a_change_is_not_refused_when_it_has_been_done() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    let kind = ["Content-Type: application/json"];
+    let named = |name: &str, size: usize| {
+        let text = "x".repeat(size);
+        json!({"kind": "Template", "apiVersion": "v1", "metadata": {"name": name}, "message": text, "objects": []})
+    };
+    assert_eq!(server.post(&all, &named("large", 7 << 20)).status, 201);
+    assert_eq!(server.post(&all, &named("small", 1)).status, 201);
+    // No memory is left for large answers,
+    let read = || server.connect("GET", &format!("{all}/large"), &[], b"");
+    let mut waiting: Vec<TcpStream> = (0..40).map(|_| read()).collect();
+    let codes: Vec<String> = waiting.iter_mut().map(status).collect();
+    assert!(codes.contains(&"429".to_owned()), "{codes:?}");
+    // so that nothing is changed.
+    let post = server.send("POST", &all, &kind, named("other", 7 << 20).to_string().as_bytes());
+    assert_eq!(post.reason().0, 429);
+    assert_eq!(server.send("DELETE", &all, &[], b"").reason().0, 429);
+    let names = server.get(&format!("{all}?fieldSelector=metadata.name!%3Dlarge")).json()["items"].clone();
+    assert_eq!(names.as_array().unwrap().len(), 1);
+    drop(waiting);
+    eventually("the memory is free again", || server.post(&all, &named("other", 7 << 20)).status == 201);
+    // An answer that would be too large in the client's form has another one.
+    let deep = "[".repeat(300) + &vec!["1"; 200_000].join(",") + &"]".repeat(300);
+    let deep = format!(r#"{{"objects": [{{"kind": "K", "apiVersion": "v1", "a": {deep}}}]}}"#);
+    let kind = ["Content-Type: application/merge-patch+json"];
+    let patched = server.send("PATCH", &format!("{all}/small?pretty=true"), &kind, deep.as_bytes());
+    assert_eq!(patched.status, 200);
+    assert_eq!(server.get(&format!("{all}/small?pretty=true")).reason().0, 413);
+}
+
+#[test]
+fn stored_templates_are_no_larger_than_bodies() {
+    let server = Server::start(&["--max-body", "1M"]);
+    let all = format!("{BASE}/templates");
+    let body = json!({"kind": "Template", "apiVersion": "v1", "metadata": {"name": "a"}, "objects": [{"kind": "K", "apiVersion": "v1"}]});
+    assert_eq!(server.post(&all, &body).status, 201);
+    let patch = |kind: &str, patch: String| {
+        server
+            .send("PATCH", &format!("{all}/a"), &[&format!("Content-Type: application/{kind}")], patch.as_bytes())
+            .status
+    };
+    let large = "x".repeat(600_000);
+    assert_eq!(
+        patch("json-patch+json", json!([{"op": "add", "path": "/objects/0/a", "value": large}]).to_string()),
+        200
+    );
+    assert_eq!(
+        patch("json-patch+json", json!([{"op": "add", "path": "/objects/0/b", "value": large}]).to_string()),
+        413
+    );
+    assert_eq!(patch("merge-patch+json", json!({"message": large}).to_string()), 413);
+    // Aliases are copies.
+    let aliases = vec!["*a"; 20].join(", ");
+    let yaml = format!(
+        "kind: Template\napiVersion: v1\nmetadata: {{name: b}}\nobjects: [{{kind: K, apiVersion: v1, a: &a {large}, b: [{aliases}]}}]\n"
+    );
+    assert_eq!(server.send("POST", &all, &["Content-Type: application/yaml"], yaml.as_bytes()).reason().0, 413);
+    assert_eq!(server.get(&format!("{all}/b")).status, 404);
+    // Nor have they more values than memory holds well.
+    let server = Server::start(&[]);
+    let items = vec!["1"; 1_000_001].join(",");
+    let dense = format!(
+        r#"{{"kind": "Template", "apiVersion": "v1", "objects": [{{"kind": "K", "apiVersion": "v1", "a": [{items}]}}]}}"#
+    );
+    let path = format!("{BASE}/processedtemplates");
+    assert_eq!(server.send("POST", &path, &["Content-Type: application/json"], dense.as_bytes()).reason().0, 413);
+}
+
+#[test]
+fn patches_that_move_too_much_are_refused() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    let items = vec![1; 500_000];
+    let body = json!({"kind": "Template", "apiVersion": "v1", "metadata": {"name": "a"}, "objects": [{"kind": "K", "apiVersion": "v1", "a": items}]});
+    assert_eq!(server.post(&all, &body).status, 201);
+    let pair =
+        [json!({"op": "remove", "path": "/objects/0/a/0"}), json!({"op": "add", "path": "/objects/0/a/0", "value": 1})];
+    let patch = |count: usize| {
+        let operations: Vec<_> = pair.iter().cycle().take(count).collect();
+        let kind = ["Content-Type: application/json-patch+json"];
+        server.send("PATCH", &format!("{all}/a"), &kind, json!(operations).to_string().as_bytes()).status
+    };
+    assert_eq!((patch(10), patch(5_000)), (200, 413));
+}
+
+#[test]
+fn silent_clients_and_strange_time_limits_do_no_harm() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    // Large bodies that are announced, and do not come.
+    let silent: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            let head = format!(
+                "POST {all} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(server.send("POST", &all, &["Content-Type: application/json"], &[b' '; 200_000]).reason().0, 400);
+    drop(silent);
+    // A time that no clock knows.
+    for seconds in [i64::MAX as u64, u64::MAX] {
+        let mut watch = server.connect("GET", &format!("{all}?watch=True&timeoutSeconds={seconds}"), &[], b"");
+        assert_eq!(status(&mut watch), "200");
+    }
+    assert_eq!(server.get("/healthz").status, 200);
+}

@@ -186,6 +186,7 @@ fn templates_are_kept_with_versions() {
     );
     assert_eq!(delete(&web, b"").reason(), (404, "NotFound".into()));
     assert_eq!(delete(&format!("{all}?labelSelector=tier%3Dnone"), b"").json()["items"], json!([]));
+    assert_eq!(delete(&all, br#"{"preconditions": {"uid": "x"}}"#).reason(), (409, "Conflict".into()));
     assert_eq!(delete(&all, b"").json()["items"].as_array().unwrap().len(), 1);
     assert_eq!(names("/apis/template.openshift.io/v1/templates"), ["other/web"]);
 }
@@ -379,6 +380,14 @@ fn kubectl_finds_resources_and_tables() {
     let watch = format!("{all}?watch=1&resourceVersion=0");
     let event = Lines::of(server.connect("GET", &watch, &[&controllers.replace("List", "")], b"")).next();
     assert_eq!(event["object"], *item);
+    let marked = format!("{watch}&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan");
+    for (accept, kind) in [(controllers.replace("List", ""), "PartialObjectMetadata"), (accept.to_owned(), "Table")] {
+        let mut events = Lines::of(server.connect("GET", &marked, &[&accept], b""));
+        assert_eq!(events.next()["object"]["kind"], json!(kind));
+        let mark = events.next();
+        assert_eq!((&mark["type"], &mark["object"]["kind"]), (&json!("BOOKMARK"), &json!(kind)));
+        assert_eq!(mark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], json!("true"));
+    }
     let one = server.send("GET", &format!("{all}/web"), &[accept], b"").json();
     assert_eq!(
         (&one["rows"][0]["object"]["metadata"]["name"], one["columnDefinitions"].as_array().unwrap().len()),

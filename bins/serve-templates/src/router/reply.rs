@@ -4,9 +4,9 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use dialect_kubernetes_templates::{Format, Node, compact_within, write_within};
+use dialect_kubernetes_templates::{Format, Node, compact, compact_within, write_within};
 
-use crate::budget::{Budget, Share};
+use crate::budget::{Budget, SMALL, Share};
 use crate::request::{Query, accepted};
 use crate::sending;
 use crate::status::Failure;
@@ -23,6 +23,27 @@ pub(super) enum Done {
 }
 
 pub(super) type Answer = Result<Done, Failure>;
+
+/// What a request may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weight {
+    /// Bytes of documents that are worked on.
+    pub(super) bytes: usize,
+    /// The most bytes of the answer.
+    most: usize,
+    /// Bytes of the answer that have a share before anything is changed.
+    reserved: usize,
+}
+
+impl Weight {
+    pub(super) fn read(bytes: usize, most: usize) -> Weight {
+        Weight { bytes, most, reserved: 0 }
+    }
+
+    pub(super) fn write(bytes: usize, most: usize, reserved: usize) -> Weight {
+        Weight { bytes, most, reserved }
+    }
+}
 
 /// How a client reads answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,20 +78,35 @@ impl Style {
         }
     }
 
-    /// The answer to a request, of at most `most` bytes, and its share of the memory for answers.
-    pub(super) fn reply(self, done: Answer, budget: &Budget, most: usize) -> Reply {
-        let done = done.and_then(|done| match done {
+    /// The answer to a request, and its share of the memory for answers.
+    pub(super) fn reply(self, budget: &Budget, weight: Weight, work: impl FnOnce() -> Answer) -> Reply {
+        // What has been done is not refused any more: its answer has a share before.
+        let reserved = match weight.reserved {
+            0 => None,
+            bytes => match budget.answer(bytes) {
+                Some(share) => Some(share),
+                None => return self.refusal(&Failure::too_many_requests(), budget, weight.most),
+            },
+        };
+        let is_done = reserved.is_some();
+        let done = work().and_then(|done| match done {
+            Done::Json(text) if text.len() > weight.most && !is_done => Err(Failure::long_list()),
             Done::Json(text) => Ok((200, Format::Json, text)),
-            Done::Object(code, node) => {
-                let text = self.text(&node, most).ok_or_else(|| Failure::long_answer(most))?;
-                Ok((code, self.format, text))
-            }
+            Done::Object(code, node) => match self.text(&node, weight.most) {
+                Some(text) => Ok((code, self.format, text)),
+                None if is_done => Ok((code, Format::Json, compact(&node))),
+                None => Err(Failure::long_answer(weight.most)),
+            },
         });
         let done = done.and_then(|(code, format, text)| {
-            let share = budget.answer(text.len()).ok_or_else(Failure::too_many_requests)?;
+            let share = match reserved {
+                Some(_) if text.len() <= SMALL => Share::nothing(),
+                Some(share) => share,
+                None => budget.answer(text.len()).ok_or_else(Failure::too_many_requests)?,
+            };
             Ok(Reply { code, format, text, share })
         });
-        done.unwrap_or_else(|failure| self.refusal(&failure, budget, most))
+        done.unwrap_or_else(|failure| self.refusal(&failure, budget, weight.most))
     }
 
     fn refusal(self, failure: &Failure, budget: &Budget, most: usize) -> Reply {

@@ -115,7 +115,7 @@ impl Naming {
         if self.secret(&namespace, &of) != name(secret) || label(secret, NAMESPACE) != Some(namespace.as_str()) {
             return Err(wrong("it has the name or labels of another one"));
         }
-        Ok(Stored { namespace, name: of, version, json: compact(&template).into() })
+        Ok(Stored::of(&namespace, &of, version, &template))
     }
 }
 

@@ -35,15 +35,15 @@ impl History {
         }
     }
 
-    /// The events behind a version.
+    /// The first events behind a version, `most` of them.
     ///
     /// # Errors
     /// The version since which all events are known, if this one is older.
-    pub(super) fn since(&self, version: u64) -> Result<Vec<Event>, u64> {
+    pub(super) fn since(&self, version: u64, most: usize) -> Result<Vec<Event>, u64> {
         if version < self.forgotten {
             return Err(self.forgotten);
         }
-        Ok(self.events.iter().filter(|event| event.object.version > version).cloned().collect())
+        Ok(self.events.iter().filter(|event| event.object.version > version).take(most).cloned().collect())
     }
 
     /// The version up to which events are not kept.

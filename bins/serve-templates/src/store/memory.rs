@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use dialect_kubernetes_templates::{Node, compact};
+use dialect_kubernetes_templates::Node;
 use tokio::sync::watch;
 
 use super::history::History;
@@ -56,7 +56,7 @@ impl Memory {
             Some(token) => {
                 let invalid = || Failure::bad_request("continue key is not valid");
                 let (version, start) = start(token).ok_or_else(invalid)?;
-                if version > state.version || state.history.since(version).is_err() {
+                if version > state.version || state.history.since(version, 0).is_err() {
                     return Err(Failure::gone("The provided continue parameter is too old: begin a new list"));
                 }
                 (version, Some(start))
@@ -91,10 +91,10 @@ impl Memory {
         }
         let version = state.version + 1;
         set_version(&mut object, version);
-        let stored = Stored { namespace: key.0.clone(), name: key.1.clone(), version, json: compact(&object).into() };
+        let stored = Stored::of(namespace, name, version, &object);
         let old = state.objects.insert(key, stored.clone());
         let change = if old.is_some() { Change::Modified } else { Change::Added };
-        self.record(state, Event { change, object: stored.clone(), before: old.map(|old| old.json) });
+        self.record(state, Event { change, object: stored.clone(), before: old.map(|old| old.seen) });
         Ok(stored)
     }
 
@@ -116,8 +116,8 @@ impl Memory {
         let version = state.version + 1;
         let mut object = stored.node();
         set_version(&mut object, version);
-        let last = Stored { version, json: compact(&object).into(), ..stored.clone() };
-        self.record(state, Event { change: Change::Deleted, object: last, before: Some(stored.json.clone()) });
+        let last = Stored::of(namespace, name, version, &object);
+        self.record(state, Event { change: Change::Deleted, object: last, before: Some(stored.seen.clone()) });
         Ok(stored)
     }
 
@@ -129,14 +129,14 @@ impl Memory {
         self.version.send_replace(version);
     }
 
-    /// The events behind a version.
+    /// The first events behind a version, `most` of them.
     ///
     /// # Errors
     /// The version since which all events are known, if this one is not among them.
-    pub(super) fn events_since(&self, version: u64) -> Result<Vec<Event>, u64> {
+    pub(super) fn events_since(&self, version: u64, most: usize) -> Result<Vec<Event>, u64> {
         let state = self.state();
         // A version of the future is one of a server that this one does not continue.
-        if version > state.version { Err(state.history.forgotten()) } else { state.history.since(version) }
+        if version > state.version { Err(state.history.forgotten()) } else { state.history.since(version, most) }
     }
 
     /// Reports each new version.
@@ -234,13 +234,13 @@ mod tests {
         for value in 1..=MOST_EVENTS {
             version = store.put("n", "a", Some(version), object(&value.to_string())).unwrap().version;
         }
-        assert_eq!(store.events_since(0).map(|_| ()), Err(1));
-        let events = store.events_since(version - 1).unwrap();
+        assert_eq!(store.events_since(0, 1).map(|_| ()), Err(1));
+        let events = store.events_since(version - 1, 5).unwrap();
         assert_eq!((events.len(), events[0].change), (1, Change::Modified));
-        assert_eq!(store.events_since(1).unwrap().len(), MOST_EVENTS);
+        assert_eq!(store.events_since(1, usize::MAX).unwrap().len(), MOST_EVENTS);
         assert_eq!(*store.versions().borrow(), version);
         store.delete("n", "a", |_| true).unwrap();
-        let deleted = store.events_since(version).unwrap().remove(0);
+        let deleted = store.events_since(version, 1).unwrap().remove(0);
         assert_eq!(deleted.change, Change::Deleted);
         assert!(deleted.object.json.contains(&format!("\"resourceVersion\":\"{}\"", version + 1)));
     }

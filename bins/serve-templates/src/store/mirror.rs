@@ -5,14 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cluster::{Cluster, Method, Object, encoded, name};
-use dialect_kubernetes_templates::{Node, compact};
 use problem::Result;
 use tokio::sync::watch;
 
 use super::document::{Naming, version};
 use super::history::History;
 use super::{Change, Event, Stored};
-use crate::node::{metadata, object, text};
 
 /// The API server ends a watch after this time; another one begins.
 const WATCH: Duration = Duration::from_secs(240);
@@ -47,12 +45,12 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// The events behind a version; of a future one, none yet.
+    /// The first events behind a version, `most` of them; of a future one, none yet.
     ///
     /// # Errors
     /// The version since which all events are known, if this one is older.
-    pub(super) fn events_since(&self, version: u64) -> std::result::Result<Vec<Event>, u64> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).history.since(version)
+    pub(super) fn events_since(&self, version: u64, most: usize) -> std::result::Result<Vec<Event>, u64> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).history.since(version, most)
     }
 
     /// Reports each new version.
@@ -68,7 +66,7 @@ impl Mirror {
             let page = cluster.call(&Method::GET, &path, None)?.map_err(|refused| refused.problem("list Secrets"))?;
             for secret in page["items"].as_array().into_iter().flatten() {
                 match naming.decode(secret) {
-                    Ok(stored) => drop(known.insert(name(secret).to_owned(), selected(&stored))),
+                    Ok(stored) => drop(known.insert(name(secret).to_owned(), stored.seen)),
                     Err(why) => tracing::warn!("{why}"),
                 }
             }
@@ -122,7 +120,7 @@ impl Mirror {
             Ok(object) => {
                 let before = match is_gone {
                     true => state.known.remove(&of),
-                    false => state.known.insert(of, selected(&object)),
+                    false => state.known.insert(of, object.seen.clone()),
                 };
                 let change = match (is_gone, &before) {
                     (true, _) => Change::Deleted,
@@ -146,16 +144,6 @@ impl Mirror {
 
 fn path(cluster: &Cluster, naming: &Naming) -> String {
     format!("/api/v1/namespaces/{}/secrets?labelSelector={}", cluster.namespace(), encoded(&naming.selector(None)))
-}
-
-/// What selectors see of a template, as JSON.
-fn selected(stored: &Stored) -> Arc<str> {
-    let node: Node = stored.node();
-    let mut entries = vec![("name", text(&stored.name)), ("namespace", text(&stored.namespace))];
-    if let Some(labels) = metadata(&node).and_then(|metadata| metadata.get("labels")) {
-        entries.push(("labels", labels.clone()));
-    }
-    compact(&object([("metadata", object(entries))])).into()
 }
 
 /// For the store: a Secret that is not read as a template is reported once per request.

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::document::{Naming, version};
 use super::mirror::{Mirror, decoded};
 use super::{Event, Page, Part, Refusal, Stored};
+use crate::budget::LARGEST;
 use crate::status::Failure;
 
 /// Secrets of one answer to a request for a list.
@@ -88,7 +89,11 @@ impl Secrets {
             page.version = version(&found).unwrap_or(page.version);
             page.remaining = found["metadata"]["remainingItemCount"].as_u64();
             page.rest = found["metadata"]["continue"].as_str().filter(|rest| !rest.is_empty()).map(str::to_owned);
-            let is_full = part.limit.is_some_and(|limit| page.items.len() as u64 >= limit);
+            let bytes: usize = page.items.iter().map(|item| item.json.len()).sum();
+            if bytes > LARGEST && part.limit.is_none() {
+                return Err(Failure::long_list());
+            }
+            let is_full = bytes > LARGEST || part.limit.is_some_and(|limit| page.items.len() as u64 >= limit);
             if page.rest.is_none() || is_full {
                 break;
             }
@@ -159,8 +164,8 @@ impl Secrets {
         Err(Refusal::Modified)
     }
 
-    pub(super) fn events_since(&self, version: u64) -> Result<Vec<Event>, u64> {
-        self.mirror.events_since(version)
+    pub(super) fn events_since(&self, version: u64, most: usize) -> Result<Vec<Event>, u64> {
+        self.mirror.events_since(version, most)
     }
 
     pub(super) fn versions(&self) -> watch::Receiver<u64> {

@@ -32,7 +32,7 @@ fn created_templates_have_what_the_server_sets() {
         compact(&created),
         r#"{"kind":"Template","apiVersion":"example.com/v1","metadata":{"generateName":"web-","uid":"u","name":"web-abcde","namespace":"shop","creationTimestamp":"t"},"objects":[]}"#
     );
-    rules().check(&created).unwrap();
+    rules().check(created.clone()).unwrap();
     for metadata in ["{resourceVersion: '5'}", "{namespace: other}", "[]"] {
         let text = format!("kind: Template\napiVersion: v1\nmetadata: {metadata}\nobjects: []");
         let failure = rules().template(yaml(&text)).and_then(|one| rules().created(one, "shop", birth()));
@@ -47,7 +47,7 @@ fn created_templates_have_what_the_server_sets() {
 fn templates_are_checked_when_they_are_stored() {
     let failure = |text: &str| {
         let template = rules().template(yaml(text)).unwrap();
-        rules().check(&rules().created(template, "shop", birth()).unwrap()).unwrap_err()
+        rules().check(rules().created(template, "shop", birth()).unwrap()).unwrap_err()
     };
     let found = failure(
         "kind: Template\napiVersion: v1\nmetadata: {name: A b, labels: {x: 'y z', '-': a}, annotations: {x: 5}}\nobjects: [{kind: K, apiVersion: v1, a: $(B)}]\nparameters: [{name: A, required: true}]",
