@@ -50,6 +50,29 @@ fn answers_that_nobody_reads_take_a_limited_memory() {
 }
 
 #[test]
+fn templates_of_many_values_take_a_limited_memory() {
+    let server = Server::start(&[]);
+    let all = format!("{BASE}/templates");
+    let kind = ["Content-Type: application/json"];
+    let items = vec!["[1]"; 490_000].join(",");
+    let body = |key: usize| {
+        let object = format!(r#"{{"kind": "K", "apiVersion": "v1", "a{key}": [{items}]}}"#);
+        format!(r#"{{"kind": "Template", "apiVersion": "v1", "metadata": {{"name": "a"}}, "objects": [{object}]}}"#)
+    };
+    assert_eq!(server.send("POST", &all, &kind, body(0).as_bytes()).status, 201);
+    std::thread::scope(|scope| {
+        for key in 1..=6 {
+            let (server, all, body) = (&server, &all, body(key));
+            scope.spawn(move || {
+                assert_eq!(server.send("PUT", &format!("{all}/a"), &kind, body.as_bytes()).status, 200);
+            });
+        }
+    });
+    let peak = server.peak_memory();
+    assert!(peak < 1 << 30, "{peak}");
+}
+
+#[test]
 fn a_result_that_is_too_large_is_refused() {
     let server = Server::start(&["--max-body", "1M"]);
     let failed = server.send(

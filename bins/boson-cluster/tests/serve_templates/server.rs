@@ -47,6 +47,8 @@ impl Server {
             .arg("serve-templates")
             .args(["--insecure", "--store", "memory", "--listen", "127.0.0.1:0"])
             .args(arguments)
+            // As in the manifest.
+            .env("MALLOC_ARENA_MAX", "2")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
