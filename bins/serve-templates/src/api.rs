@@ -219,6 +219,13 @@ impl Preconditions {
         if map.present("kind").is_some_and(|kind| !matches!(kind.as_str(), Some("" | "DeleteOptions"))) {
             return Err(Failure::bad_request("kind: must be DeleteOptions"));
         }
+        if map.present("gracePeriodSeconds").is_some_and(|node| !matches!(node.value, Value::Number(_))) {
+            return Err(Failure::bad_request("gracePeriodSeconds: must be a whole number"));
+        }
+        let policies = ["Orphan", "Background", "Foreground"];
+        if map.present("propagationPolicy").is_some_and(|node| !policies.iter().any(|one| node.as_str() == Some(one))) {
+            return Err(Failure::bad_request(format!("propagationPolicy: must be {}", policies.join(", "))));
+        }
         let text = |key: &str| -> Result<Option<String>, Failure> {
             let Some(node) = map.present("preconditions") else { return Ok(None) };
             let found = node.as_map().and_then(|map| map.present(key));
@@ -354,12 +361,20 @@ mod tests {
             assert_eq!(api.delete("n", "a", &options(text).0, false).unwrap_err().reason, "Conflict");
         }
         assert!(
-            options("{kind: DeleteOptions, apiVersion: v1, dryRun: [All]}").1
+            options("{kind: DeleteOptions, apiVersion: v1, dryRun: [All, All]}").1
                 && !options("{propagationPolicy: Background}").1
         );
-        for text in
-            ["[]", "{dryRun: All}", "{dryRun: [x]}", "{preconditions: {uid: 5}}", "{preconditions: x}", "{kind: Pod}"]
-        {
+        for text in [
+            "[]",
+            "{dryRun: All}",
+            "{dryRun: [x]}",
+            "{preconditions: {uid: 5}}",
+            "{preconditions: x}",
+            "{kind: Pod}",
+            "{propagationPolicy: Other}",
+            "{gracePeriodSeconds: x}",
+            "{dryRun: [All, x]}",
+        ] {
             assert_eq!(Preconditions::of(&yaml(text)).unwrap_err().code, 400, "{text}");
         }
         api.delete("n", "a", &Preconditions::default(), true).unwrap();

@@ -26,7 +26,7 @@ use crate::listed::Listed;
 use crate::request::{self, Content, Query, accepted};
 use crate::selector::Selector;
 use crate::shape::Shape;
-use crate::status::Failure;
+use crate::status::{Cause, Failure, INVALID};
 use crate::store::Part;
 use crate::template::Form;
 use crate::watching::{self, Watch};
@@ -318,7 +318,25 @@ async fn listed(server: Server, namespace: Option<String>, request: Request) -> 
 
 /// Checks the version that a client names: any that is known is the newest one.
 fn check_version(query: &Query) -> Result<(), Failure> {
-    query.number("resourceVersion").map(drop)
+    query.number("resourceVersion")?;
+    check_match(query, false)
+}
+
+/// Checks what goes together in the options of a list or watch, as Kubernetes does.
+fn check_match(query: &Query, is_watch: bool) -> Result<(), Failure> {
+    let field = "resourceVersionMatch";
+    let found = query.get(field);
+    let has_events = query.get("sendInitialEvents").is_some();
+    let message = match (found, is_watch) {
+        (Some("Exact" | "NotOlderThan"), false) if query.get("resourceVersion").is_none() => {
+            "forbidden unless resourceVersion is provided"
+        }
+        (Some("NotOlderThan"), true) if !has_events => "forbidden unless sendInitialEvents is provided",
+        (found, true) if has_events && found != Some("NotOlderThan") => "sendInitialEvents requires NotOlderThan",
+        (None | Some("NotOlderThan"), _) | (Some("Exact"), false) => return Ok(()),
+        (Some(_), _) => "must be Exact or NotOlderThan",
+    };
+    Err(Failure::invalid("meta.k8s.io", "ListOptions", "", vec![Cause::new(INVALID, field, message)]))
 }
 
 /// A list, as its client gets it.
@@ -335,6 +353,7 @@ fn list_of(listed: &Listed, api: &Api, shape: Shape, style: Style) -> Answer {
 
 fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Query) -> Result<Watch, Failure> {
     let accepted = accepted(&parts.headers)?;
+    check_match(query, true)?;
     let since = query.number("resourceVersion")?.filter(|version| *version > 0);
     let starts = query.is_true("sendInitialEvents");
     if let Some(Err(oldest)) = since.filter(|_| !starts).map(|version| server.api.store.events_since(version, 0)) {

@@ -167,6 +167,15 @@ fn templates_are_kept_with_versions() {
     for query in ["labelSelector=a%20b", "resourceVersion=abc", "limit=x", "continue=xx"] {
         assert_eq!(server.get(&format!("{all}?{query}")).reason().0, 400, "{query}");
     }
+    for (query, code) in [
+        ("resourceVersionMatch=Exact", 422),
+        ("resourceVersionMatch=Other&resourceVersion=1", 422),
+        ("resourceVersionMatch=NotOlderThan&resourceVersion=1", 200),
+        ("watch=1&sendInitialEvents=true", 422),
+        ("watch=1&resourceVersionMatch=NotOlderThan", 422),
+    ] {
+        assert_eq!(server.get(&format!("{all}?{query}")).status, code, "{query}");
+    }
     // In parts.
     let part = server.get(&format!("{all}?limit=1")).json();
     let rest = part["metadata"]["continue"].as_str().unwrap();
