@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {:.1000}", self.body))
     }
 
     /// The fields of the causes of a Status.
