@@ -79,6 +79,18 @@ fn no_source_contains_a_forbidden_name() {
 }
 
 #[test]
+fn every_executable_that_ships_has_one_line_about_trust() {
+    let text = xtask::read(DOCUMENT).unwrap();
+    let section = text.split("\n## ").find(|section| section.starts_with("Trust boundaries")).unwrap();
+    let first = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    let mut listed: Vec<String> = section.lines().filter_map(first).collect();
+    listed.sort();
+    let mut shipped: Vec<String> = Architecture::load().unwrap().executables.into_iter().map(|e| e.name).collect();
+    shipped.sort();
+    assert_eq!(listed, shipped);
+}
+
+#[test]
 fn planned_crates_do_not_exist_yet() {
     let graph = Graph::load(None).unwrap();
     let text = xtask::read(DOCUMENT).unwrap().replace('\n', " ");
