@@ -55,6 +55,26 @@ fn the_boson_image_contains_executables_and_their_notices() {
 }
 
 #[test]
+fn images_list_the_parts_of_all_their_executables() {
+    let images = from_run("E2E_IMAGES");
+    // Of each executable a crate that no other one of the image has.
+    for (image, crates) in [
+        ("images/boson.tar", &["rutie", "kube-client", "nix"][..]),
+        ("images/boson-cloud.tar", &["rusqlite"]),
+        ("e2e/mail.tar", &["zip"]),
+    ] {
+        let archive = images.join(image);
+        let sbom: Value = serde_json::from_str(&file_of(&archive, "usr/share/doc/boson/sbom.spdx.json")).unwrap();
+        let notices = file_of(&archive, "usr/share/doc/boson/NOTICES");
+        let parts: Vec<&str> =
+            sbom["packages"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
+        for name in crates {
+            assert!(parts.contains(name) && notices.contains(name), "{name} is no part of {image}: {parts:?}");
+        }
+    }
+}
+
+#[test]
 fn the_boson_image_is_small_labelled_and_runs_as_vcap() {
     let archive = from_run("E2E_IMAGES").join("images/boson.tar");
     let size = fs::metadata(&archive).unwrap().len();
