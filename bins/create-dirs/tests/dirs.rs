@@ -91,6 +91,16 @@ fn every_job_gets_boshs_directories() {
 }
 
 #[test]
+fn modes_do_not_depend_on_the_umask() {
+    let (usual, strict) = (with_jobs(), with_jobs());
+    assert!(create_dirs(usual.path()).status.success());
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 077; exec \"$0\" --root \"$1\""]).arg(testkit::executable("create-dirs"));
+    assert!(command.arg(strict.path()).status().unwrap().success());
+    assert_eq!(tree(&strict.path().join("var/vcap")), tree(&usual.path().join("var/vcap")));
+}
+
+#[test]
 fn a_mount_at_sys_is_used() {
     let root = with_jobs();
     let base = root.path().join("var/vcap");

@@ -5,10 +5,10 @@
 //! blocks out of the file (ext4, xfs), or makes them a hole (tmpfs, btrfs, NFS 4.2). Whatever is appended meanwhile stays.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, OFlag, fallocate, openat, renameat};
@@ -159,7 +159,9 @@ impl Candidate<'_> {
         }
         let meta = self.file.metadata()?;
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let mut archive = File::from(openat(self.dir, name, flags, Mode::from_bits_truncate(meta.mode() & 0o777))?);
+        let mut archive = File::from(openat(self.dir, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+        // The log's, whatever the umask is.
+        archive.set_permissions(Permissions::from_mode(meta.mode() & 0o777))?;
         fchown_where_possible(&archive, (Uid::from_raw(meta.uid()), Gid::from_raw(meta.gid())))?;
         let start = self.start();
         let mut from = self.file;

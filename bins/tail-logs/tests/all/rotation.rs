@@ -50,14 +50,14 @@ fn a_log_is_rotated_under_its_writer_without_losing_lines() {
 
 fn is_cut_without_loss(case: &Case) {
     case.append("web/x.log", "");
-    fs::set_permissions(case.log("web/x.log"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(case.log("web/x.log"), fs::Permissions::from_mode(0o660)).unwrap();
     let mut log = File::options().append(true).open(case.log("web/x.log")).unwrap();
     let tail = case.start(&["--logs-rotate-size", "300K", "--logs-rotate-keep", "2"]);
     let lines = write_until_cut(case, &mut log, &tail);
     assert_in_order(&tail.text(), lines);
     for archive in ["web/x.log.1", "web/x.log.2"] {
         let meta = case.log(archive).metadata().unwrap();
-        assert!(meta.len() > 0 && meta.mode() & 0o777 == 0o640, "{archive}: {meta:?}");
+        assert!(meta.len() > 0 && meta.mode() & 0o777 == 0o660, "{archive}: {meta:?}");
         assert!(!fs::read(case.log(archive)).unwrap().contains(&0));
     }
     let mut names: Vec<_> = fs::read_dir(case.log("web")).unwrap().map(|e| e.unwrap().file_name()).collect();
