@@ -138,13 +138,13 @@ fn in_a_container(first: &str) -> Option<String> {
 
 #[test]
 fn failures_of_exec_commands_are_not_the_containers() {
-    let fails = format!("{} --wait-timeout 0 /nonexistent/file", testkit::executable("wait-for").display());
+    let fails = format!("'{}' --wait-timeout 0 /nonexistent/file", testkit::executable("wait-for").display());
     let Some(message) = in_a_container(&fails) else { return };
     assert!(message.starts_with("error: file:/nonexistent/file is not available\n"), "{message}");
     // For example a probe of a process that keeps running and exits with status 0.
     let job = job(&format!("{fails} 2>/dev/null; true"));
     let root = job.path("");
     let run_process = testkit::executable("run-process");
-    let first = format!("{} --job web --root '{}'", run_process.display(), root.display());
+    let first = format!("'{}' --job web --root '{}'", run_process.display(), root.display());
     assert_eq!(in_a_container(&first).as_deref(), Some(""));
 }

@@ -254,7 +254,7 @@ fn the_time_of_the_last_change_follows_a_restart() {
 fn a_drain_script_may_stop_its_process_and_not_start_it_again() {
     let pod = Pod::new(&format!("trap 'exit 3' TERM\n{WAIT}"));
     let (said, root) = (pod.file("said"), pod.vcap("").join("../.."));
-    let bpm = |verb: &str| format!("{} --root {} {verb} web", testkit::executable("bpm").display(), root.display());
+    let bpm = |verb: &str| format!("'{}' --root {} {verb} web", testkit::executable("bpm").display(), root.display());
     let note = |verb: &str| format!("{}; echo {verb} $? >> {}", bpm(verb), said.display());
     pod.hook("drain", &format!("{{ {}; {}; {}; }} >&2; echo 0", note("stop"), note("running"), note("start")));
     let supervisor = pod.start(&[]);

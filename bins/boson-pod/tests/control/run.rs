@@ -51,10 +51,10 @@ fn a_running_process_is_left_unchanged() {
 fn a_process_run_by_a_script_stops_with_the_pod() {
     let pod = Pod::new(WAIT);
     let (pid, program) = (pod.file("pid"), pod.file("backup"));
-    write_program(&program, format!("#!/bin/sh\necho $$ > {}; {WAIT}\n", pid.display()).as_bytes());
+    write_program(&program, format!("#!/bin/sh\necho $$ > '{}'; {WAIT}\n", pid.display()).as_bytes());
     let executable = testkit::executable("bpm");
     let web = pod.file("web");
-    write_program(&web, format!("#!/bin/sh\n{} run web -p backup & {WAIT}\n", executable.display()).as_bytes());
+    write_program(&web, format!("#!/bin/sh\n'{}' run web -p backup & {WAIT}\n", executable.display()).as_bytes());
     let root = pod.vcap("").join("../..");
     pod.config(&format!(
         "processes: [{{name: web, executable: {}, env: {{BOSON_ROOT: {}}}, unsafe: {{privileged: true}}}}, \

@@ -302,7 +302,7 @@ fn stemcell(machine: &Machine) {
         mkdir -p base/etc base/usr && echo of-the-stemcell > base/etc/marker
         # Enough to run a shell and the programs that the test calls.
         for program in /bin/bash /bin/sh /bin/cp /bin/cat /bin/mkdir /bin/sleep /usr/bin/perl; do
-            for file in $program $(ldd $program $BOSON | grep -o '/[^ )]*[.]so[^ )]*'); do
+            for file in $program $(ldd $program "$BOSON" | grep -o '/[^ )]*[.]so[^ )]*'); do
                 file=$(realpath -s $file) && mkdir -p base$(dirname $file) && cp -L $file base$file
             done
         done
