@@ -39,7 +39,7 @@ fn stderr(output: &Output) -> String {
 /// A job whose only process is this shell script.
 fn job(script: &str) -> Container {
     let container = Container::new();
-    let bpm_yml = format!("processes: [{{name: web, executable: /bin/sh, args: [-c, '{script}']}}]");
+    let bpm_yml = format!("processes: [{{name: web, executable: /bin/sh, args: [-c, {script:?}]}}]");
     write(&container.path("var/vcap/jobs/web/config/bpm.yml"), bpm_yml);
     container
 }
