@@ -44,7 +44,7 @@ fn an_errand_may_run_its_own_bpm_process_and_a_signal_exits_128_plus_its_number(
     let job = Job::script("echo process; exit 7", "");
     let bpm = testkit::executable("bpm");
     let script = format!(
-        "#!/bin/sh\n{} --root '{}' run web\necho \"status $?\"\nkill -TERM $$\n",
+        "#!/bin/sh\n'{}' --root '{}' run web\necho \"status $?\"\nkill -TERM $$\n",
         bpm.display(),
         job.path("").display()
     );

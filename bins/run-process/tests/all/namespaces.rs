@@ -76,7 +76,7 @@ fn a_limit_that_cannot_be_raised_is_clamped() {
         return;
     }
     let job = Job::script("ulimit -Hn", "  limits: {open_files: 4096}\n");
-    let shell = format!("ulimit -n 1024; exec {} \"$@\"", *RUN_PROCESS);
+    let shell = format!("ulimit -n 1024; exec '{}' \"$@\"", *RUN_PROCESS);
     let output = output(job.command_below(&["unshare", "-Ur", "sh", "-c", &shell, "sh"]).env("BOSON_LOG", "warn"));
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "1024\n"), "{output:?}");
     let warning = "  limits.open_files: 4096 is above the hard limit; the process gets 1024\n";
