@@ -42,8 +42,6 @@ const TARGET_OF_SYS: &str = "data/sys";
 
 /// Runs the verb; gives the exit code. Every directory that cannot be made is reported.
 pub fn run(_options: Options, common: &Common) -> Result<u8> {
-    // Also for the directories above those below.
-    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     let vcap = Vcap::under(&common.root);
     let root = Uid::from_raw(0);
     let of_root = (root, Gid::from_raw(0));

@@ -11,19 +11,16 @@ use problem::{IoContext, Problem, Result, code};
 
 use crate::owner::fchown_where_possible;
 
-/// Makes sure that `path` is a directory with this mode and owner; what is missing above it is made too.
+/// Makes sure that `path` is a directory with this mode and owner; what is missing above it is made too, for everybody to enter,
+/// whatever the umask is.
 ///
 /// A link at `path` is refused: the directory above may belong to a job, and this runs as root. Mode and owner are set as
 /// far as the platform allows: who is not root, or sees a read-only mount, takes a directory as it is.
 pub fn ensure_dir(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<()> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).io("create", parent)?;
+        make_shared(parent).io("create", parent)?;
     }
-    match fs::create_dir(path) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(e) => return Err(e).io("create", path),
-    }
+    create(path).io("create", path)?;
     let dir = match open(path) {
         Ok(dir) => dir,
         // Somebody else's directory: whether it can be used shows when it is used.
@@ -33,6 +30,26 @@ pub fn ensure_dir(path: &Path, mode: u32, owner: (Uid, Gid)) -> Result<()> {
     };
     tolerate(fchown_where_possible(&dir, owner)).io("change the owner of", path)?;
     tolerate(dir.set_permissions(Permissions::from_mode(mode))).io("change the mode of", path)
+}
+
+/// Makes a directory that everybody may enter, and those above it. One that exists keeps its mode.
+fn make_shared(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        make_shared(parent)?;
+    }
+    if create(path)? { open(path)?.set_permissions(Permissions::from_mode(0o755)) } else { Ok(()) }
+}
+
+/// Whether it did not exist before.
+fn create(path: &Path) -> io::Result<bool> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 fn open(path: &Path) -> io::Result<File> {
