@@ -55,12 +55,27 @@ pub(crate) struct Loop {
     pub(crate) element: u32,
 }
 
+/// The values that are not read after a call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unused {
+    /// The dots by their depth: bit 0 is the template's own, bit 1 that of the outermost `with` or `range` around the call.
+    pub(crate) dots: u64,
+    /// The depth of the dot at the call.
+    pub(crate) depth: u32,
+    /// Which of these depths are those of a `with`.
+    pub(crate) withs: u64,
+    /// The variables by their places in the frame.
+    pub(crate) variables: u64,
+}
+
 /// An invocation of a template by name.
 #[derive(Debug, Clone)]
 pub(crate) struct Invocation {
     pub(crate) name: Box<[u8]>,
     /// The definition of that name, if there is one.
     pub(crate) definition: Option<u32>,
+    /// What need not be held while it runs.
+    pub(crate) unused: Unused,
 }
 
 /// What is known to be wrong before the template is executed, and is an error only when it is reached.

@@ -33,6 +33,7 @@ mod message;
 mod number;
 mod parse;
 mod token;
+mod unused;
 mod value;
 
 pub use error::{Error, Stage};

@@ -127,6 +127,85 @@ fn memory_is_limited() {
 }
 
 #[test]
+fn only_what_is_alive_counts_as_memory() {
+    let bounds = Bounds { memory: 64 << 20, ..Bounds::default() };
+    let recursive = |call: &str| {
+        let call = call.replace("LONG", &"x".repeat(1000));
+        format!(r#"{{{{define "r"}}}}{call}{{{{end}}}}{{{{template "r"}}}}"#)
+    };
+    let exceeded = ": exceeded maximum template depth (100000)";
+    // Each call has a text of its own, a hundred megabytes in all; none is read after the next call.
+    for call in [
+        r#"{{template "r" (print "LONG")}}"#,
+        r#"{{$x := print "LONG"}}{{template "r" $x}}"#,
+        r#"{{with print "LONG"}}{{template "r" .}}{{end}}"#,
+        r#"{{range 1}}{{with print "LONG"}}{{range 1}}{{template "r" $}}{{end}}{{end}}{{end}}"#,
+        r#"{{with print "LONG"}}{{.}}{{end}}{{with print "LONG"}}{{template "r" .}}{{end}}"#,
+        r#"{{range 1}}{{if 1}}{{$x := print "LONG"}}{{$x = print $x}}{{template "r" $x}}{{end}}{{end}}"#,
+    ] {
+        let text = recursive(call);
+        let error = render_with(&text, &Value::Nil, Bounds { output: 1 << 30, ..bounds }).unwrap_err();
+        assert!(error.to_string().ends_with(exceeded), "{call}: {error}");
+    }
+    let shrinking =
+        r#"{{define "r"}}{{if .}}{{template "r" (slice . 1)}}{{end}}{{end}}{{template "r" (printf "%20000d" 1)}}"#;
+    assert_eq!(render_with(shrinking, &Value::Nil, Bounds { memory: 8 << 20, ..bounds }).unwrap(), b"");
+    // What is read later is alive.
+    for call in [
+        r#"{{template "r" (print "LONG")}}{{.}}"#,
+        r#"{{template "r" (print "LONG")}}{{$}}"#,
+        r#"{{$x := print "LONG"}}{{range 2}}{{template "r" $x}}{{end}}"#,
+        r#"{{with print "LONG"}}{{range 2}}{{with 1}}{{template "r"}}{{end}}{{end}}{{.}}{{end}}"#,
+    ] {
+        let text = recursive(call);
+        assert!(limited(&text, bounds).ends_with("values exceed the limit of 67108864 bytes"), "{call}");
+    }
+}
+
+#[test]
+fn values_that_are_read_after_a_call_are_kept() {
+    let define = r#"{{define "e"}}{{end}}{{define "u"}}<{{template "e" (print .)}}{{.}}{{template "e"}}{{$}}>{{end}}"#;
+    for (text, expected) in [
+        (r#"{{template "u" (print "a")}}"#, "<aa>"),
+        (r#"{{$x := print "a"}}{{range 3}}{{template "e" $x}}{{$x}}{{end}}"#, "aaa"),
+        (r#"{{$x := print "a"}}{{range 3}}{{$x}}{{template "e" $x}}{{end}}"#, "aaa"),
+        (r#"{{$x := print "a"}}{{range 3}}{{$x = print $x "b"}}{{template "e"}}{{end}}{{$x}}"#, "abbb"),
+        (r#"{{with print "a"}}{{with print "b"}}{{template "e" .}}{{end}}{{template "e"}}{{.}}{{end}}"#, "a"),
+        (r#"{{with print "a"}}{{range 2}}{{template "e"}}{{end}}{{.}}{{end}}"#, "a"),
+        (
+            r#"{{with print "a"}}{{range 2}}{{with print . "b"}}{{template "e"}}{{.}}{{end}}{{.}}{{end}}{{.}}{{end}}"#,
+            "0b01b1a",
+        ),
+        (
+            r#"{{with print "a"}}{{range 3}}{{template "e"}}{{continue}}{{end}}{{with 1}}{{template "e"}}{{end}}{{.}}{{end}}"#,
+            "a",
+        ),
+        (
+            r#"{{with print "a"}}{{range 0}}{{else}}{{with 1}}{{template "e"}}{{end}}{{.}}{{end}}{{template "e"}}{{.}}{{end}}"#,
+            "aa",
+        ),
+        (r#"{{$x := print "a"}}{{if and 0 ($x := print "b")}}{{end}}{{template "e"}}{{$x}}"#, "a"),
+        (r#"{{range $i, $v := print | len | slice "abc" | len}}{{end}}"#, ""),
+        (r#"{{block "b" (print "a")}}{{template "e"}}{{.}}{{end}}{{block "c" (print "b")}}{{.}}{{end}}"#, "ab"),
+    ] {
+        let rendered = render(&format!("{define}{text}"));
+        // More dots and variables around it than are told apart.
+        let around = r#"{{with print "x"}}"#.repeat(70) + &"{{$y := 1}}".repeat(70);
+        let deep = render(&format!("{define}{around}{text}{}", "{{end}}".repeat(70)));
+        assert_eq!(deep.is_ok(), rendered.is_ok(), "{text}");
+        if rendered.is_ok() {
+            assert_eq!(deep, rendered, "{text}");
+        }
+        if expected.is_empty() {
+            // Go cannot go over an integer with two variables.
+            assert!(rendered.unwrap_err().contains("iterate over more than one variable"), "{text}");
+        } else {
+            assert_eq!(rendered.as_deref(), Ok(expected), "{text}");
+        }
+    }
+}
+
+#[test]
 fn time_is_limited() {
     for text in [
         "{{range 9223372036854775807}}{{end}}",

@@ -4,7 +4,7 @@ use super::Stop;
 use super::iterate::Iteration;
 use super::machine::{Frame, Machine, OpenLoop};
 use super::val::Val;
-use crate::code::Loop;
+use crate::code::{Loop, Unused};
 use crate::message::{Argument, Message};
 
 /// Go's limit for templates in templates.
@@ -99,7 +99,11 @@ impl<'a> Machine<'a, '_> {
         self.work(1)?;
         self.check_memory()?;
         let dot = if argument { self.pop() } else { Val::Invalid };
-        let Some(definition) = self.program.invocations[invocation as usize].definition else { return Ok(()) };
+        let invocation = &self.program.invocations[invocation as usize];
+        let Some(definition) = invocation.definition else { return Ok(()) };
+        if self.held.get() > 0 {
+            self.release(invocation.unused);
+        }
         self.frames.push(Frame {
             definition: self.definition,
             at: self.at,
@@ -113,6 +117,38 @@ impl<'a> Machine<'a, '_> {
         self.code = &self.program.definitions[definition as usize].code;
         self.at = 0;
         Ok(())
+    }
+
+    /// Lets go of the values that this template does not read any more.
+    fn release(&mut self, unused: Unused) {
+        if unused.dots != 0 {
+            self.release_dots(unused);
+        }
+        for (slot, variable) in self.variables[self.base..].iter_mut().take(u64::BITS as usize).enumerate() {
+            if unused.variables >> slot & 1 == 1 {
+                *variable = Val::Invalid;
+            }
+        }
+    }
+
+    fn release_dots(&mut self, unused: Unused) {
+        if unused.dots >> unused.depth & 1 == 1 {
+            self.dot = Val::Invalid;
+        }
+        let (mut dot, mut open) = (self.dots.len(), self.loops.len());
+        for depth in (0..unused.depth).rev() {
+            // What opened the next depth holds the dot of this one.
+            let held = if unused.withs >> (depth + 1) & 1 == 1 {
+                dot -= 1;
+                self.dots.get_mut(dot)
+            } else {
+                open -= 1;
+                self.loops.get_mut(open).map(|open| &mut open.dot)
+            };
+            if let Some(held) = held.filter(|_| unused.dots >> depth & 1 == 1) {
+                *held = Val::Invalid;
+            }
+        }
     }
 
     /// Goes back to where the template was called; `false` for the main one.

@@ -11,6 +11,7 @@ use crate::error::{Error, Stage};
 use crate::lexer::Lexer;
 use crate::message::{Argument, Message};
 use crate::token::{Delimiters, Kind, Token};
+use crate::unused;
 use go_strconv::unicode;
 
 type Parsed<T> = Result<T, Box<Error>>;
@@ -278,6 +279,12 @@ impl<'s> Parser<'s> {
         self.program.main = self.defined[&main];
         for invocation in &mut self.program.invocations {
             invocation.definition = self.defined.get(&invocation.name).copied();
+        }
+        let read_by = unused::read_by(&self.program.declarations);
+        for definition in &self.program.definitions {
+            for (invocation, unused) in unused::after_calls(&definition.code, &self.program.loops, &read_by) {
+                self.program.invocations[invocation as usize].unused = unused;
+            }
         }
         Ok(self.program)
     }

@@ -1,7 +1,7 @@
 //! Actions: text, control structures, definitions.
 
 use super::{Control, Parsed, Parser, Tree, TreeKind, is_white};
-use crate::code::{Invocation, Loop, Node, Op, Program};
+use crate::code::{Invocation, Loop, Node, Op, Program, Unused};
 use crate::token::{Kind, Token};
 use go_strconv::quote;
 
@@ -295,7 +295,7 @@ impl Parser<'_> {
             return self.unexpected(token, context);
         }
         let name = self.unquote(token)?;
-        self.program.invocations.push(Invocation { name, definition: None });
+        self.program.invocations.push(Invocation { name, definition: None, unused: Unused::default() });
         Ok((token, self.program.invocations.len() as u32 - 1))
     }
 
