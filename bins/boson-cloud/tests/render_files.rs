@@ -327,3 +327,21 @@ fn userdata_is_downloaded_from_allowed_origins() {
     assert!(scene.fail(&small, 70).contains("it has more than 5 bytes"));
     assert!(scene.fail(&["--group", "g", "--userdata-allow", "nonsense"], 2).contains("must be an origin"));
 }
+
+#[test]
+fn a_verb_of_another_executable_is_named() {
+    for (verb, expected) in [
+        ("brokerpak", "error: 'brokerpak' is a verb of another executable: type `boson-brokerpak brokerpak`\n"),
+        (
+            "write-secrets",
+            "error: 'write-secrets' is a verb of another executable: type `boson-cluster write-secrets`\n",
+        ),
+        ("render-file", "error: unrecognized subcommand 'render-file'\n"),
+    ] {
+        for arguments in [&[verb][..], &["help", verb], &[verb, "--check"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_boson-cloud")).args(arguments).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+            assert!(String::from_utf8_lossy(&output.stderr).starts_with(expected), "{}", text(&output));
+        }
+    }
+}

@@ -5,10 +5,93 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Args, Command};
 use problem::Result;
 
 use crate::{Common, HELP_WIDTH};
+
+/// The verbs of all executables that ship: where a verb is that another executable does not have. A verb of several executables is
+/// first of all that of the first one. [`Executable::check`] compares it with the executables.
+const SHIPPED: [(&str, &[&str]); 5] = [
+    (
+        "boson",
+        &[
+            "up",
+            "status",
+            "logs",
+            "exec",
+            "run-errand",
+            "start",
+            "stop",
+            "restart",
+            "disks",
+            "down",
+            "compile",
+            "cache",
+            "interpolate",
+            "explain",
+            "process-template",
+            "generate-parameters",
+            "variables",
+            "gather",
+            "explain-error",
+            "copy-jobs",
+            "plan",
+            "render-jobs",
+            "create-dirs",
+            "pre-start",
+            "run-process",
+            "post-start",
+            "ready",
+            "post-deploy",
+            "bpm",
+            "monit",
+        ],
+    ),
+    (
+        "boson-pod",
+        &[
+            "install",
+            "copy-jobs",
+            "copy-packages",
+            "create-dirs",
+            "wait-for",
+            "pre-start",
+            "run-process",
+            "tail-logs",
+            "post-start",
+            "ready",
+            "post-deploy",
+            "run-requests",
+            "bpm",
+            "monit",
+            "process-template",
+            "generate-parameters",
+        ],
+    ),
+    (
+        "boson-cluster",
+        &[
+            "apply",
+            "status",
+            "logs",
+            "events",
+            "errand",
+            "versions",
+            "rollback",
+            "delete",
+            "apply-template",
+            "export-template",
+            "write-secrets",
+            "deploy",
+            "serve-templates",
+            "brokerpak-state",
+        ],
+    ),
+    ("boson-cloud", &["render-files"]),
+    ("boson-brokerpak", &["brokerpak"]),
+];
 
 /// An executable that ships.
 pub struct Executable {
@@ -76,8 +159,11 @@ impl Executable {
             Ok((verb, name, args)) => (verb.run)(name, args),
             Err(args) => {
                 let mut command = self.command();
+                if let Some(message) = args.get(1).and_then(|name| elsewhere(name.to_str()?)) {
+                    command.error(ErrorKind::InvalidSubcommand, message).exit();
+                }
                 match command.try_get_matches_from_mut(args) {
-                    Ok(_) => command.error(clap::error::ErrorKind::MissingSubcommand, "a verb is missing").exit(),
+                    Ok(_) => command.error(ErrorKind::MissingSubcommand, "a verb is missing").exit(),
                     Err(error) => error.exit(),
                 }
             }
@@ -120,14 +206,27 @@ impl Executable {
             .subcommands(self.verbs.iter().map(|verb| Command::new(verb.name).about(verb.about)))
     }
 
-    /// Checks the grammars of the executable and its verbs; for tests.
+    /// Checks the grammars of the executable and its verbs, and that the other executables know them; for tests.
     ///
     /// # Panics
-    /// If one is contradictory.
+    /// If a grammar is contradictory, or a verb is missing in the table of all executables.
     pub fn check(&self) {
+        self.check_grammar();
+        let verbs: Vec<&str> = self.verbs.iter().map(|verb| verb.name).collect();
+        let (_, listed) = SHIPPED.iter().find(|(name, _)| *name == self.name).unwrap_or(&("", &[]));
+        assert_eq!(verbs, *listed, "SHIPPED in crates/startup/src/multicall.rs lists the verbs of {}", self.name);
+    }
+
+    fn check_grammar(&self) {
         self.command().debug_assert();
         self.verbs.iter().for_each(|verb| (verb.command)().debug_assert());
     }
+}
+
+/// The message about a verb of another executable.
+fn elsewhere(verb: &str) -> Option<String> {
+    let (executable, _) = SHIPPED.iter().find(|(_, verbs)| verbs.contains(&verb))?;
+    Some(format!("'{verb}' is a verb of another executable: type `{executable} {verb}`"))
 }
 
 #[cfg(test)]
@@ -187,6 +286,17 @@ mod tests {
 
     #[test]
     fn the_command_definitions_are_valid() {
-        EXECUTABLE.check();
+        EXECUTABLE.check_grammar();
+    }
+
+    #[test]
+    fn a_verb_of_another_executable_is_found() {
+        assert_eq!(
+            elsewhere("render-files").as_deref(),
+            Some("'render-files' is a verb of another executable: type `boson-cloud render-files`")
+        );
+        assert!(elsewhere("write-secrets").is_some_and(|message| message.contains("`boson-cluster write-secrets`")));
+        assert!(elsewhere("process-template").is_some_and(|message| message.contains("`boson process-template`")));
+        assert_eq!(elsewhere("greet"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The scripts below `.ci`.
+//! The scripts below `.ci` and `images`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,4 +23,28 @@ fn what_a_background_job_starts_can_be_interrupted() {
     let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
     // INT is signal 2, QUIT 3.
     assert_eq!(ignored & 0b110, 0, "{text}");
+}
+
+#[test]
+fn executables_have_the_links_by_which_pages_call_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let bin = dir.path().join("a directory");
+    fs::create_dir(&bin).unwrap();
+    for name in ["boson", "boson-cloud", "boson-cluster"] {
+        fs::write(bin.join(name), "").unwrap();
+    }
+    let make = || Command::new(xtask::root().join("images/links")).arg(&bin).status().unwrap();
+    // A second build finds the links of the first.
+    assert!(make().success() && make().success());
+    let link = |name: &str| fs::read_link(bin.join(name)).ok();
+    assert_eq!(link("render-files").as_deref(), Some("boson-cloud".as_ref()));
+    assert_eq!(link("kubectl-boson").as_deref(), Some("boson-cluster".as_ref()));
+    assert_eq!(link("brokerpak"), None, "there is no boson-brokerpak");
+    // Both kinds of build make them.
+    for (file, call) in [
+        ("Makefile", "images/links \"$${CARGO_TARGET_DIR:-target}/release\""),
+        ("images/build", "images/links \"$target/static\""),
+    ] {
+        assert!(fs::read_to_string(xtask::root().join(file)).unwrap().contains(call), "{file}");
+    }
 }
