@@ -80,7 +80,8 @@ fn text(output: &Output) -> String {
 fn short(document: &Value, name: &str) -> String {
     let image = &document["images"][name];
     match image["error"].as_str() {
-        Some(error) => error.to_owned(),
+        // Whatever shows one of them alone shows whose it is.
+        Some(error) => error.strip_prefix(&format!("images.{name}: ")).unwrap().to_owned(),
         None => format!("{} {}", image["id"].as_str().unwrap(), image["source"].as_str().unwrap()),
     }
 }
@@ -259,7 +260,7 @@ fn templates_fail_only_if_they_use_an_unresolved_image() {
     assert_eq!(output.status.code(), Some(70));
     let text = text(&output);
     assert!(text.contains("error: args.ImageId: the image 'old-one' has no id\n  --> config.json:10:33\n"), "{text}");
-    assert!(text.contains("caused by: EC2 answers UnauthorizedOperation"), "{text}");
+    assert!(text.contains("caused by: images.old-one: EC2 answers UnauthorizedOperation"), "{text}");
     assert!(!text.contains("canary"), "{text}");
     // The instance document's ids need no lookup.
     let before = scene.ec2.calls().len();
@@ -364,6 +365,10 @@ fn without_valid_credentials_the_cause_is_clear() {
     assert!(text.contains("the endpoint of EC2 is not a valid URL"), "{text}");
 }
 
+fn document_of(scene: &Scene) -> Value {
+    scene.round().0
+}
+
 #[test]
 fn a_lookup_needs_a_region_and_aws() {
     let scene = Scene::new(both);
@@ -373,7 +378,16 @@ fn a_lookup_needs_a_region_and_aws() {
     assert_eq!((short(&document, "new"), code), ("ami-fallback fallback".into(), 70));
     assert!(short(&document, "old-one").starts_with("the lookup needs a region: provider.Region is not set"));
     replace(r#""aws""#, r#""gcp""#);
-    assert!(short(&scene.round().0, "old-one").starts_with("images of the provider 'gcp' are not looked up"));
+    let cause = "images of the provider 'gcp' are not looked up";
+    assert!(short(&document_of(&scene), "old-one").starts_with(cause));
+    // With a fallback, too, each line about the image has its name and the cause.
+    assert_eq!(document_of(&scene)["images"]["new"]["failure"], format!("images.new: {cause}"));
+    let output = scene.signed(&["images"]).output().unwrap();
+    let lines = String::from_utf8(output.stderr).unwrap();
+    assert!(lines.contains(&format!("images.new: {cause}; the fallback is used\n")), "{lines}");
+    let error =
+        format!("error: the image 'old-one' has no id\n  caused by: images.old-one: {cause}; the cache has no id");
+    assert!(lines.contains(&error), "{lines}");
     assert!(scene.ec2.calls().is_empty());
     replace("90m", "soon");
     let output = scene.signed(&["--group", "none"]).output().unwrap();

@@ -13,6 +13,21 @@ fn check(name: &str) -> usize {
     testkit::page::check_with(&page, &executables, &variables, work.path())
 }
 
+/// Whether a page begins with a file and a command that [`check`] runs.
+fn begins_with_a_result(name: &str) -> bool {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dialects").join(name);
+    let text = std::fs::read_to_string(page).unwrap();
+    let first = text.split("\n## ").nth(1).unwrap();
+    first.starts_with("In five minutes\n") && first.contains("make build") && first.contains("\n```console\n$ ")
+}
+
+#[test]
+fn pages_begin_with_a_result() {
+    for name in ["nstance.md", "go-template.md"] {
+        assert!(begins_with_a_result(name), "{name}");
+    }
+}
+
 #[test]
 fn the_examples_of_nstance_are_true() {
     assert!(check("nstance.md") >= 12);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use dialect_nstance::{Configuration, Image, Images, Instance};
 use images::{Outcome, Source};
-use problem::Result;
+use problem::{Problem, Problems, Result};
 use serde_json::{Map, Value, json};
 use startup::Common;
 
@@ -98,7 +98,7 @@ fn report(name: &str, outcome: &Outcome) {
         (Source::Cache, Some(at)) => format!("the id of {at} is used"),
         _ => "the fallback is used".to_owned(),
     };
-    tracing::warn!("images.{name}: {why}; {instead}");
+    tracing::warn!("images.{}: {why}; {instead}", name.escape_debug());
 }
 
 /// The images that the instance document does not give.
@@ -115,7 +115,7 @@ fn open<'c>(configuration: &'c Configuration, instance: &Instance) -> Vec<(&'c s
         (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_WEB_IDENTITY_TOKEN_FILE, containers and instances), else from the cache, else by \
         its fallback.\n\n\
         The output is {\"refresh_interval_seconds\", \"images\": {NAME: {\"id\", \"source\", \"resolved_at\"}}}, where the source \
-        is live, cache or fallback; an image without an id has {\"error\"}.",
+        is live, cache or fallback; an image that could not be looked up has the cause as \"failure\", one without an id has {\"error\"}.",
     after_long_help = "Examples:\n\
         \x20\x20render-files images --config-path config.json --provider-region us-west-2\n\
         \x20\x20render-files images --config-path config.json --image-cache /tmp/images.db\n\n\
@@ -131,11 +131,20 @@ pub(crate) fn run(options: &Options, common: &Common) -> Result<u8> {
     let loaded = options.inputs.load(common)?;
     let outcomes = Lookups::default().outcomes(&loaded, &options.inputs, common)?;
     let interval = options.inputs.images.interval(&loaded.configuration)?;
-    let unresolved = outcomes.iter().any(|(_, outcome)| outcome.result.is_err());
+    let unresolved = outcomes.iter().filter_map(|(name, outcome)| {
+        let why = outcome.result.as_ref().err()?;
+        Some(Problem::internal(format!("the image '{}' has no id", name.escape_debug())).because(why))
+    });
+    let unresolved: Vec<Problem> = unresolved.collect();
     let entry = |(name, outcome): (&str, Outcome)| {
         let entry = match outcome.result {
             Ok(resolved) => {
-                json!({"id": resolved.id, "source": resolved.source.name(), "resolved_at": resolved.resolved_at})
+                let mut entry =
+                    json!({"id": resolved.id, "source": resolved.source.name(), "resolved_at": resolved.resolved_at});
+                if let Some(why) = outcome.failure {
+                    entry["failure"] = format!("images.{}: {why}", name.escape_debug()).into();
+                }
+                entry
             }
             Err(why) => json!({ "error": why }),
         };
@@ -144,7 +153,8 @@ pub(crate) fn run(options: &Options, common: &Common) -> Result<u8> {
     let entries: Map<String, Value> = outcomes.into_iter().map(entry).collect();
     let document = json!({"refresh_interval_seconds": seconds(interval), "images": entries});
     stdout::print(format!("{document:#}\n").as_bytes())?;
-    Ok(if unresolved { 70 } else { 0 })
+    Problems::check(unresolved)?;
+    Ok(0)
 }
 
 /// A whole number, if it is one.

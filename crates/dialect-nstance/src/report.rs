@@ -47,6 +47,25 @@ pub(crate) fn suggest<'n>(problem: &mut Problem, name: &str, known: impl IntoIte
     problem.hint = did_you_mean(name, known).map(|known| format!("did you mean '{known}'?"));
 }
 
+/// Adds a hint with the known name that is most similar, else with all known names, which are `what`.
+pub(crate) fn suggest_or_list<'n>(
+    problem: &mut Problem,
+    name: &str,
+    what: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) {
+    /// More names do not help.
+    const MAX_LISTED: usize = 20;
+    let known: Vec<&str> = known.into_iter().collect();
+    suggest(problem, name, known.iter().copied());
+    if problem.hint.is_none() && !known.is_empty() {
+        let listed = known.iter().take(MAX_LISTED).map(|name| format!("'{}'", name.escape_debug()));
+        let more = known.len().checked_sub(MAX_LISTED).filter(|more| *more > 0);
+        let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+        problem.hint = Some(format!("{what} {}{more}", listed.collect::<Vec<_>>().join(", ")));
+    }
+}
+
 /// The path of a member: `templates.default.files."instance.env"`.
 pub(crate) fn member(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));

@@ -73,7 +73,7 @@ pub struct Resolved {
 /// What a round found for an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The id, or all reasons why the image has none.
+    /// The id, or the image's name with all reasons why it has none.
     pub result: std::result::Result<Resolved, String>,
     /// Why the provider gave no id, if it gave none.
     pub failure: Option<String>,
@@ -112,20 +112,33 @@ pub fn resolve(images: &[(&str, &Image)], region: &str, settings: &Settings) -> 
                 let resolved = Resolved { id, source: Source::Live, resolved_at: Some(at) };
                 Outcome { result: Ok(resolved), failure: None }
             }
-            Err(why) => Outcome { result: without(&why, image, cache.get(name, &query.identity)), failure: Some(why) },
+            Err(why) => {
+                Outcome { result: without(name, &why, image, cache.get(name, &query.identity)), failure: Some(why) }
+            }
         }
     };
     Ok(images.iter().map(one).collect())
 }
 
 /// The id of an image whose lookup failed.
-fn without(why: &str, image: &Image, cached: Option<(String, String)>) -> std::result::Result<Resolved, String> {
+fn without(
+    name: &str,
+    why: &str,
+    image: &Image,
+    cached: Option<(String, String)>,
+) -> std::result::Result<Resolved, String> {
     if let Some((id, at)) = cached {
         return Ok(Resolved { id, source: Source::Cache, resolved_at: Some(at) });
     }
     match &image.fallback {
         Some(id) => Ok(Resolved { id: id.clone(), source: Source::Fallback, resolved_at: None }),
-        None => Err(format!("{why}; the cache has no id for it, and it has no fallback ({})", image.position)),
+        None => {
+            let name = name.escape_debug();
+            Err(format!(
+                "images.{name}: {why}; the cache has no id for it, and it has no fallback ({})",
+                image.position
+            ))
+        }
     }
 }
 

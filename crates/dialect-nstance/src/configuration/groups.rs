@@ -1,5 +1,7 @@
 //! The groups of a configuration: `groups.TENANT.GROUP` or `groups.GROUP`.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use problem::{Problem, Result};
 
@@ -7,7 +9,7 @@ use super::InstanceTemplate;
 use crate::document::{Data, Node, Position};
 use crate::instance::Instance;
 use crate::layers::Layer;
-use crate::report::{Fields, Kind, Report, Schema, suggest};
+use crate::report::{Fields, Kind, Report, Schema, suggest_or_list};
 
 /// A group of instances.
 #[derive(Debug)]
@@ -75,7 +77,11 @@ fn read_one(
         && !templates.contains_key(template)
     {
         let message = format!("{}: unknown template '{}'", fields.path_of("template"), template.escape_debug());
-        suggest(report.error(&node.position, message), template, templates.keys().map(String::as_str));
+        let problem = report.error(&node.position, message);
+        suggest_or_list(problem, template, "the templates are", templates.keys().map(String::as_str));
+        if templates.is_empty() {
+            problem.hint = Some(undefined(template));
+        }
     }
     Group {
         tenant: tenant.cloned(),
@@ -86,6 +92,17 @@ fn read_one(
         args: Layer::of(&fields, "args"),
         vars: Layer::vars(&fields, report),
     }
+}
+
+/// The hint about a template of a configuration that has none: Nstance's own example of GCP's args is one.
+fn undefined(template: &str) -> String {
+    let template = template.escape_debug();
+    let example = if template.to_string() == "default" {
+        "Nstance's example of GCP args has a group with this template and does not define it; "
+    } else {
+        ""
+    };
+    format!("{example}add \"templates\": {{ \"{template}\": {{}} }}, or remove the group's `template`")
 }
 
 /// The group that an instance names.
@@ -105,7 +122,8 @@ pub(super) fn find<'g>(groups: &'g [Group], instance: &Instance) -> Result<&'g G
     if let (Some(tenant), Some(node), None) = (tenant, &instance.tenant, in_tenant().next()) {
         let mut problem = Problem::input(format!("unknown tenant '{}'", tenant.escape_debug()));
         let tenants = groups.iter().filter_map(|group| group.tenant.as_deref());
-        suggest(&mut problem, tenant, tenants.clone());
+        let names: BTreeSet<&str> = tenants.clone().collect();
+        suggest_or_list(&mut problem, tenant, "the tenants are", names);
         if tenants.count() == 0 {
             problem.hint = Some("the groups of the configuration have no tenants".into());
         }
@@ -113,7 +131,7 @@ pub(super) fn find<'g>(groups: &'g [Group], instance: &Instance) -> Result<&'g G
     }
     let within = tenant.map(|tenant| format!(" of the tenant '{}'", tenant.escape_debug())).unwrap_or_default();
     let mut problem = Problem::input(format!("unknown group '{}'{within}", name.escape_debug()));
-    suggest(&mut problem, name, in_tenant().map(|group| group.name.as_str()));
+    suggest_or_list(&mut problem, name, "the groups are", in_tenant().map(|group| group.name.as_str()));
     let elsewhere = groups.iter().find(|group| group.name == name);
     if let (None, Some(other)) = (&tenant, elsewhere.and_then(|group| group.tenant.as_deref())) {
         problem.hint = Some(format!("the tenant '{}' has a group of this name: set TENANT", other.escape_debug()));

@@ -32,6 +32,14 @@ fn tenants_have_groups_of_their_own() {
             "error: unknown group 'default'\n  --> i.json:1:11\n  hint: it is a tenant: set TENANT to it, and GROUP to one of its groups",
         ),
         (
+            r#"{"tenant": "default", "group": "unlike"}"#,
+            "error: unknown group 'unlike' of the tenant 'default'\n  --> i.json:1:32\n  hint: the groups are 'workers', 'empty'",
+        ),
+        (
+            r#"{"tenant": "unlike", "group": "workers"}"#,
+            "error: unknown tenant 'unlike'\n  --> i.json:1:12\n  hint: the tenants are 'default', 'other'",
+        ),
+        (
             "{}",
             "error: the instance has no group\n  hint: set `group` in the instance document, GROUP or --group, or give --all-groups",
         ),
@@ -59,7 +67,15 @@ fn the_whole_configuration_is_checked() {
         ),
         (
             r#"{"templates": {}, "groups": {"t": {"g": {"template": "x"}}}}"#,
-            "groups.t.g.template: unknown template 'x'",
+            "groups.t.g.template: unknown template 'x'\n  --> c.json:1:54\n  hint: add \"templates\": { \"x\": {} }, or remove the group's `template`",
+        ),
+        (
+            r#"{"groups": {"default": {"workers": {"template": "default"}}}}"#,
+            "hint: Nstance's example of GCP args has a group with this template and does not define it; add \"templates\": { \"default\": {} }, or remove the group's `template`",
+        ),
+        (
+            r#"{"templates": {"small": {}, "large": {}}, "groups": {"g": {"template": "default"}}}"#,
+            "hint: the templates are 'small', 'large'",
         ),
         (
             r#"{"templates": {"t": {"arch": "amd46"}}}"#,
