@@ -110,6 +110,92 @@ fn executables_are_extracted_into_terraforms_layout() {
     }
 }
 
+/// Says in the directory of an archive that a file has so many bytes.
+fn declare(path: &Path, name: &str, size: u32) {
+    let mut bytes = fs::read(path).unwrap();
+    let headers = bytes.windows(4).enumerate().filter(|(_, bytes)| *bytes == b"PK\x01\x02").map(|(at, _)| at);
+    let of_file = |at: &usize| bytes[at + 46..].starts_with(name.as_bytes());
+    let header = headers.collect::<Vec<_>>().into_iter().find(of_file).unwrap();
+    bytes[header + 24..header + 28].copy_from_slice(&size.to_le_bytes());
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_bomb_is_refused_before_anything_is_written() {
+    let work = tempfile::tempdir().unwrap();
+    let path = work.path().join("a.brokerpak");
+    pack(&path, &PAK);
+    let extract = |flags: &[&str]| {
+        let arguments = [&["extract", "a.brokerpak", "out", "--platform", "linux/amd64"], flags].concat();
+        let output = brokerpak(work.path(), &arguments);
+        (output.status.code(), text(&output.stderr))
+    };
+    // The four executables have 9, 6, 3 and 4 bytes.
+    let (code, stderr) = extract(&["--limit", "21"]);
+    assert_eq!(code, Some(65), "{stderr}");
+    assert!(stderr.contains("the pak's files have 22 bytes, more than the limit of 21"), "{stderr}");
+    assert!(!work.path().join("out").exists(), "nothing is written");
+    assert_eq!(extract(&["--limit", "22"]).0, Some(0));
+    fs::remove_dir_all(work.path().join("out")).unwrap();
+    declare(&path, "bin/linux/amd64/psql", 300 << 20);
+    let (code, stderr) = extract(&[]);
+    assert_eq!(code, Some(65), "{stderr}");
+    assert!(stderr.contains("more than the limit of 268435456"), "{stderr}");
+    assert!(!work.path().join("out").exists(), "nothing is written");
+    // Without a limit, the content shows that the declaration is wrong.
+    let (code, stderr) = extract(&["--limit", "0"]);
+    assert_eq!(code, Some(65), "{stderr}");
+    assert!(stderr.contains("does not have the size that the directory declares"), "{stderr}");
+}
+
+#[test]
+fn an_executable_of_another_version_than_it_stands_for_is_refused() {
+    let work = tempfile::tempdir().unwrap();
+    fs::create_dir(work.path().join("pak")).unwrap();
+    let manifest = MANIFEST
+        .replace(
+            "- {name: terraform, version: 1.5.7}",
+            "- {name: terraform, version: 1.4.0}\n- {name: terraform, version: 1.5.7, default: true}",
+        )
+        .replace("definitions/service-0.yml", "s.yml");
+    fs::write(work.path().join("pak/manifest.yml"), manifest).unwrap();
+    fs::write(work.path().join("pak/s.yml"), SERVICE).unwrap();
+    fs::write(work.path().join("r.json"), r#"{"plan": "small", "instance_id": "i"}"#).unwrap();
+    let run = |version: &str, given: &str| {
+        let tool = work.path().join("tool");
+        fs::write(&tool, format!("#!/bin/sh\necho Terraform v{version}\necho on linux_amd64\n")).unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut arguments = vec!["run", "provision", "pak", "--request", "r.json", "--output", "o.json"];
+        arguments.extend(["--state-dir", "state", "--terraform", given]);
+        let output = brokerpak(work.path(), &arguments);
+        let made = fs::read_dir(work.path().join("state/instances")).map_or(0, Iterator::count);
+        (output.status.code(), text(&output.stderr), made)
+    };
+    for (version, given, message) in [
+        (
+            "1.11.4",
+            "tool",
+            "error: --terraform: tool has the version 1.11.4, which is newer than the 1.5.7 of the pak\n  hint: to use it, add `- {name: terraform, version: 1.11.4, default: true}` to terraform_binaries in the manifest, and for the instances that exist `- {version: 1.11.4}` to terraform_upgrade_path\n",
+        ),
+        (
+            "1.4.0",
+            "tool",
+            "error: --terraform: tool has the version 1.4.0, which is older than the 1.5.7 of the pak\n  hint: --terraform 1.4.0=tool uses it as that version of the manifest\n",
+        ),
+        ("1.2.0", "1.4=tool", "which is older than the 1.4.0 of the pak\n  hint: it must be terraform 1.4.0\n"),
+    ] {
+        let (code, stderr, made) = run(version, given);
+        assert_eq!((code, made), (Some(65), 0), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
+    }
+    for (version, given) in [("1.5.7", "tool"), ("1.4.0", "1.4=tool")] {
+        let (code, stderr, _) = run(version, given);
+        assert!(!stderr.contains("--terraform"), "{stderr}");
+        // This service has no template: nothing is made.
+        assert_eq!(code, Some(0), "{stderr}");
+    }
+}
+
 #[test]
 fn hostile_paks_change_nothing() {
     let work = tempfile::tempdir().unwrap();

@@ -10,6 +10,15 @@ fn the_examples_of_the_page_are_true() {
     assert!(testkit::page::check(&page, &[("brokerpak", brokerpak)], work.path()) >= 1);
 }
 
+#[test]
+fn the_page_begins_with_a_result() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dialects/brokerpak.md");
+    let text = std::fs::read_to_string(page).expect("the page");
+    let first = text.split("\n## ").nth(1).expect("a heading");
+    assert!(first.starts_with("In five minutes\n") && first.contains("make build"), "{first}");
+    assert!(first.contains("\n```json request.json\n") && first.contains("\n```console\n$ brokerpak"), "{first}");
+}
+
 /// Where the tests of the page's last table are.
 const PLACES: [&str; 4] =
     ["bins/boson-brokerpak/tests", "bins/brokerpak/src/build", "crates/dialect-brokerpak/tests", "crates/hil/tests"];

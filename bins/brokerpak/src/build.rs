@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options, common: &Common) -> Result<u8> {
     if !directory.is_dir() {
         return Err(Problem::input(format!("the directory {} does not exist", directory.display())).into());
     }
-    let mut report = Report::default();
+    let mut report = Report::naming_services();
     let (pak, manifest) = Source::directory(directory.clone()).read(&mut report)?;
     check::lint_all(&pak, &manifest, &mut report);
     paks::checked(&report)?;

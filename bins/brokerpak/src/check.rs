@@ -108,8 +108,10 @@ fn finish(mut pak: pak::Pak, manifest: Option<&str>, options: &ValidateOptions, 
 /// Adds the warnings about a pak; `manifest` is the manifest's path.
 pub(crate) fn lint_all(pak: &Pak, manifest: &str, report: &mut Report) {
     lint::manifest(&pak.manifest, manifest, report);
-    for service in &pak.services {
-        lint::service(service, report);
+    for (number, service) in pak.services.iter().enumerate() {
+        let mut own = Report::default();
+        lint::service(service, &mut own);
+        report.service(number, own);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `extract`: the executables and providers of one platform, as terraform looks for them.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::num::NonZero;
@@ -47,6 +48,10 @@ pub(crate) struct Options {
     /// The platform (default: that of this machine)
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<String>,
+    /// Maximum bytes to unpack; K, M or G multiply by 1,024; 0 means no limit [default: 20 times the size of the pak, at least
+    /// 256M]
+    #[arg(long, value_name = "SIZE", value_parser = startup::parse_size)]
+    limit: Option<u64>,
     /// Unpack manifest, definitions and the platform's files as they are: DIR is a PAK for the other verbs then
     #[arg(long)]
     as_pak: bool,
@@ -67,8 +72,34 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
     let (copies, problems) = plan(&pak.manifest, &platform, &names)?;
     Problems::check(problems)?;
     let copies = if options.as_pak { unpacked(&platform, &archive, &copies) } else { executable(copies) };
+    let limit = options.limit.map_or_else(|| default_limit(&options.pak), Ok)?;
+    check_size(&archive, copies.iter().map(|(from, ..)| from.as_str()), limit)?;
     write_all(&options.pak, &archive, &options.directory, copies)?;
     Ok(0)
+}
+
+/// How much is unpacked of a pak by default. Executables are some three to five times larger than their archives.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn default_limit(pak: &Path) -> Result<u64> {
+    const FACTOR: u64 = 20;
+    const LEAST: u64 = 256 << 20;
+    Ok(fs::metadata(pak).io("read", pak)?.len().saturating_mul(FACTOR).max(LEAST))
+}
+
+/// Checks what the files of an archive have together, before one of them is written; 0 is no limit.
+///
+/// # Errors
+/// More bytes than the limit.
+pub(crate) fn check_size<'f>(archive: &Archive, files: impl Iterator<Item = &'f str>, limit: u64) -> Result<()> {
+    let sizes: HashMap<&str, u64> = archive.entries().iter().map(|entry| (entry.name.as_str(), entry.size)).collect();
+    let total = files.map(|file| sizes.get(file).copied().unwrap_or_default()).fold(0, u64::saturating_add);
+    if limit == 0 || total <= limit {
+        return Ok(());
+    }
+    let message = format!("the pak's files have {total} bytes, more than the limit of {limit}");
+    Err(Problem::input(message).hint("`brokerpak extract --limit` raises it for a pak that you trust").into())
 }
 
 /// The names of an archive's files.

@@ -51,7 +51,6 @@ pub(crate) fn constants(request: &Request<'_>, configuration: &Configuration) ->
         let name = [instance.get("name"), context.get("instance_name")].into_iter().flatten().find_map(Json::as_str);
         constants["request.binding_id"] = request.text("binding_id").into();
         constants["request.app_guid"] = request.text("app_guid").into();
-        constants["request.plan_properties"] = request.plan.properties.clone().into();
         constants["instance.name"] = name.unwrap_or_default().into();
         constants["instance.details"] = instance.get("outputs").cloned().unwrap_or_else(|| Map::new().into());
     } else {
@@ -61,7 +60,12 @@ pub(crate) fn constants(request: &Request<'_>, configuration: &Configuration) ->
         }
         constants["request.default_labels"] = labels.into();
     }
-    constants.as_object().map(crate::configuration::variables).unwrap_or_default()
+    let mut constants = constants.as_object().map(crate::configuration::variables).unwrap_or_default();
+    if request.operation.is_binding() {
+        let properties = Value::from_yaml(&request.plan.properties.clone().into());
+        constants.insert("request.plan_properties".to_owned(), properties);
+    }
+    constants
 }
 
 /// The labels of a request: the operator's, and where the instance belongs.

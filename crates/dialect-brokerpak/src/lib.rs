@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod object;
 pub mod packing;
 pub mod pak;
+mod releases;
 pub mod remembered;
 pub mod report;
 pub mod request;

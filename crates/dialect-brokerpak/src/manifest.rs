@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use problem::Place;
 use serde_json::{Value as Json, json};
 
 use crate::object::{Object, Placed, Unknown};
@@ -14,7 +15,9 @@ use crate::yaml::Node;
 /// Go's name of the manifest's type, in messages about unknown keys.
 const TYPE: &str = "manifest.parser";
 
-const PLATFORMS: [&str; 14] = [
+/// Those of the reference, and `darwin/386`, which the specification lists.
+const PLATFORMS: [&str; 15] = [
+    "darwin/386",
     "darwin/amd64",
     "darwin/arm64",
     "freebsd/386",
@@ -31,6 +34,11 @@ const PLATFORMS: [&str; 14] = [
     "windows/amd64",
 ];
 
+/// Whether manifests may have a platform.
+pub(crate) fn is_platform(platform: &str) -> bool {
+    PLATFORMS.contains(&platform)
+}
+
 /// An executable or a provider that a pak contains.
 #[derive(Debug, Clone)]
 pub struct Binary {
@@ -46,6 +54,10 @@ pub struct Binary {
     pub provider: Option<String>,
     /// Whether it is the default version of terraform.
     pub is_default: bool,
+    /// Where it stands in the manifest.
+    pub place: Place,
+    /// Its path in the manifest.
+    pub path: String,
 }
 
 /// A manifest.
@@ -59,6 +71,8 @@ pub struct Manifest {
     pub metadata: Json,
     /// Platforms as `os/arch`.
     pub platforms: Vec<String>,
+    /// Where each of the platforms stands.
+    pub platform_places: Vec<Place>,
     /// Versions of terraform or tofu.
     pub terraform: Vec<Binary>,
     /// Providers.
@@ -97,8 +111,8 @@ impl Manifest {
             }
         }
         let mut manifest = Manifest { name: name.value, version: version.value, ..Manifest::default() };
-        manifest.metadata = Json::Object(object.values("metadata", report));
-        manifest.platforms = platforms(&mut object, report);
+        manifest.metadata = metadata(&mut object, report);
+        (manifest.platforms, manifest.platform_places) = platforms(&mut object, report);
         binaries(&mut manifest, &mut object, report);
         manifest.service_definitions = object.texts("service_definitions", report);
         if manifest.service_definitions.is_empty() {
@@ -177,8 +191,25 @@ fn file_name(field: &Placed<String>, path: &str, report: &mut Report) {
     }
 }
 
-fn platforms(object: &mut Object<'_>, report: &mut Report) -> Vec<String> {
+/// Scalars of the metadata are texts, as they are written; what is in maps and lists keeps its type.
+fn metadata(object: &mut Object<'_>, report: &mut Report) -> Json {
+    let texts: Vec<(String, String)> = object
+        .get("metadata")
+        .and_then(Node::entries)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|entry| Some((entry.key.0.clone(), entry.value.text()?)))
+        .collect();
+    let mut metadata = object.values("metadata", report);
+    for (key, text) in texts {
+        metadata.insert(key, text.into());
+    }
+    Json::Object(metadata)
+}
+
+fn platforms(object: &mut Object<'_>, report: &mut Report) -> (Vec<String>, Vec<Place>) {
     let mut platforms = Vec::new();
+    let mut places = Vec::new();
     let items = object.objects("platforms", report);
     if items.is_empty() {
         missing("platforms".to_owned(), object.place_of("platforms"), report);
@@ -187,13 +218,14 @@ fn platforms(object: &mut Object<'_>, report: &mut Report) -> Vec<String> {
         let [os, arch] = ["os", "arch"].map(|key| item.text(key, report));
         let is_complete = [("os", &os), ("arch", &arch)].map(|(key, field)| present(field, item.at(key), report));
         let platform = format!("{}/{}", os.value, arch.value);
-        if is_complete == [true, true] && !PLATFORMS.contains(&platform.as_str()) {
+        if is_complete == [true, true] && !is_platform(&platform) {
             report.error(format!("invalid value: {platform}"), item.path.clone(), item.place.clone());
         }
         platforms.push(platform);
+        places.push(item.place.clone());
         item.finish(report);
     }
-    platforms
+    (platforms, places)
 }
 
 fn binaries(manifest: &mut Manifest, object: &mut Object<'_>, report: &mut Report) {
@@ -223,6 +255,8 @@ fn binaries(manifest: &mut Manifest, object: &mut Object<'_>, report: &mut Repor
             url_template: url_template.value,
             provider: None,
             is_default,
+            place: item.place.clone(),
+            path: item.path.clone(),
         };
         match Version::parse(&version.value) {
             Some(parsed) if is_terraform || kind.is_some() => binary.version = parsed.to_string(),

@@ -33,9 +33,12 @@ pub fn documents(
         let node = packed_manifest(node, &pak.manifest, platforms, &names);
         documents.push(("manifest.yml".to_owned(), write(&node)));
     }
-    for (service, name) in pak.services.iter().zip(names) {
-        let Some(node) = reread(files, &service.path, report) else { continue };
-        documents.push((name, write(&definition(node, service, files, base, report))));
+    for (number, (service, name)) in pak.services.iter().zip(names).enumerate() {
+        let mut own = Report::default();
+        if let Some(node) = reread(files, &service.path, &mut own) {
+            documents.push((name, write(&definition(node, service, files, base, &mut own))));
+        }
+        report.service(number, own);
     }
     documents
 }
@@ -64,6 +67,15 @@ fn packed_manifest(node: Node, manifest: &Manifest, platforms: &[String], names:
         map([("os".to_owned(), text(os)), ("arch".to_owned(), text(arch))])
     };
     replace(&mut entries, "platforms", list(platforms.iter().map(platform).collect()));
+    if let Some(Entry { value: Node { kind: Kind::Map(metadata), .. }, .. }) =
+        entries.iter_mut().find(|entry| entry.key.0 == "metadata")
+    {
+        for entry in metadata {
+            if let Some(scalar) = entry.value.text() {
+                entry.value = text(&scalar);
+            }
+        }
+    }
     let binaries = manifest.terraform.iter().chain(&manifest.providers).chain(&manifest.other_binaries);
     replace(&mut entries, "terraform_binaries", list(binaries.map(binary).collect()));
     replace(&mut entries, "service_definitions", list(names.iter().map(|name| text(name)).collect()));

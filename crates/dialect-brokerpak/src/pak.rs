@@ -64,12 +64,16 @@ impl Pak {
         let Some(node) = document(files, manifest, report) else { return pak };
         pak.manifest = Manifest::read(&node, &files.shown(manifest), report);
         let base = manifest.rsplit_once('/').map_or("", |(base, _)| base);
-        for path in pak.manifest.service_definitions.clone() {
+        for (number, path) in pak.manifest.service_definitions.clone().into_iter().enumerate() {
             if !stays_inside(&path.value) {
                 report.error(format!("invalid value: {}", path.value), "service_definitions", path.place);
                 continue;
             }
-            pak.services.extend(service(files, base, &join(base, &path.value), report));
+            let mut own = Report::default();
+            let parameters: Vec<&str> = pak.manifest.parameters.iter().map(|parameter| parameter.0.as_str()).collect();
+            let service = service(files, base, &join(base, &path.value), &parameters, &mut own);
+            report.service(number, own);
+            pak.services.extend(service);
         }
         pak.check_ids(report);
         pak
@@ -112,7 +116,7 @@ impl Pak {
 
 /// Reads a definition alone; references are relative to it.
 pub fn read_definition(files: &dyn Files, path: &str, report: &mut Report) -> Option<Service> {
-    service(files, path.rsplit_once('/').map_or("", |(base, _)| base), path, report)
+    service(files, path.rsplit_once('/').map_or("", |(base, _)| base), path, &[], report)
 }
 
 pub(crate) fn join(base: &str, path: &str) -> String {
@@ -146,16 +150,23 @@ fn document(files: &dyn Files, path: &str, report: &mut Report) -> Option<yaml::
     }
 }
 
-fn service(files: &dyn Files, base: &str, path: &str, report: &mut Report) -> Option<Service> {
+/// Reads a service; `parameters` are the names of the manifest's.
+fn service(files: &dyn Files, base: &str, path: &str, parameters: &[&str], report: &mut Report) -> Option<Service> {
     let node = document(files, path, report)?;
     let definition = Definition::read(&node, &files.shown(path), report);
-    let mut load = |action: &Action, name: &str| load(files, base, action, name, &definition.place, report);
+    let mut load = |action: &Action, name: &str| {
+        let (template, is_valid) = load(files, base, action, name, report);
+        if is_valid {
+            compare(action, &template.names, name, &definition.place, parameters, report);
+        }
+        template
+    };
     let (provision, bind) = (load(&definition.provision, "provision"), load(&definition.bind, "bind"));
     Some(Service { path: path.to_owned(), definition, provision, bind })
 }
 
-/// Reads the templates of an action, and compares their names with its inputs and outputs.
-fn load(files: &dyn Files, base: &str, action: &Action, name: &str, place: &Place, report: &mut Report) -> Template {
+/// Reads the templates of an action; gives whether all of them are valid, too.
+fn load(files: &dyn Files, base: &str, action: &Action, name: &str, report: &mut Report) -> (Template, bool) {
     let mut template = Template::default();
     let mut is_valid = true;
     let own = (!action.template.value.is_empty()).then_some((String::new(), &action.template));
@@ -209,13 +220,11 @@ fn load(files: &dyn Files, base: &str, action: &Action, name: &str, place: &Plac
         }
         template.sources.insert(key, text);
     }
-    if is_valid {
-        compare(action, &template.names, name, place, report);
-    }
-    template
+    (template, is_valid)
 }
 
-fn compare(action: &Action, names: &Names, name: &str, place: &Place, report: &mut Report) {
+/// Compares the names of an action's templates with its inputs and outputs.
+fn compare(action: &Action, names: &Names, name: &str, place: &Place, parameters: &[&str], report: &mut Report) {
     let inputs = action.plan_inputs.iter().chain(&action.user_inputs).map(|variable| &variable.field_name);
     let known: Vec<&str> = inputs
         .chain(action.computed_inputs.iter().map(|computed| &computed.name))
@@ -226,7 +235,13 @@ fn compare(action: &Action, names: &Names, name: &str, place: &Place, report: &m
         .find(|source| !source.value.is_empty())
         .map_or_else(|| place.clone(), |source| source.place.clone());
     for variable in names.variables.iter().filter(|variable| !known.contains(&variable.as_str())) {
-        report.error("fields used but not declared", format!("{name}.template.{variable}"), place.clone());
+        // The reference has the rule for each variable, whoever sets it.
+        let is_set = parameters.iter().any(|parameter| parameter.strip_prefix("TF_VAR_") == Some(variable));
+        let hint = is_set.then(|| {
+            format!("TF_VAR_{variable} is a parameter of the manifest; its variable must be an input, too: add it to user_inputs")
+        });
+        let message = "fields used but not declared".to_owned();
+        report.error_with_hint(message, format!("{name}.template.{variable}"), place.clone(), hint);
     }
     let found: Vec<&str> = names.outputs.iter().map(String::as_str).filter(|output| *output != "status").collect();
     let mut declared: Vec<&str> = action.outputs.iter().map(|output| output.field_name.value.as_str()).collect();

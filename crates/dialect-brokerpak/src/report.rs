@@ -17,6 +17,7 @@ struct Issue {
 pub struct Report {
     errors: BTreeMap<String, Vec<Issue>>,
     warnings: BTreeMap<String, Vec<Issue>>,
+    names_services: bool,
 }
 
 impl Report {
@@ -36,10 +37,21 @@ impl Report {
         self.warnings.entry(message.into()).or_default().push(Issue { path: path.into(), place, hint });
     }
 
-    /// Adds what another report has; paths get a prefix (`services[0]`).
-    pub fn append(&mut self, other: Report) {
-        for (to, from) in [(&mut self.errors, other.errors), (&mut self.warnings, other.warnings)] {
+    /// A report whose paths name the service that they are in: `services[0].plans[1].id`.
+    pub fn naming_services() -> Report {
+        Report { names_services: true, ..Report::default() }
+    }
+
+    /// Adds what is reported about the service of this number.
+    pub fn service(&mut self, number: usize, own: Report) {
+        let prefixed = |path: String| match (self.names_services, path.is_empty()) {
+            (false, _) => path,
+            (true, true) => format!("services[{number}]"),
+            (true, false) => format!("services[{number}].{path}"),
+        };
+        for (to, from) in [(&mut self.errors, own.errors), (&mut self.warnings, own.warnings)] {
             for (message, issues) in from {
+                let issues = issues.into_iter().map(|issue| Issue { path: prefixed(issue.path), ..issue });
                 to.entry(message).or_default().extend(issues);
             }
         }

@@ -112,9 +112,10 @@ impl<'p> Request<'p> {
         let plan = service.and_then(|service| faults.plan(service, text("plan")));
         let parsed = match parameters {
             Some(text) if text.trim().is_empty() => Some(Map::new()),
-            Some(text) => serde_json::from_str(text).ok(),
+            Some(text) => serde_json::from_str::<Option<Map<String, Json>>>(text).ok().map(Option::unwrap_or_default),
             None => match document.get("parameters") {
                 None | Some(Json::Null) => Some(Map::new()),
+                Some(Json::String(text)) if text.trim().is_empty() => Some(Map::new()),
                 Some(Json::Object(map)) => Some(map.clone()),
                 Some(_) => None,
             },

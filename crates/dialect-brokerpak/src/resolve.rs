@@ -28,6 +28,8 @@ pub struct Resolved {
 struct Builder<'r> {
     variables: Map<String, Json>,
     constants: BTreeMap<String, Value>,
+    /// The properties of the plan.
+    properties: &'r Map<String, Json>,
     host: Host<'r>,
     file: &'r str,
     problems: Vec<Problem>,
@@ -55,6 +57,7 @@ pub fn resolve(
     let mut builder = Builder {
         variables: Map::new(),
         constants: constants::constants(request, configuration),
+        properties: &request.plan.properties,
         host: Host::new(configuration, machine),
         file: &definition.file,
         problems: Vec::new(),
@@ -73,15 +76,19 @@ pub fn resolve(
     builder.variables.extend(request.parameters.clone());
     let plan = request.plan;
     builder.variables.extend(if is_binding { plan.bind_overrides.clone() } else { plan.provision_overrides.clone() });
+    // On bind, only the properties count that are inputs of the plan.
+    let counts = |name: &str| !is_binding || action.plan_inputs.iter().any(|input| input.field_name.value == name);
     for input in &action.user_inputs {
         // A property would replace it.
-        if !plan.properties.contains_key(&input.field_name.value) {
+        let name = &input.field_name.value;
+        if !(plan.properties.contains_key(name) && counts(name)) {
             builder.add_default(input);
         }
     }
-    builder.variables.extend(plan.properties.clone());
     if is_binding {
-        builder.cast_plan_inputs(action);
+        builder.set_plan_inputs(action, &plan.properties);
+    } else {
+        builder.variables.extend(plan.properties.clone());
     }
     for computed in &action.computed_inputs {
         let Some(default) = &computed.default else { continue };
@@ -131,7 +138,9 @@ fn check_parameters(request: &Request<'_>, action: &Action, configuration: &Conf
         let fixed = keys.iter().copied().filter(|key| request.plan.properties.contains_key(*key)).collect();
         refuse("plan defined properties cannot be changed", fixed, None);
         let is_known = |key: &str| {
-            inputs.contains(&key) || key == "vacant" || action.import_inputs.iter().any(|input| input.0 == key)
+            // What exists is imported once.
+            let imports = action.import_inputs.iter().filter(|_| request.operation == Operation::Provision);
+            inputs.contains(&key) || key == "vacant" || imports.into_iter().any(|input| input.0 == key)
         };
         let unknown: Vec<&str> =
             keys.iter().copied().filter(|key| !is_known(key) && !request.plan.properties.contains_key(*key)).collect();
@@ -175,23 +184,37 @@ impl Builder<'_> {
         }
     }
 
-    /// Casts the properties that the bind template has as inputs to their types.
-    fn cast_plan_inputs(&mut self, action: &Action) {
+    /// Sets the inputs of the plan that a bind template has, cast to their types. They replace parameters.
+    fn set_plan_inputs(&mut self, action: &Action, properties: &Map<String, Json>) {
         for input in &action.plan_inputs {
             let Placed { value: name, place } = &input.field_name;
-            let Some(value) = self.variables.get(name) else { continue };
-            if schema::has_type(value, &input.kind.value) {
-                continue;
-            }
-            // As an expression sees it.
-            match cast(Value::from_json(value).to_json(), &input.kind.value) {
-                Ok(value) => {
-                    self.variables.insert(name.clone(), value);
+            let kind = &input.kind.value;
+            let result = match (properties.get(name), &input.default) {
+                (Some(value), _) if schema::has_type(value, kind) => Ok(value.clone()),
+                // As an expression sees it.
+                (Some(value), _) => cast(Value::from_yaml(value).to_json(), kind),
+                (None, Some(_)) => {
+                    self.add_default(input);
+                    continue;
                 }
+                // The reference evaluates this expression.
+                (None, None) => {
+                    let template = quoted(&format!("${{request.plan_properties[{}]}}", quoted(name)));
+                    Err(format!(
+                        "template: {template}, key {} does not exist in map request.plan_properties",
+                        quoted(name)
+                    ))
+                }
+            };
+            match result {
+                Ok(value) => drop(self.variables.insert(name.clone(), value)),
                 Err(why) => {
                     let message = format!("couldn't compute the value for {}, {why}", quoted(name));
+                    let problem = Problem::input(message).at(place.clone());
+                    let is_missing = !properties.contains_key(name);
+                    let hint = "the plan needs a property of this name, or the input a default";
                     self.failed.push(name.clone());
-                    self.problems.push(Problem::input(message).at(place.clone()));
+                    self.problems.push(if is_missing { problem.hint(hint) } else { problem });
                 }
             }
         }
@@ -203,7 +226,11 @@ impl Builder<'_> {
             self.variables.insert(name.to_owned(), value.clone());
             return;
         };
-        let scope = Names { constants: &self.constants, variables: crate::configuration::variables(&self.variables) };
+        let mut variables = crate::configuration::variables(&self.variables);
+        for (name, value) in self.properties.iter().filter(|(name, value)| self.variables.get(*name) == Some(value)) {
+            variables.insert(name.clone(), Value::from_yaml(value));
+        }
+        let scope = Names { constants: &self.constants, variables };
         self.host.begin(name);
         let evaluated = Expression::parse(text).and_then(|tree| tree.evaluate(&scope, &mut self.host));
         let result = evaluated.map_err(|error| error.message).and_then(|value| cast(value.to_json(), kind));

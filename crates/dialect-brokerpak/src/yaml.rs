@@ -162,6 +162,15 @@ impl Node {
         matches!(&self.kind, Kind::Scalar(_, Json::Null))
     }
 
+    /// What Go's `yaml.v3` makes of a scalar where it needs a text: what is written, nothing of null. `None` if it is something else.
+    pub fn text(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Scalar(_, Json::Null) => Some(String::new()),
+            Kind::Scalar(text, _) => Some(text.clone()),
+            Kind::List(_) | Kind::Map(_) => None,
+        }
+    }
+
     /// The entries of a map; `None` if it is something else.
     pub fn entries(&self) -> Option<&[Entry]> {
         if let Kind::Map(entries) = &self.kind { Some(entries) } else { None }

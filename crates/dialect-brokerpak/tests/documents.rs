@@ -166,12 +166,132 @@ fn warnings(rest: &str) -> Vec<String> {
 }
 
 #[test]
+fn parameters_of_examples_are_checked_as_those_of_requests() {
+    let definition = |example: &str| {
+        format!(
+            "{SERVICE}provision:
+  plan_inputs:
+  - {{field_name: fixed, type: integer, details: d, required: true}}
+  - {{field_name: flag, type: boolean, details: d, required: true}}
+  user_inputs:
+  - {{field_name: name, type: string, details: d, required: true, constraints: {{maxLength: 4}}}}
+  - {{field_name: over, type: string, details: d, required: true}}
+bind:
+  user_inputs:
+  - {{field_name: role, type: string, details: d, required: true}}
+examples:
+- {{name: e, description: d, plan_id: 00000000-0000-0000-0000-000000000001, {example}}}
+"
+        )
+    };
+    let warnings = |example: &str| {
+        let (pak, mut report) = read(&[("manifest.yml", MANIFEST), ("s.yml", &definition(example))]);
+        assert_eq!(shown(&report.problems()), [] as [&str; 0]);
+        pak.services.iter().for_each(|service| lint::service(service, &mut report));
+        shown(&report.warnings())
+    };
+    assert_eq!(warnings("provision_params: {name: a}, bind_params: {role: r}"), [] as [&str; 0]);
+    assert_eq!(
+        warnings("provision_params: {nam: a, fixed: 2}, bind_params: {role: 7}"),
+        [
+            "Invalid type. Expected: string, given: integer: examples[0].bind_params.role @28",
+            "additional properties are not allowed: examples[0].provision_params.nam @28 (did you mean name?)",
+            "missing field(s): examples[0].provision_params.name @28",
+            "plan defined properties cannot be changed: examples[0].provision_params.fixed @28",
+        ]
+    );
+    assert_eq!(
+        warnings("provision_params: {name: too long}"),
+        [
+            "String length must be less than or equal to 4: examples[0].provision_params.name @28",
+            "missing field(s): examples[0].bind_params.role @28",
+        ]
+    );
+}
+
+#[test]
+fn warnings_are_about_terraform_that_does_not_exist() {
+    let warnings = |binary: &str, platform: &str| {
+        let manifest =
+            MANIFEST.replace("{name: tofu, version: 1.9.1}", binary).replace("{os: linux, arch: amd64}", platform);
+        let (pak, mut report) = read(&[("manifest.yml", &manifest), ("s.yml", SERVICE)]);
+        assert_eq!(shown(&report.problems()), [] as [&str; 0], "the specification has the platform");
+        lint::manifest(&pak.manifest, "manifest.yml", &mut report);
+        shown(&report.warnings())
+    };
+    let hint = "(url_template names one that was built for it)";
+    for (binary, platform, expected) in [
+        (
+            "{name: terraform, version: 0.11.14}",
+            "{os: linux, arch: amd64}",
+            vec!["terraform 0.11.14 is older than 0.12, the first version that is supported: terraform_binaries[0].version @5".to_owned()],
+        ),
+        (
+            "{name: terraform, version: 0.12.21}",
+            "{os: darwin, arch: '386'}",
+            vec![format!("terraform 0.12.21 does not exist for darwin/386: platforms[0] @4 {hint}")],
+        ),
+        ("{name: terraform, version: 0.12.21, url_template: my.zip}", "{os: darwin, arch: '386'}", vec![]),
+        (
+            "{name: terraform, version: 1.0.1}",
+            "{os: darwin, arch: arm64}",
+            vec![format!("terraform 1.0.1 does not exist for darwin/arm64: platforms[0] @4 {hint}")],
+        ),
+        ("{name: terraform, version: 1.0.2}", "{os: darwin, arch: arm64}", vec![]),
+        ("{name: tofu, version: 1.9.1}", "{os: linux, arch: arm}", vec![]),
+    ] {
+        assert_eq!(warnings(binary, platform), expected, "{binary} {platform}");
+    }
+}
+
+#[test]
+fn a_variable_that_a_parameter_sets_is_an_input() {
+    let manifest = format!("{MANIFEST}parameters: [{{name: TF_VAR_x, description: d}}]\n");
+    let action = "provision:\n  template: 'variable x {}\n\n    variable y {}'\n";
+    let (_, report) = read(&[("manifest.yml", &manifest), ("s.yml", &format!("{SERVICE}{action}"))]);
+    let problems = report.problems();
+    assert_eq!(shown(&problems), ["fields used but not declared: provision.template.x, provision.template.y @18,18"]);
+    let hints: Vec<Option<&str>> = problems[0].notes.iter().map(|note| note.hint.as_deref()).collect();
+    let hint = "TF_VAR_x is a parameter of the manifest; its variable must be an input, too: add it to user_inputs";
+    assert_eq!(hints, [Some(hint), None]);
+}
+
+#[test]
+fn scalars_of_the_metadata_are_texts() {
+    let manifest = format!(
+        "{MANIFEST}metadata: {{author: me, made: 2001-01-01, number: 1.10, flag: yes, big: 9007199254740993, none: ~, map: {{n: 1}}}}\n"
+    );
+    let (pak, _) = read(&[("manifest.yml", &manifest), ("s.yml", SERVICE)]);
+    assert_eq!(
+        pak.manifest.metadata,
+        serde_json::json!({ "author": "me", "made": "2001-01-01", "number": "1.10", "flag": "yes", "big": "9007199254740993",
+            "none": "", "map": { "n": 1 } })
+    );
+}
+
+#[test]
 fn warnings_are_about_what_brokers_accept() {
-    let head = "bind: {}\nprovision:\n  plan_inputs:\n  - {field_name: fixed, type: integer, details: d, constraints: {minimum: 1}}\n  - {field_name: flag, type: boolean, details: d}\n";
+    let head = "bind: {}\nprovision:\n  plan_inputs:\n  - {field_name: fixed, type: integer, details: d, required: true, constraints: {minimum: 1}}\n  - {field_name: flag, type: boolean, details: d, required: true}\n";
     assert_eq!(warnings(head), [] as [&str; 0]);
     let user = |input: &str| warnings(&format!("{head}  user_inputs:\n  - {input}\n"));
     for (input, warning) in [
-        ("{field_name: a, details: d}", "missing field(s): provision.user_inputs[0].type @24"),
+        ("{field_name: a, details: d, default: x}", "missing field(s): provision.user_inputs[0].type @24"),
+        (
+            "{field_name: a, details: d, type: string}",
+            "missing field(s): provision.user_inputs[0].default @24 (an input that is not required needs a default)",
+        ),
+        (
+            "{field_name: a, details: d, type: string, default: null}",
+            "missing field(s): provision.user_inputs[0].default @24 (an input that is not required needs a default)",
+        ),
+        (
+            "{field_name: a, details: d, type: string, default: x, constraints: {maxlength: 3}}",
+            "unknown constraint: provision.user_inputs[0].constraints.maxlength @24 (did you mean maxLength?)",
+        ),
+        (
+            "{field_name: a, details: d, type: string, default: x, constraints: {format: date}}",
+            "unknown constraint: provision.user_inputs[0].constraints.format @24",
+        ),
         (
             "{field_name: a, details: d, type: integer, default: x}",
             "unable to cast \"x\" of type string to int: provision.user_inputs[0].default @24",
@@ -189,7 +309,7 @@ fn warnings_are_about_what_brokers_accept() {
             "the expression can never be evaluated: 1:3: unknown variable accessed: request.pln_id: provision.user_inputs[0].default @24 (did you mean request.plan_id?)",
         ),
         (
-            "{field_name: a, details: d, type: string, requird: true}",
+            "{field_name: a, details: d, type: string, default: x, requird: true}",
             "unknown key: provision.user_inputs[0].requird @24 (did you mean required?)",
         ),
     ] {

@@ -125,8 +125,91 @@ fn bindings_have_properties_outputs_and_the_instances_name() {
     let found = resolved_with(request, Json::Null, &environment).unwrap();
     assert_eq!(
         found["variables"],
-        json!({ "bound": "plan", "extra": true, "app": "app", "fixed": "1", "flag": true, "mail": "m of db", "flags": "1", "tf_id": "tf:i:b" })
+        json!({ "bound": "plan", "extra": true, "app": "app", "fixed": "1", "mail": "m of db", "flags": "1", "tf_id": "tf:i:b" })
     );
+}
+
+fn bind_with(actions: &str, parameters: Json, environment: &[(&str, &str)]) -> Result<Json, Vec<String>> {
+    let (pak, report) = read(&[("manifest.yml", MANIFEST), ("s.yml", &format!("{SERVICE}{actions}"))]);
+    assert_eq!(shown(&report.problems()), [] as [&str; 0]);
+    let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let configuration = Configuration::new(Json::Null, environment, &BTreeMap::new());
+    let request = json!({ "operation": "bind", "plan": "small", "instance_id": "i", "binding_id": "b", "parameters": parameters });
+    let request = Request::read(request.as_object().unwrap().clone(), None, &pak, "r.json").map_err(|e| shown(&e))?;
+    resolve(&request, &configuration, &mut Fixed).map(|resolved| resolved.variables.into()).map_err(|e| shown(&e))
+}
+
+#[test]
+fn a_bind_input_of_the_plan_has_a_property_or_a_default() {
+    let input =
+        |more: &str| format!("bind:\n  plan_inputs: [{{field_name: absent, type: string, details: d{more}}}]\n");
+    let missing = "couldn't compute the value for \"absent\", template: \"${request.plan_properties[\\\"absent\\\"]}\", key \"absent\" does not exist in map request.plan_properties @18 (the plan needs a property of this name, or the input a default)";
+    for more in ["", ", required: true"] {
+        assert_eq!(bind_with(&input(more), json!({}), &[]).unwrap_err(), [missing], "{more}");
+        // Nobody but the plan gives it.
+        let operator = [("GSB_SERVICE_S_BIND_DEFAULTS", r#"{"absent": "x"}"#)];
+        assert_eq!(bind_with(&input(more), json!({}), &operator).unwrap_err(), [missing], "{more}");
+    }
+    let found = bind_with(&input(", default: 'd-${request.binding_id}'"), json!({}), &[]).unwrap();
+    assert_eq!(found["absent"], "d-b");
+}
+
+#[test]
+fn on_bind_only_the_properties_count_that_are_inputs_of_the_plan() {
+    let actions = "bind:
+  plan_inputs: [{field_name: flag, type: boolean, details: d, required: true}]
+  user_inputs:
+  - {field_name: flag, type: boolean, details: d, default: false}
+  - {field_name: fixed, type: integer, details: d, default: 7}
+";
+    assert_eq!(
+        bind_with(actions, json!({}), &[]).unwrap(),
+        json!({ "bound": "plan", "flag": true, "fixed": 7, "tf_id": "tf:i:b" })
+    );
+    // A parameter beats a property that is no input of the plan, and never one that is. Both are refused by default.
+    let parameters = json!({ "fixed": 8, "flag": false });
+    assert_eq!(
+        bind_with(actions, parameters.clone(), &[]).unwrap_err(),
+        ["plan defined properties cannot be changed: fixed, flag @"]
+    );
+    let unchecked = [("CSB_DISABLE_REQUEST_PROPERTY_VALIDATION", "true")];
+    assert_eq!(
+        bind_with(actions, parameters, &unchecked).unwrap(),
+        json!({ "bound": "plan", "flag": true, "fixed": 8, "tf_id": "tf:i:b" })
+    );
+}
+
+#[test]
+fn import_inputs_are_inputs_of_provision_alone() {
+    let actions = "provision:\n  import_inputs: [{field_name: existing, type: string, details: d, tf_resource: a.b}]\n";
+    let (pak, _) = read(&[("manifest.yml", MANIFEST), ("s.yml", &format!("{SERVICE}{actions}"))]);
+    let configuration = Configuration::new(Json::Null, BTreeMap::new(), &BTreeMap::new());
+    let resolved = |operation: &str| {
+        let request =
+            json!({ "operation": operation, "plan": "small", "instance_id": "i", "parameters": { "existing": "x" } });
+        let request = Request::read(request.as_object().unwrap().clone(), None, &pak, "r.json").unwrap();
+        resolve(&request, &configuration, &mut Fixed).map(|_| ()).map_err(|problems| shown(&problems))
+    };
+    assert_eq!(resolved("provision"), Ok(()));
+    assert_eq!(resolved("update"), Err(vec!["additional properties are not allowed: existing @".to_owned()]));
+}
+
+#[test]
+fn empty_parameters_are_an_empty_map() {
+    let (pak, _) = read(&[("manifest.yml", MANIFEST), ("s.yml", &format!("{SERVICE}{ACTIONS}"))]);
+    let parameters = |own: Json, given: Option<&str>| {
+        let request = provision(own).as_object().unwrap().clone();
+        Request::read(request, given, &pak, "r.json").map(|request| request.parameters.len()).map_err(|e| shown(&e))
+    };
+    for own in [Json::Null, json!(""), json!({})] {
+        assert_eq!(parameters(own, None), Ok(0));
+    }
+    for given in ["", " \n", "null", "{}"] {
+        assert_eq!(parameters(json!({ "size": 1 }), Some(given)), Ok(0), "{given:?}");
+    }
+    for given in ["[]", "x", "\"\""] {
+        assert!(parameters(Json::Null, Some(given)).is_err(), "{given:?}");
+    }
 }
 
 #[test]

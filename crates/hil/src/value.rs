@@ -19,16 +19,26 @@ pub enum Value {
 }
 
 impl Value {
-    /// What HIL makes of a value: `true` is `1`, `false` is `0`, null is an empty text, numbers are decimal.
+    /// What HIL makes of a value: `true` is `1`, `false` is `0`, null is an empty text, numbers are decimal. The reference reads
+    /// every number of JSON as a 64-bit float: above 2^53 it has what that holds.
     pub fn from_json(json: &Json) -> Value {
+        Value::from(json, &|number| number.as_f64().map_or_else(|| number.to_string(), format_decimal))
+    }
+
+    /// The same of a value of YAML, where whole numbers keep every digit.
+    pub fn from_yaml(json: &Json) -> Value {
+        Value::from(json, &decimal)
+    }
+
+    fn from(json: &Json, number: &dyn Fn(&serde_json::Number) -> String) -> Value {
         match json {
             Json::Null => Value::Text(String::new()),
             Json::Bool(value) => Value::Text(if *value { "1" } else { "0" }.to_owned()),
-            Json::Number(number) => Value::Text(decimal(number)),
+            Json::Number(value) => Value::Text(number(value)),
             Json::String(text) => Value::Text(text.clone()),
-            Json::Array(items) => Value::List(items.iter().map(Value::from_json).collect()),
+            Json::Array(items) => Value::List(items.iter().map(|item| Value::from(item, number)).collect()),
             Json::Object(map) => {
-                Value::Map(map.iter().map(|(key, item)| (key.clone(), Value::from_json(item))).collect())
+                Value::Map(map.iter().map(|(key, item)| (key.clone(), Value::from(item, number))).collect())
             }
         }
     }
@@ -153,5 +163,31 @@ pub trait Scope {
 impl Scope for BTreeMap<String, Value> {
     fn variable(&self, name: &str) -> Option<Variable<'_>> {
         self.get(name).map(Variable::Known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_json_are_floats_and_those_of_yaml_keep_their_digits() {
+        let value = json!([9_007_199_254_740_993_i64, 18_446_744_073_709_551_615_u64, -3, 0.5, 1e21]);
+        let texts = |value: Value| match value {
+            Value::List(items) => {
+                items.iter().map(|item| item.to_json().as_str().unwrap_or_default().to_owned()).collect()
+            }
+            _ => Vec::new(),
+        };
+        assert_eq!(
+            texts(Value::from_json(&value)),
+            ["9007199254740992", "18446744073709552000", "-3", "0.5", "1000000000000000000000"]
+        );
+        assert_eq!(
+            texts(Value::from_yaml(&value)),
+            ["9007199254740993", "18446744073709551615", "-3", "0.5", "1000000000000000000000"]
+        );
     }
 }

@@ -51,7 +51,7 @@ version: 1.0.0
 metadata:
   author: me
   made: \"2001-01-01\"
-  number: 1.10
+  number: \"1.10\"
 platforms:
 - os: linux
   arch: amd64

@@ -226,3 +226,19 @@ fn wrong_paks_are_not_built() {
     succeed(work.path(), &["build", "my", "--target", "linux/amd64"]);
     assert!(fs::read(&file).unwrap().starts_with(b"PK"));
 }
+
+#[test]
+fn a_wrong_definition_is_named_by_the_number_of_its_service() {
+    let work = tempfile::tempdir().unwrap();
+    pak(&work.path().join("my"));
+    let definition = work.path().join("my/services/one.yml");
+    write(&definition, fixture::SERVICE.replace("description: d\ndisplay", "description: ''\ndisplay"));
+    let stderr = fail(work.path(), &["build", "my"], 65);
+    assert!(stderr.contains("error: missing field(s): services[0].description\n"), "{stderr}");
+    write(&definition, "a: [");
+    let stderr = fail(work.path(), &["build", "my"], 65);
+    assert!(stderr.contains(": services[0]\n"), "{stderr}");
+    // There is one definition at a time for those who validate: its file is named.
+    let stderr = fail(work.path(), &["validate", "my"], 65);
+    assert!(!stderr.contains("services[0]"), "{stderr}");
+}

@@ -180,6 +180,8 @@ mod tests {
             url_template: url_template.to_owned(),
             provider: None,
             is_default: false,
+            place: problem::Place::default(),
+            path: String::new(),
         }
     }
 

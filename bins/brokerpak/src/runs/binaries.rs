@@ -2,10 +2,14 @@
 //!
 //! A `.brokerpak` is extracted once into the state directory; of a directory, links lead to its files.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use dialect_brokerpak::manifest::Manifest;
 use dialect_brokerpak::version::Version;
@@ -13,6 +17,7 @@ use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Problems, Result};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use terraform_runner::{Command, Interruption, Limits, Masks};
 
 use super::store::{Store, make};
 use crate::extract;
@@ -83,7 +88,11 @@ impl Binaries {
                 );
             }
             let version = given.version.clone().or_else(|| default.clone()).unwrap_or_default();
-            versions.push((version, std::path::absolute(&given.file).io("find", &given.file)?));
+            let file = std::path::absolute(&given.file).io("find", &given.file)?;
+            if let Some(own) = own_version(&file, &lock, &directory)? {
+                check_version(manifest, &given.file, &own, &version)?;
+            }
+            versions.push((version, file));
         }
         for binary in &manifest.terraform {
             let path = directory.join("versions").join(&binary.version).join(&binary.name);
@@ -114,6 +123,63 @@ impl Binaries {
         };
         Err(Problem::input(message).hint("--terraform names an executable").into())
     }
+}
+
+/// The version that an executable says it is; `None` if it does not say one. What cannot be started is reported when it is needed.
+fn own_version(executable: &Path, lock: &File, executables: &Path) -> Result<Option<Version>> {
+    const LONGEST: u64 = 1 << 16;
+    let limits = Limits { timeout: Some(Duration::from_secs(60)), grace: Duration::from_secs(1) };
+    let work = tempfile::tempdir().map_err(|error| Problem::internal("cannot create a directory").because(error))?;
+    let own: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let environment = terraform_runner::environment(&own, work.path(), executables, &BTreeMap::new());
+    let masks = Masks::new(std::iter::empty());
+    let command = Command {
+        executable,
+        arguments: &["version".to_owned()],
+        directory: work.path(),
+        environment: &environment,
+        keep_stdout: Some(LONGEST),
+        lock,
+        masks: &masks,
+    };
+    let Ok(outcome) = command.run(limits, &Interruption::default(), &mut || ()) else { return Ok(None) };
+    let mut text = String::new();
+    let printed = outcome.stdout.map(|mut stdout| stdout.read_to_string(&mut text));
+    Ok(printed.and_then(std::result::Result::ok).and_then(|_| version_in(&text)))
+}
+
+/// The version in what `terraform version` prints: `Terraform v1.5.7`, `OpenTofu v1.9.1-dev`. What follows its numbers does not
+/// get into states.
+fn version_in(text: &str) -> Option<Version> {
+    let (name, version) = text.lines().next()?.split_once(' ')?;
+    let numbers = version.split([' ', '-', '+']).next()?;
+    if matches!(name, "Terraform" | "OpenTofu") { Version::parse(numbers) } else { None }
+}
+
+/// An executable has the version that it stands for: a state of another one is refused by every later operation.
+fn check_version(manifest: &Manifest, file: &Path, own: &Version, version: &str) -> Result<()> {
+    let Some(expected) = Version::parse(version) else { return Ok(()) };
+    let order = match own.compare(&expected) {
+        Ordering::Equal => return Ok(()),
+        Ordering::Less => "older",
+        Ordering::Greater => "newer",
+    };
+    let name = manifest.default_terraform().map_or("terraform", |binary| binary.name.as_str());
+    let file = file.display();
+    let hint = if manifest.terraform.iter().any(|binary| binary.version == own.to_string()) {
+        format!("--terraform {own}={file} uses it as that version of the manifest")
+    } else if order == "newer" {
+        format!(
+            "to use it, add `- {{name: {name}, version: {own}, default: true}}` to terraform_binaries in the manifest, and for the \
+             instances that exist `- {{version: {own}}}` to terraform_upgrade_path"
+        )
+    } else {
+        format!("it must be {name} {expected}")
+    };
+    let message = format!("--terraform: {file} has the version {own}, which is {order} than the {expected} of the pak");
+    Err(Problem::input(message).hint(hint).into())
 }
 
 /// Locks a directory against removal.
@@ -173,6 +239,8 @@ fn extracted(pak: &Path, manifest: &Manifest, store: &Store) -> Result<(PathBuf,
             let mut archive = Packed::open(pak)?.into_archive();
             let (copies, problems) = extract::plan(manifest, &platform, &extract::files(&archive))?;
             Problems::check(problems)?;
+            let names = copies.iter().map(|(from, _)| from.as_str());
+            extract::check_size(&archive, names, extract::default_limit(pak)?)?;
             let new = tempfile::Builder::new().prefix("new-").tempdir_in(&paks).io("create a directory in", &paks)?;
             for (from, to) in &copies {
                 extract::write(&mut archive, from, new.path(), to, 0o755)?;
@@ -236,6 +304,16 @@ fn link_registries(directory: &Path, manifest: &Manifest, platform: &str) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn executables_say_their_versions() {
+        let version = |text: &str| version_in(text).map(|version| version.to_string());
+        assert_eq!(version("Terraform v1.11.4\non linux_amd64\n").as_deref(), Some("1.11.4"));
+        assert_eq!(version("OpenTofu v1.9.1-dev\n").as_deref(), Some("1.9.1"));
+        for other in ["", "x", "Terraform", "busybox v1.2.3"] {
+            assert_eq!(version(other), None, "{other:?}");
+        }
+    }
 
     #[test]
     fn an_executable_may_have_a_version() {
