@@ -61,7 +61,7 @@ pub(crate) enum Action {
     Restart,
 }
 
-/// A reply; the last one is followed by the end of the connection.
+/// A reply. The last one to each request is `Exited` or `Failed`: a connection that closes before it has broken.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// One row of the status table.
@@ -70,7 +70,7 @@ pub(crate) enum Reply {
     Line(String),
     /// A part of a failure's messages; the rest follows.
     Part(String),
-    /// The command has exited.
+    /// The request is done: the exit code of its command, or 0.
     Exited(u8),
     /// The request has failed: the messages, and the exit code.
     Failed { text: String, code: u8 },

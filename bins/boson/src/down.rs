@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use nix::sys::signal::Signal;
 use problem::{Problem, Result, code};
-use sandbox::{Channel, ProcessId};
+use sandbox::ProcessId;
 use startup::Common;
 
+use crate::client::Connection;
 use crate::control::{Reply, Request};
 use crate::state::{StateDir, Which};
 use crate::time_limits::STOP_LIMIT;
-use crate::{client, engine, output};
+use crate::{engine, output};
 
 /// The arguments of `down`.
 #[derive(Debug, Args)]
@@ -44,8 +45,9 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     engine::sweep();
     let dir = options.which.find()?;
     let boson = dir.record()?.and_then(|record| record.boson);
-    match (client::connect(&dir), boson) {
-        (Some(channel), _) => ask_to_stop(&channel),
+    let mut has_broken_off = false;
+    match (Connection::open(&dir), boson) {
+        (Some(connection), _) => has_broken_off = !ask_to_stop(&connection)?,
         // It does not listen yet: a signal says the same.
         (None, Some(boson)) => boson.signal(Signal::SIGTERM),
         (None, None) if !options.delete_disks => {
@@ -61,17 +63,29 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
         boson.signal(Signal::SIGKILL);
         ends_within(boson, SLACK);
     }
+    let has_left = dir.record()?.is_some_and(|record| record.boson.is_some());
     remove(&dir, options.delete_disks)?;
+    if has_broken_off && has_left {
+        let problem = Problem::internal("boson ended before everything had stopped").code(code::NOT_RUNNING);
+        return Err(problem.hint("its processes were killed, and their files are removed").into());
+    }
     Ok(0)
 }
 
-/// Prints its replies until it has exited.
-fn ask_to_stop(channel: &Channel) {
-    // It may exit before it has replied.
-    let _ = client::ask(channel, &Request::Stop, &[]);
-    while let Ok(Some(reply)) = client::next(channel) {
-        if let Reply::Line(text) = reply {
-            output::line(&text);
+/// Prints its replies until everything has stopped; returns whether it has reported that, or never took the request.
+fn ask_to_stop(connection: &Connection) -> Result<bool> {
+    connection.ask(&Request::Stop, &[])?;
+    let mut is_taken = false;
+    loop {
+        match connection.next()? {
+            Some(Reply::Line(text)) => {
+                is_taken = true;
+                output::line(&text);
+            }
+            Some(Reply::Failed { text, .. }) => output::error(&text),
+            Some(Reply::Exited(_)) => return Ok(true),
+            Some(Reply::Row(_) | Reply::Part(_)) => {}
+            None => return Ok(!is_taken),
         }
     }
 }

@@ -45,13 +45,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use problem::{IoContext, Problem, Result, code};
-use sandbox::{Channel, Ids, Network, ProcessId, Subnet};
+use sandbox::{Ids, Network, ProcessId, Subnet};
 
+use crate::client::Connection;
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::state::{self, Lock, Record, StateDir};
-use crate::{client, output};
 use addresses::Addresses;
 use deployment::Deployment;
 pub(crate) use documents::read_documents;
@@ -81,6 +82,9 @@ pub(crate) type AfterStart<'a> = &'a mut dyn FnMut(Started, &StateDir, &Progress
 /// How long a boson that is being killed may hold a deployment.
 const DYING: Duration = Duration::from_secs(30);
 
+/// How often a deployment is claimed that another boson holds.
+const INTERVAL: Duration = Duration::from_millis(20);
+
 /// Brings the deployment up and holds it until it is to stop, or hands it to the boson that holds it already; returns the exit
 /// code.
 pub(crate) fn up(mut config: Config, signals: Signals, after_start: AfterStart) -> Result<u8> {
@@ -90,7 +94,7 @@ pub(crate) fn up(mut config: Config, signals: Signals, after_start: AfterStart) 
     let documents = config.documents.take().map_or_else(|| read_documents(&config, None), Ok);
     let input = Input::read(config, documents)?;
     // A port that is taken is better known before the work than after it, unless an earlier version has it.
-    let published = Published::default();
+    let mut published = Published::default();
     if let Err(problems) = published.add(&input.publish)
         && !state::any_is_up()
     {
@@ -107,17 +111,25 @@ pub(crate) fn up(mut config: Config, signals: Signals, after_start: AfterStart) 
         }
     };
     let dir = input.dir(&deployment.name)?;
-    match claim(&dir)? {
-        Claim::Free(lock) => {
-            published.add(&input.publish)?;
-            let holder = Holder { input, dir, lock, progress, interrupt };
-            holder.run(workspace, deployment, published, after_start)
+    let start = Instant::now();
+    loop {
+        let connection = match claim(&dir, start)? {
+            Claim::Free(lock) => {
+                published.add(&input.publish)?;
+                let holder = Holder { input, dir, lock, progress, interrupt };
+                return holder.run(workspace, deployment, published, after_start);
+            }
+            Claim::Up(connection) => connection,
+        };
+        published = Published::default();
+        let (publish, roll_back) = (&input.publish, input.roll_back);
+        let asked =
+            handover::ask(&connection, workspace.path(), &deployment, publish, roll_back, &progress, &interrupt)?;
+        if let Some(code) = asked {
+            return Ok(code);
         }
-        Claim::Up(channel) => {
-            drop(published);
-            let (publish, roll_back) = (input.publish, input.roll_back);
-            handover::ask(channel, workspace.path(), deployment, publish, roll_back, &progress, &interrupt)
-        }
+        // It has ended before it took the request: the deployment is free as soon as it has disappeared.
+        std::thread::sleep(INTERVAL);
     }
 }
 
@@ -126,24 +138,24 @@ enum Claim {
     /// This process does from now on.
     Free(Lock),
     /// Another boson, which takes requests.
-    Up(Channel),
+    Up(Connection),
 }
 
-fn claim(dir: &StateDir) -> Result<Claim> {
-    let start = Instant::now();
+/// Waits at most [`DYING`] from `start` on.
+fn claim(dir: &StateDir, start: Instant) -> Result<Claim> {
     loop {
         if let Some(lock) = dir.lock()? {
             return Ok(Claim::Free(lock));
         }
-        if let Some(channel) = client::connect(dir) {
-            return Ok(Claim::Up(channel));
+        if let Some(connection) = Connection::open(dir).filter(|_| start.elapsed() <= DYING) {
+            return Ok(Claim::Up(connection));
         }
         // It is about to listen, or it has been killed and is about to disappear.
         if start.elapsed() > DYING {
             let message = format!("another boson holds {} and does not answer", dir.path().display());
             return Err(Problem::internal(message).code(code::ALREADY_RUNNING).hint("boson down stops it").into());
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(INTERVAL);
     }
 }
 
@@ -205,6 +217,7 @@ impl Holder {
         if !disks.is_empty() {
             host.progress.line(&format!("{} persistent disks stay: see `boson disks`", disks.len()));
         }
+        host.stopping.done();
         Ok(if killed && code == 0 { 130 } else { code })
     }
 }

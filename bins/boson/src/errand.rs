@@ -4,9 +4,10 @@ use clap::Args;
 use problem::Result;
 use startup::Common;
 
+use crate::client::Connection;
 use crate::control::{Request, RunErrand};
+use crate::output;
 use crate::state::Which;
-use crate::{client, output};
 
 /// The arguments of `run-errand`.
 #[derive(Debug, Args)]
@@ -43,9 +44,9 @@ pub(crate) const ABOUT: &str = "Runs an errand against the deployment that is up
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
-    let channel = client::expect(&options.which.find()?)?;
+    let connection = Connection::expect(&options.which.find()?)?;
     let Options { errand: name, instances, keep_alive, when_changed, which: _ } = options;
     let request = Request::RunErrand(RunErrand { name, instances, keep_alive, when_changed });
-    client::ask(&channel, &request, &output::standard_streams())?;
-    client::follow(&channel)
+    connection.ask(&request, &output::standard_streams())?;
+    connection.follow()
 }

@@ -8,9 +8,10 @@ use clap::Args;
 use problem::{Problem, Result};
 use startup::Common;
 
+use crate::client::Connection;
 use crate::control::Request;
+use crate::output;
 use crate::state::Which;
-use crate::{client, output};
 use terminal::Terminal;
 
 /// The arguments of `exec`.
@@ -39,20 +40,20 @@ pub(crate) const ABOUT: &str = "Runs a command inside an instance";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
-    let channel = client::expect(&options.which.find()?)?;
+    let connection = Connection::expect(&options.which.find()?)?;
     let opened =
         Terminal::open().map_err(|e| Problem::internal("cannot make a terminal for the command").because(e))?;
     let Some((terminal, end)) = opened else {
         let request = Request::Exec { instance: options.instance, argv: options.command, terminal: None };
-        client::ask(&channel, &request, &output::standard_streams())?;
-        return client::follow(&channel);
+        connection.ask(&request, &output::standard_streams())?;
+        return connection.follow();
     };
     let kind = std::env::var("TERM").unwrap_or_default();
     let request = Request::Exec { instance: options.instance, argv: options.command, terminal: Some(kind) };
-    let asked = client::ask(&channel, &request, &[end.as_fd(), end.as_fd(), end.as_fd()]);
+    let asked = connection.ask(&request, &[end.as_fd(), end.as_fd(), end.as_fd()]);
     drop(end);
     let mut failure = None;
-    let result = asked.and_then(|()| client::follow_reporting(&channel, output::error, |text| failure = Some(text)));
+    let result = asked.and_then(|()| connection.follow_reporting(output::error, |text| failure = Some(text)));
     terminal.close();
     failure.iter().for_each(|text| output::error(text));
     result

@@ -3,9 +3,10 @@
 use clap::Args;
 use problem::Result;
 
+use crate::client::Connection;
 use crate::control::{Action, Request};
+use crate::output;
 use crate::state::Which;
-use crate::{client, output};
 
 /// What is started or stopped.
 #[derive(Debug, Args)]
@@ -21,9 +22,9 @@ fn request(subject: Subject, action: Action) -> Result<u8> {
     let mut parts = subject.subject.splitn(3, '/');
     let instance: Vec<&str> = parts.by_ref().take(2).collect();
     let (instance, job) = (instance.join("/"), parts.next().map(str::to_owned));
-    let channel = client::expect(&subject.which.find()?)?;
-    client::ask(&channel, &Request::Change { action, instance, job }, &[])?;
-    client::follow_with(&channel, output::line)
+    let connection = Connection::expect(&subject.which.find()?)?;
+    connection.ask(&Request::Change { action, instance, job }, &[])?;
+    connection.follow_with(output::line)
 }
 
 macro_rules! verb {

@@ -6,9 +6,10 @@ use clap::Args;
 use problem::Result;
 use startup::Common;
 
+use crate::client::Connection;
 use crate::control::{Health, Reply, Request, Row};
 use crate::state::Which;
-use crate::{client, dns_health, output};
+use crate::{dns_health, output};
 
 /// The arguments of `status`.
 #[derive(Debug, Args)]
@@ -37,12 +38,20 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     if options.serve_dns_health {
         return dns_health::serve().map(|()| 0);
     }
-    let channel = client::expect(&options.which.find()?)?;
-    client::ask(&channel, &Request::Status, &[])?;
+    let connection = Connection::expect(&options.which.find()?)?;
+    connection.ask(&Request::Status, &[])?;
     let mut rows = Vec::new();
-    while let Some(reply) = client::next(&channel)? {
-        if let Reply::Row(row) = reply {
-            rows.push(row);
+    loop {
+        match connection.next()? {
+            Some(Reply::Row(row)) => rows.push(row),
+            Some(Reply::Exited(_)) => break,
+            Some(Reply::Failed { text, code }) => {
+                output::error(&text);
+                return Ok(code);
+            }
+            Some(Reply::Line(_) | Reply::Part(_)) => {}
+            // Rows that came before are not all rows.
+            None => return Err(connection.closed()?.into()),
         }
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());

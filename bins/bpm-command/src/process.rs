@@ -147,11 +147,16 @@ impl<'a> Process<'a> {
 
     fn ask(&self, request: Request, limit: Duration) -> Result<Option<Reply>> {
         let socket = self.vcap.control_socket(&self.named.job, self.named.process());
-        match ask(&socket, request, limit) {
+        let reply = match ask(&socket, request, limit) {
+            // Its supervisor ended before it had answered: whether another one is there is what the next request shows.
+            Err(RequestError::Closed) if matches!(request, Request::Stop { .. } | Request::Status) => {
+                ask(&socket, request, limit)
+            }
+            other => other,
+        };
+        match reply {
             Ok(reply) => Ok(Some(reply)),
             Err(RequestError::NoServer) => Ok(None),
-            // A supervisor ends when its process has, so the requested stop has happened.
-            Err(RequestError::Closed) if matches!(request, Request::Stop { .. } | Request::Status) => Ok(None),
             Err(RequestError::Forbidden) if !Uid::effective().is_root() => {
                 Err(Problem::internal(format!("{} must be run as root", self.command))
                     .code(code::CONTROL_REFUSED)

@@ -42,15 +42,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(channel: Channel) -> io::Result<Client> {
+    pub(crate) fn new(channel: &Channel) -> io::Result<Client> {
         let gone = Interrupt::default();
-        let (reader, of_thread) = (channel.try_clone()?, gone.clone());
+        let (writer, reader, of_thread) = (channel.try_clone()?, channel.try_clone()?, gone.clone());
         std::thread::Builder::new().name("client".to_owned()).spawn(move || {
             // It sends nothing more; receiving returns when it exits.
             while let Ok(Some(_)) = reader.receive::<serde_json::Value>() {}
             of_thread.trigger();
         })?;
-        Ok(Client { channel: Arc::new(channel), gone })
+        Ok(Client { channel: Arc::new(writer), gone })
     }
 
     /// Its connection.

@@ -17,49 +17,59 @@ use super::running::RunningDeployment;
 use super::settings;
 use super::stages::SourceNames;
 use super::workspace;
+use crate::client::Connection;
 use crate::control::{Deploy, Request};
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::progress::Progress;
 use crate::state::{self, StateDir};
-use crate::{client, output};
 
 /// What the documents of `plan` do not have.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Supplement {
     packages: Packages,
     source_names: SourceNames,
     publish: Vec<Publish>,
 }
 
+/// The same, to be written.
+#[derive(Debug, Serialize)]
+struct SupplementOf<'a> {
+    packages: &'a Packages,
+    source_names: &'a SourceNames,
+    publish: &'a [Publish],
+}
+
 fn supplement(workspace: &Path) -> std::path::PathBuf {
     workspace.join("supplement.json")
 }
 
-/// Asks the boson at the other end of the connection to bring a version up; returns the exit code.
+/// Asks the boson at the other end of the connection to bring a version up; returns the exit code, or `None` if that boson
+/// has ended without taking the request.
 pub(crate) fn ask(
-    channel: Channel,
+    connection: &Connection,
     workspace: &Path,
-    deployment: Deployment,
-    publish: Vec<Publish>,
+    deployment: &Deployment,
+    publish: &[Publish],
     roll_back: bool,
     progress: &Progress,
     interrupt: &Interrupt,
-) -> Outcome<u8> {
+) -> Outcome<Option<u8>> {
     let path = supplement(workspace);
     let Deployment { packages, source_names, .. } = deployment;
-    let text = serde_json::to_string(&Supplement { packages, source_names, publish })
+    let text = serde_json::to_string(&SupplementOf { packages, source_names, publish })
         .map_err(|e| Problem::internal("cannot hand the plan over").because(e))?;
     fs::write(&path, text).io("write", &path)?;
     let version = startup::version().to_string();
     let request = Request::Deploy(Deploy { version, workspace: workspace.to_path_buf(), roll_back });
-    client::ask(&channel, &request, &[])?;
-    let to_end = channel.try_clone().map_err(|e| Problem::internal("cannot talk to the deployment").because(e))?;
+    connection.ask(&request, &[])?;
+    let to_end = connection.channel()?;
     let guard = interrupt.guard(move || to_end.shut_down());
-    let code = client::follow_with(&channel, |line| progress.line(line));
+    let code = connection.follow_if_answered(|line| progress.line(line), |text| output::error(&text));
     drop(guard);
     if interrupt.is_asked() {
         output::error("the update goes on; boson status shows it, boson down stops everything");
-        return Ok(130);
+        return Ok(Some(130));
     }
     code
 }

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sandbox::Network;
+use sandbox::{Channel, Network};
 
+use crate::control::Reply;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::state::StateDir;
@@ -14,12 +15,31 @@ pub(crate) struct Host {
     pub(crate) dir: StateDir,
     pub(crate) progress: Progress,
     pub(crate) interrupt: Interrupt,
+    pub(crate) stopping: StopRequests,
     network: Mutex<Arc<Network>>,
+}
+
+/// The clients that have asked for the stop, and wait for its end.
+#[derive(Debug, Default)]
+pub(crate) struct StopRequests(Mutex<Vec<Channel>>);
+
+impl StopRequests {
+    pub(crate) fn add(&self, client: Channel) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+    }
+
+    /// Everything has stopped, and nothing is left that is not to stay.
+    pub(crate) fn done(&self) {
+        for client in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // A client that has exited needs no reply.
+            let _ = client.send(&Reply::Exited(0), &[]);
+        }
+    }
 }
 
 impl Host {
     pub(crate) fn new(dir: StateDir, network: Network, progress: Progress, interrupt: Interrupt) -> Host {
-        Host { dir, progress, interrupt, network: Mutex::new(Arc::new(network)) }
+        Host { dir, progress, interrupt, stopping: StopRequests::default(), network: Mutex::new(Arc::new(network)) }
     }
 
     /// The network in which instances are made now.

@@ -30,24 +30,27 @@ pub(crate) fn listen(running: &Arc<RunningDeployment>) -> Result<()> {
     Ok(())
 }
 
-/// Failures to send are ignored: a client that has exited needs no answer.
+/// Every request gets a last reply. Failures to send are ignored: a client that has exited needs no answer.
 fn answer(running: &RunningDeployment, channel: Channel) {
-    let Ok(Some((request, fds))) = channel.receive::<Request>() else { return };
+    let (request, fds) = match channel.receive::<Request>() {
+        Ok(Some(received)) => received,
+        Ok(None) => return,
+        Err(e) => return fail(&channel, "the deployment's boson cannot read the request", e),
+    };
     match request {
         Request::Status => {
             for row in status_table::rows(running) {
                 let _ = channel.send(&Reply::Row(row), &[]);
             }
+            let _ = channel.send(&Reply::Exited(0), &[]);
         }
         Request::Stop => {
             let _ = channel.send(&Reply::Line(format!("stopping {}", running.deployment().name)), &[]);
+            // It is answered when everything has stopped.
+            running.host.stopping.add(channel);
             // Unlike a second Ctrl-C, a second `boson down` does not kill: it waits for the same end.
             if !running.host.interrupt.is_asked() {
                 running.host.interrupt.trigger();
-            }
-            // The client waits for the connection's end, which is this process' end.
-            loop {
-                std::thread::park();
             }
         }
         Request::Deploy(deploy) => {
@@ -66,19 +69,31 @@ fn answer(running: &RunningDeployment, channel: Channel) {
     }
 }
 
+/// Sends that nothing was done.
+fn fail(channel: &Channel, what: &str, error: std::io::Error) {
+    let (text, code) = Failure::from(Problem::internal(what).because(error)).report();
+    let _ = channel.send(&Reply::Failed { text, code }, &[]);
+}
+
 /// Does what needs the client's standard streams, and sends how it ended.
 fn run(
     channel: Channel,
     fds: Vec<OwnedFd>,
     what: impl FnOnce(&Client, &clients::Streams) -> std::result::Result<u8, Failure>,
 ) {
-    let Ok(streams) = clients::Streams::new(fds) else { return };
+    let streams = match clients::Streams::new(fds) {
+        Ok(streams) => streams,
+        Err(e) => return fail(&channel, "cannot forward the standard streams", e),
+    };
     answer_with(channel, |client| what(client, &streams));
 }
 
 /// Does what the client asks for, and sends how it ended.
 fn answer_with(channel: Channel, what: impl FnOnce(&Client) -> std::result::Result<u8, Failure>) {
-    let Ok(client) = Client::new(channel) else { return };
+    let client = match Client::new(&channel) {
+        Ok(client) => client,
+        Err(e) => return fail(&channel, "cannot serve the request", e),
+    };
     let reply = match what(&client) {
         Ok(code) => Reply::Exited(code),
         Err(failure) => {

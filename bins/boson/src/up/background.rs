@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -76,6 +77,10 @@ pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
         }
     }
     let status = child.wait().map_err(failed)?;
+    if let Some(signal) = status.signal() {
+        let problem = Problem::internal(format!("the boson that holds the deployment was killed by signal {signal}"));
+        return Err(problem.hint("boson down removes what it left, except persistent disks").into());
+    }
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70))
 }
 

@@ -216,13 +216,85 @@ fn after_boson_was_killed_no_process_runs_and_down_cleans_up() {
     boson.kill().unwrap();
     boson.wait().unwrap();
     eventually("the processes have died with it", || !living.iter().any(|pid| is_alive(*pid)));
-    let status = machine.boson(&["status"]).ends_with(65);
-    assert!(status.stderr.contains("is not up: its boson has died"), "{}", status.stderr);
+    // boson itself dies last: until it has, it takes connections, to which it gives no replies.
+    eventually("boson has died", || {
+        machine.boson(&["status"]).ends_with(65).stderr.contains("is not up: its boson has died")
+    });
     // Logs can still be read.
     assert!(machine.boson(&["logs", "web"]).ends_with(0).stdout.contains("prepared 0"));
     machine.boson(&["down"]).ends_with(0);
     machine.assert_gone();
     machine.boson(&["down"]).ends_with(65);
+}
+
+#[test]
+fn a_connection_that_closes_before_the_last_reply_is_an_error() {
+    let machine = Machine::new();
+    // The state of a deployment whose boson has died, and a listener in its place.
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    dead.wait().unwrap();
+    let state = serde_json::json!({
+        "version": 1, "deployment": "small", "network": null, "addresses": {},
+        "boson": {"pid": dead.id(), "started": 0},
+    });
+    let answer = |replies: &'static [&'static str], args: &[&str]| {
+        machine.write("held/state.json", &state.to_string());
+        let socket = machine.path("held/control.sock");
+        let _ = fs::remove_file(&socket);
+        let listener = sandbox::Listener::bind(&socket).unwrap();
+        let server = std::thread::spawn(move || {
+            let channel = listener.accept().unwrap();
+            channel.receive::<serde_json::Value>().unwrap().unwrap();
+            for reply in replies {
+                channel.send(&serde_json::from_str::<serde_json::Value>(reply).unwrap(), &[]).unwrap();
+            }
+        });
+        let (verb, rest) = args.split_first().unwrap();
+        let held = machine.path("held");
+        let ran = machine.boson(&[&[*verb, "--state-dir", held.to_str().unwrap()], rest].concat());
+        server.join().unwrap();
+        ran
+    };
+    const ROW: &str = r#"{"Row": {"instance": "web/0", "az": null, "ip": "10.244.0.2", "process": "web/web",
+        "state": "Running", "pid": 1, "exit": null, "since": 1, "restarts": 0, "health": "Running"}}"#;
+    const LINE: &str = r#"{"Line": "at work"}"#;
+    let requests: [&[&str]; 6] = [
+        &["status"],
+        &["exec", "web/0", "true"],
+        &["run-errand", "check"],
+        &["start", "web/0"],
+        &["stop", "web/0"],
+        &["restart", "web/0/web"],
+    ];
+    for request in requests {
+        for replies in [&[] as &[&str], &[ROW], &[LINE]] {
+            let ran = answer(replies, request).ends_with(65);
+            let expected = ["its boson has died", "the connection closed before the reply was complete"];
+            assert!(expected.iter().all(|text| ran.stderr.contains(text)), "{request:?} {replies:?}: {}", ran.stderr);
+            assert!(!ran.stdout.contains("INSTANCE"), "{}", ran.stdout);
+        }
+    }
+    assert!(answer(&[ROW, r#"{"Exited": 0}"#], &["status"]).ends_with(0).stdout.contains("web/0"));
+    // What is left is removed in any case.
+    let down = answer(&[LINE], &["down"]).ends_with(70);
+    assert!(down.stderr.contains("boson ended before everything had stopped"), "{}", down.stderr);
+    assert!(!machine.path("held").exists());
+    answer(&[], &["down"]).ends_with(0);
+    assert!(!machine.path("held").exists());
+}
+
+#[test]
+fn a_boson_in_the_background_that_is_killed_is_an_error() {
+    let machine = Machine::new();
+    let mut first = machine.up_in_foreground();
+    let state = fs::read_to_string(machine.state().join("state.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    let second = i32::try_from(state["boson"]["pid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(second), Signal::SIGKILL).unwrap();
+    assert_eq!(first.wait().unwrap().code(), Some(70));
+    let output = machine.output();
+    assert!(output.contains("the boson that holds the deployment was killed by signal 9"), "{output}");
+    machine.boson(&["down"]).ends_with(0);
 }
 
 #[test]

@@ -75,3 +75,34 @@ fn a_file_without_header_is_not_given_to_a_shell() {
         assert_eq!(text(&output.stderr).contains(hint), executable == "ROOT/web", "{output:?}");
     }
 }
+
+/// A supervisor that closes the connection without a reply: `bpm` asks again, and takes no reply for none.
+#[test]
+fn a_supervisor_that_closes_the_connection_without_a_reply_is_an_error() {
+    let job = Job::new("processes: [{name: web, executable: /bin/true}]");
+    job.write("var/vcap/sys/run/boson/web/x", "", 0o644);
+    let socket = job.path("var/vcap/sys/run/boson/web/web.sock");
+    let bpm = |args: &[&str], connections: usize| {
+        let (listener, path) = (std::os::unix::net::UnixListener::bind(&socket).unwrap(), socket.clone());
+        let server = std::thread::spawn(move || {
+            for left in (0..connections).rev() {
+                let connection = listener.accept().unwrap();
+                if left == 0 {
+                    std::fs::remove_file(&path).unwrap();
+                }
+                drop(connection);
+            }
+        });
+        let mut command = std::process::Command::new(testkit::executable("bpm"));
+        let ran = command.args(args).arg("--root").arg(job.path("")).output().unwrap();
+        server.join().unwrap();
+        ran
+    };
+    for args in [["stop", "web"], ["pid", "web"], ["running", "web"]] {
+        let ran = bpm(&args, 2);
+        assert_eq!(ran.status.code(), Some(70), "{args:?}: {ran:?}");
+        assert!(text(&ran.stderr).contains("it ended before it answered"), "{ran:?}");
+    }
+    // It has ended, and there is no other one.
+    assert_eq!(bpm(&["stop", "web"], 1).status.code(), Some(0));
+}
