@@ -95,7 +95,7 @@ pub(crate) struct Row {
     pub(crate) exit: Option<u8>,
     /// Since when, in seconds since 1970.
     pub(crate) since: u64,
-    /// How often it was started again after it had exited on its own.
+    /// How often it was started again after it had exited on its own, or by a rule of monit.
     pub(crate) restarts: Option<u32>,
     /// The state of the whole instance.
     pub(crate) health: Health,

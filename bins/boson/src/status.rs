@@ -16,7 +16,7 @@ use crate::{dns_health, output};
 #[command(
     long_about = "Shows every instance of a deployment that is up, and what its processes do.\n\n\
         STATE, PID and SINCE are those of the process; EXIT is the exit status with which it ended last, RESTARTS how \
-        often boson has started it again. INSTANCE STATE is what `bosh instances` shows: starting, running, \
+        often it was started again after an exit or by a rule of monit. INSTANCE STATE is what `bosh instances` shows: starting, running, \
         failing or stopped.",
     after_long_help = "Example:\n\
         \x20\x20boson status\n\n\

@@ -17,7 +17,7 @@ use super::deployment::{Deployment, Group, Member};
 use super::dns_health::DnsHealth;
 use super::failure::{FailedStage, Failure};
 use super::host::Host;
-use super::log_excerpt::last_distinct_lines_with;
+use super::log_excerpt::{last_distinct_lines_with, without_echo};
 use super::state_files::StateFiles;
 use super::supervised::{Supervised, View, now};
 use super::{report, sandbox_spec};
@@ -41,7 +41,7 @@ pub(crate) struct Instance {
     /// The sandbox's first process.
     init: Option<ProcessId>,
     environment: Vec<(String, String)>,
-    state_files: StateFiles,
+    state_files: Arc<StateFiles>,
     pub(crate) dns_health: DnsHealth,
     inner: Mutex<Inner>,
 }
@@ -80,7 +80,7 @@ impl Instance {
         Ok(Instance {
             deployment: Arc::clone(deployment),
             member: member.clone(),
-            state_files: StateFiles::new(dir.vcap()),
+            state_files: Arc::new(StateFiles::new(dir.vcap())),
             dir,
             init: ProcessId::of(sandbox.init()),
             sandbox,
@@ -193,7 +193,11 @@ impl Instance {
         let printed = fs::read_to_string(&path).unwrap_or_default();
         let mut output = self.deployment.source_names.restore(&printed);
         if SCRIPT_PROGRAMS.contains(&command.program) {
-            output.push_str(&self.script_output(verb));
+            let logged = self.script_output(verb);
+            if !logged.is_empty() {
+                output = without_echo(&output, self.group().pod.jobs.iter().map(|job| job.name.as_str()));
+            }
+            output.push_str(&logged);
         }
         Err(self.failed(verb, output, exit.code()))
     }
@@ -260,7 +264,8 @@ impl Instance {
         self.lock().supervised.clone_from(&all);
         for supervised in all {
             let instance = Arc::clone(self);
-            supervised.supervise(host, self.name(), move |argv, log| instance.run_logged(argv, log))?;
+            let start = move |argv: &[&str], log: &str| instance.run_logged(argv, log);
+            supervised.supervise(host, self.name(), &self.state_files, start)?;
         }
         Ok(self.dns_health.watch(|argv, stdio| self.run(argv, stdio))?)
     }

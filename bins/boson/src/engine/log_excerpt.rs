@@ -53,6 +53,13 @@ pub(crate) fn last_distinct_lines_with(text: &str, wanted: &str) -> String {
     lines.iter().rev().map(|line| format!("{line}\n")).collect()
 }
 
+/// What a program that runs scripts has printed, without the lines of the scripts of these jobs, which it repeats.
+pub(crate) fn without_echo<'a>(text: &str, jobs: impl Iterator<Item = &'a str>) -> String {
+    let prefixes: Vec<String> = jobs.map(|job| format!("[{job}] ")).collect();
+    let is_echo = |line: &&str| prefixes.iter().any(|prefix| line.starts_with(prefix));
+    text.lines().filter(|line| !is_echo(line)).map(|line| format!("{line}\n")).collect()
+}
+
 /// The last lines of a text.
 fn last_lines_of(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -71,6 +78,13 @@ mod tests {
         assert!(shown.starts_with("[a] line 10\n") && shown.ends_with("[a] line 38\n"), "{shown}");
         assert_eq!(last_lines_of("a\nb\na"), "a\nb\na\n");
         assert_eq!(last_distinct_lines_with("a\nb\na\nc\na", ""), "b\nc\na\n");
+    }
+
+    #[test]
+    fn what_scripts_print_is_not_repeated() {
+        let text = "[web] one\nerror: x\n  caused by: web: exit status 3\n[other] two\n[web] three";
+        let shown = without_echo(text, ["web", "bpm"].into_iter());
+        assert_eq!(shown, "error: x\n  caused by: web: exit status 3\n[other] two\n");
     }
 
     #[test]

@@ -118,6 +118,7 @@ fn a_failed_pre_start_shows_what_it_logged() {
     let up = machine.up(&[]);
     assert_ne!(up.code, Some(0));
     assert!(up.stderr.contains("[web/0 web/pre-start.stderr.log] complaint\n"), "{}", up.stderr);
+    assert_eq!(up.stderr.matches("complaint").count(), 2, "each line once for each instance: {}", up.stderr);
     assert!(up.stderr.contains("prepared 1"), "{}", up.stderr);
     // The instances are kept for inspection.
     let status = machine.boson(&["status"]).ends_with(1).stdout;

@@ -77,3 +77,28 @@ fn monit_programs_run_beside_bpm_processes() {
     machine.boson(&["status"]).ends_with(0);
     machine.boson(&["down"]).ends_with(0);
 }
+
+#[test]
+fn a_restart_that_a_rule_of_monit_asks_for_is_counted() {
+    let machine = Machine::new();
+    let spec = "name: daemon\ntemplates: {ctl: bin/ctl}\npackages: []\nproperties: {}\n";
+    machine.write("release/jobs/daemon/spec", spec);
+    let rule = "  group vcap\n  if failed unixsocket /var/vcap/data/daemon/socket then restart\n";
+    let monit = MONIT.split("<%").next().unwrap().replace("  group vcap\n", rule);
+    machine.write("release/jobs/daemon/monit", &monit);
+    machine.write("release/jobs/daemon/templates/ctl", CTL);
+    machine.edit(
+        "manifest.yml",
+        "  jobs:\n  - name: web\n",
+        "  jobs:\n  - {name: daemon, release: small}\n  - name: web\n",
+    );
+    machine.edit("manifest.yml", "instances: 2", "instances: 1");
+    machine.up(&[]).ends_with(0);
+    let restarts = || {
+        let status = machine.boson(&["status"]).stdout;
+        let row = status.lines().find(|row| row.contains("daemon/daemon "))?.to_owned();
+        row.split_whitespace().nth(8)?.parse::<u32>().ok()
+    };
+    eventually("the restart is counted", || restarts().is_some_and(|restarts| restarts >= 1));
+    machine.boson(&["down"]).ends_with(0);
+}

@@ -21,7 +21,7 @@ use super::restarts::Restarts;
 use super::rule::{Verdict, exceeds};
 use crate::context::Context;
 use crate::environment::with;
-use crate::records::Records;
+use crate::records::{Records, RestartCount};
 
 /// Why a process counts as failing that monit does not monitor.
 const UNMONITORED: &str = "not monitored";
@@ -37,6 +37,8 @@ pub(crate) struct Checks {
     programs: Vec<Command>,
     usage: Usage,
     restarts: Restarts,
+    /// How often a rule restarted the process, for its records.
+    count: RestartCount,
     monitoring: Monitoring,
     starts: u64,
     next: Option<Instant>,
@@ -89,6 +91,7 @@ impl Checks {
             programs: commands,
             usage: Usage::new(),
             restarts: Restarts::of(context, service),
+            count: records.restarts(),
             monitoring: Monitoring::new(context),
             starts: 0,
             next: None,
@@ -301,6 +304,9 @@ impl Checks {
             let own = programs.into_iter().filter_map(run);
             own.chain(depends.then_some(Event::Request(Request::Restart))).collect()
         };
+        if *action == Action::Restart && (is_process || depends) {
+            self.count.set(self.count.get() + 1);
+        }
         match action {
             Action::Alert => Vec::new(),
             Action::Exec(_) => run(program).into_iter().collect(),

@@ -66,6 +66,7 @@ impl Process {
                 exit_code: None,
                 signal: None,
                 stop: None,
+                restarts: 0,
                 since: 0,
             },
         }
