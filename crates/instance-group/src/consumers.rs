@@ -136,7 +136,11 @@ impl Entry<'_> {
         if has("name") || has("type") {
             texts.push(format!("Cannot specify 'name' or 'type' properties in the manifest {tail} Please provide these keys in the release only."));
         }
-        problems.extend(texts.into_iter().map(|text| self.problem(text)));
+        if !texts.is_empty() {
+            // As in BOSH, which then looks at nothing else of the entry.
+            problems.extend(texts.into_iter().map(|text| self.problem(text)));
+            return Wanted::Implicit;
+        }
         if has("instances") || has("properties") || has("address") {
             return self.manual(entry, problems);
         }

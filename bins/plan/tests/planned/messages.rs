@@ -57,7 +57,8 @@ fn an_unknown_job_of_an_addon_has_a_message_of_its_own() {
 #[test]
 fn a_manual_link_needs_instances_for_its_properties() {
     let spec = "consumes: [{name: l, type: t}]";
-    for link in ["{properties: {a: 1}}", "{properties: {a: 1}, address: x}"] {
+    // Nothing else of such a link is looked at.
+    for link in ["{properties: {a: 1}}", "{properties: {a: 1}, address: x}", "{properties: 5}", "{properties: .nan}"] {
         let manifest = GROUP.replace("release: r}", &format!("release: r, consumes: {{l: {link}}}}}"));
         let printed = plan(&[("j", spec)], &manifest).printed;
         let expected =
