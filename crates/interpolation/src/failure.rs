@@ -22,6 +22,13 @@ impl Failure {
     pub fn new(message: impl Into<String>, origin: Origin) -> Failure {
         Failure { message: message.into(), cause: None, hint: None, origin }
     }
+
+    /// The options of a definition refer, over another variable or alone, to the variable itself.
+    pub fn recursion(variable: &str, other: &str, origin: Origin) -> Failure {
+        let message = format!("Interpolating variable '{variable}' definition options");
+        let cause = format!("Finding variable '{other}': Detected recursion");
+        Failure { cause: Some(cause), ..Failure::new(message, origin) }
+    }
 }
 
 impl fmt::Display for Failure {

@@ -1,6 +1,9 @@
 //! References in strings: `\(\( ?(!?[-/.\w\pL]+) ?\)\)`.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+use go_yaml::{Node, Value};
 
 /// A reference in a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +17,20 @@ pub(crate) struct Reference {
 /// The names of a string's references, in order.
 pub fn references(text: &str) -> impl Iterator<Item = String> {
     find(text).into_iter().map(|reference| reference.name)
+}
+
+/// Adds the variables that a part of a document refers to, up to their first dots.
+pub fn referred(node: &Node, names: &mut BTreeSet<String>) {
+    let mut add = |text: &str| names.extend(references(text).map(|name| split(&name).0.to_owned()));
+    match &node.value {
+        Value::String(text) => add(text),
+        Value::List(items) => items.iter().for_each(|item| referred(item, names)),
+        Value::Map(map) => {
+            map.iter().filter_map(|(key, _)| key.as_str()).for_each(add);
+            map.iter().for_each(|(_, node)| referred(node, names));
+        }
+        _ => {}
+    }
 }
 
 /// The references of a string, in order.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use go_yaml::{Key, Map, Node, Origin, Value};
 use ops_file::{Path, find as find_path};
 
-use crate::definitions::{Definition, strike_out};
+use crate::definitions::{Definition, recursions, strike_out};
 use crate::failure::Failure;
 use crate::reference::{self, Reference, split};
 use crate::sources::Sources;
@@ -35,9 +35,14 @@ pub struct Missing {
 ///
 /// # Errors
 /// All references that cannot be replaced: to a part that its variable does not have, to a value in a string that is neither
-/// a string nor an integer; keys that become equal, or that become a list or a map.
+/// a string nor an integer; keys that become equal, or that become a list or a map; definitions whose options refer to
+/// themselves; definitions that have a value, and a name that has references or occurs twice.
 pub fn interpolate(document: Node, sources: &Sources) -> Result<Interpolated, Vec<Failure>> {
     let definitions = Definition::of(&document)?;
+    let recursions = recursions(&definitions);
+    if !recursions.is_empty() {
+        return Err(recursions);
+    }
     let mut replacer = Replacer { sources, used: BTreeSet::new(), missing: BTreeMap::new(), failures: Vec::new() };
     for definition in &definitions {
         replacer.value(&definition.name, definition.origin);
@@ -46,7 +51,8 @@ pub fn interpolate(document: Node, sources: &Sources) -> Result<Interpolated, Ve
     if !replacer.failures.is_empty() {
         return Err(replacer.failures);
     }
-    strike_out(&mut document, |name| sources.get(split(name).0).is_some());
+    let has_value = |definition: &&Definition| sources.get(split(&definition.name).0).is_some();
+    strike_out(&mut document, &definitions.iter().filter(has_value).collect::<Vec<_>>())?;
     let names = sources.names();
     let unused = names.iter().filter(|name| !replacer.used.contains(*name)).cloned().collect();
     let missing = replacer.missing.into_iter().map(|(name, origins)| Missing { name, origins });
@@ -64,20 +70,6 @@ pub fn replaced(node: Node, sources: &Sources) -> Result<(Node, BTreeSet<String>
         Ok((node, replacer.missing.into_keys().collect()))
     } else {
         Err(replacer.failures)
-    }
-}
-
-/// Adds the variables that a part of a document refers to, up to their first dots.
-pub fn referred(node: &Node, names: &mut BTreeSet<String>) {
-    let mut add = |text: &str| names.extend(reference::references(text).map(|name| split(&name).0.to_owned()));
-    match &node.value {
-        Value::String(text) => add(text),
-        Value::List(items) => items.iter().for_each(|item| referred(item, names)),
-        Value::Map(map) => {
-            map.iter().filter_map(|(key, _)| key.as_str()).for_each(add);
-            map.iter().for_each(|(_, node)| referred(node, names));
-        }
-        _ => {}
     }
 }
 

@@ -46,7 +46,8 @@ impl Sources {
         self.store.insert(Key::String(name.to_owned()), value);
     }
 
-    /// Merges what was added, by path: flags over files.
+    /// Merges what was added: a name that is given again has the value of the kind with the highest precedence, the last one of
+    /// that kind; values that are maps do not merge. A path in a variable goes into the variable.
     ///
     /// # Errors
     /// If one kind gives a variable both a value that is not a map and a value for a path in it.
@@ -55,11 +56,10 @@ impl Sources {
         for (_, mut values) in std::mem::take(&mut self.given) {
             // A path in a variable goes into the variable, whichever was given first.
             values.sort_by_key(|(name, _)| name.matches('.').count());
-            let mut layer = Map::default();
+            let names: BTreeSet<String> = values.iter().map(|(name, _)| name.clone()).collect();
             for (name, value) in values {
-                failures.extend(insert(&mut layer, &name, value).err());
+                failures.extend(insert(&mut self.merged, &name, value, &names).err());
             }
-            overlay(&mut self.merged, layer);
         }
         if failures.is_empty() { Ok(self) } else { Err(failures) }
     }
@@ -90,8 +90,8 @@ impl Sources {
 /// As many parts of a dotted name as the levels of a document that is read. Beyond the CLI.
 const MAX_PARTS: usize = 500;
 
-/// Sets the value at a dotted name.
-fn insert(map: &mut Map, name: &str, value: Node) -> Result<(), Failure> {
+/// Sets the value at a dotted name; `names` are those of the same kind, before which values of other kinds give way.
+fn insert(map: &mut Map, name: &str, value: Node, names: &BTreeSet<String>) -> Result<(), Failure> {
     let origin = value.origin;
     let mut parts: Vec<&str> = name.split('.').collect();
     if parts.len() > MAX_PARTS {
@@ -104,29 +104,24 @@ fn insert(map: &mut Map, name: &str, value: Node) -> Result<(), Failure> {
     for (depth, part) in parts.iter().enumerate() {
         let new = || Node { value: Value::Map(Map::default()), origin };
         let node = current.entry(Key::String((*part).to_owned()), new);
-        match &mut node.value {
-            Value::Map(inner) => current = inner,
-            _ => {
+        if !matches!(node.value, Value::Map(_)) {
+            let is_given = |depth: usize| names.contains(&parts[..=depth].join("."));
+            if (0..=depth).any(is_given) {
                 let outer = parts[..=depth].join(".");
                 return Err(Failure::new(
                     format!("Expected variable '{outer}' to be a map, because variable '{name}' is given, too"),
                     origin,
                 ));
             }
+            *node = new();
         }
+        current = match &mut node.value {
+            Value::Map(inner) => inner,
+            _ => return Ok(()),
+        };
     }
     current.insert(Key::String(last.to_owned()), value);
     Ok(())
-}
-
-/// Puts values over others; maps are merged.
-fn overlay(below: &mut Map, above: Map) {
-    for (key, node) in above {
-        match (below.get_mut(&key), node.value) {
-            (Some(Node { value: Value::Map(below), .. }), Value::Map(above)) => overlay(below, above),
-            (_, value) => below.insert(key, Node { value, origin: node.origin }),
-        }
-    }
 }
 
 /// Splits `name=value`.

@@ -110,14 +110,49 @@ x: ((a))
     assert!(found.unused.is_empty());
     assert_eq!(write(&run("variables: [{name: a}]", "a: 1").document), "variables: []\n");
     assert_eq!(
-        failures("variables: [x, {type: password}, {name: 1}, {name: a}, {name: a}]", ""),
+        failures("variables: [x, {type: password}, {name: 1}]", ""),
         [
             "Expected a variable to be a map but found 'string'",
             "Expected a variable to have a name",
             "Expected 'name' of a variable to be a string but found 'int'",
-            "Some of the variables have duplicate names, eg: 'a'",
         ]
     );
+}
+
+#[test]
+fn definitions_are_interpolated_like_the_rest() {
+    let document = "variables:\n- {name: ((p))-pw, type: password, options: {length: ((n))}}\n";
+    let found = run(document, "{p: x, n: 5}");
+    let expected = "variables:\n- name: x-pw\n  options:\n    length: 5\n  type: password\n";
+    assert_eq!(write(&found.document), expected);
+    // One that has a value is searched for by the name that it had before.
+    let mut sources = sources("{p: x, n: 5}");
+    sources.set_store(read_names(b"{((p))-pw: generated}", Source(2)).unwrap());
+    let failures = interpolate(node(document), &sources).unwrap_err();
+    let path = "/variables/name=((p))-pw";
+    let message = format!("Expected to find exactly one matching array item for path '{path}' but found 0");
+    assert_eq!(failures.iter().map(ToString::to_string).collect::<Vec<_>>(), [message]);
+}
+
+#[test]
+fn a_variable_that_is_defined_twice_is_an_error_if_it_has_a_value() {
+    let document = "variables: [{name: a}, {name: a, type: rsa}]";
+    let found = run(document, "b: 1");
+    assert_eq!(write(&found.document), "variables:\n- name: a\n- name: a\n  type: rsa\n");
+    let message = "Expected to find exactly one matching array item for path '/variables/name=a' but found 2";
+    assert_eq!(failures(document, "a: 1"), [message, message]);
+}
+
+#[test]
+fn a_definition_that_refers_to_itself_is_an_error() {
+    let failed = |name: &str, other: &str| {
+        format!("Interpolating variable '{name}' definition options\n  Finding variable '{other}': Detected recursion")
+    };
+    assert_eq!(failures("variables: [{name: a, options: {x: '-((a.b))-'}}]", ""), [failed("a", "a")]);
+    // Values change nothing: the options are interpolated before.
+    let circle = "variables: [{name: c, options: {x: ((d))}}, {name: a, type: rsa, options: {((b)): 1}}, \
+                  {name: b, options: [((a)), ((d))]}, {name: d}]";
+    assert_eq!(failures(circle, "{a: 1, b: 2}"), [failed("a", "b"), failed("b", "a")]);
 }
 
 #[test]
@@ -133,7 +168,21 @@ fn flags_have_precedence_and_merge_by_path() {
     sources.set_store(read_names(b"{x: store, y: store}", Source(2)).unwrap());
     let sources = sources.merge().unwrap();
     let shown = interpolate(node("[((a)), ((x)), ((y))]"), &sources).unwrap();
-    assert_eq!(write(&shown.document), "- b: flag\n  c: file\n  d:\n    e: 1\n  f: env\n- second\n- store\n");
+    assert_eq!(write(&shown.document), "- b: flag\n  c: file\n  d:\n    e: 1\n- second\n- store\n");
+
+    // A value takes the place of another one whole: its keys are not added to the other's.
+    let mut sources = Sources::default();
+    sources.add(Kind::File, "a", node("{b: 1, c: 2}"));
+    sources.add(Kind::File, "d.e", node("1"));
+    sources.add(Kind::File, "f", node("1"));
+    sources.add(Kind::Flag, "a", value("{b: 3}"));
+    sources.add(Kind::Flag, "d", value("{g: 4}"));
+    sources.add(Kind::Flag, "f.h", value("5"));
+    let sources = sources.merge().unwrap();
+    let shown = interpolate(node("[((a)), ((d)), ((f))]"), &sources).unwrap();
+    assert_eq!(write(&shown.document), "- b: 3\n- g: 4\n- h: 5\n");
+    let missing = interpolate(node("((a.c))"), &sources).unwrap_err();
+    assert!(missing[0].to_string().starts_with("Finding variable 'a.c':"), "{missing:?}");
 
     let mut sources = Sources::default();
     sources.add(Kind::Flag, "a.b", value("1"));
@@ -161,8 +210,9 @@ fn flags_are_read_as_the_cli_reads_them() {
         let expected = if text == "!!str 5" { "'!!str 5'" } else { expected };
         assert_eq!(written.trim_end(), expected, "{text}");
     }
-    for text in ["@x", "%x", "*x", ": b: c", "\"x"] {
-        assert!(parse_value(text).is_err(), "{text}");
+    for text in ["@s3cret", "%s3cret", "*s3cret", ": b: s3cret", "\"s3cret", "&s3cret [*s3cret]", "!s3!cret x"] {
+        let why = parse_value(text).unwrap_err();
+        assert!(!why.contains("s3"), "{text}: {why}");
     }
     assert_eq!(parse_assignment("a=b=c", "value").unwrap(), ("a", "b=c"));
     assert_eq!(parse_assignment("a", "value").unwrap_err(), "Expected var 'a' to be in format 'name=value'");

@@ -215,11 +215,27 @@ pub(crate) fn definitions<'n>(
     let mut names = BTreeSet::new();
     for document in documents {
         match Definition::of(document) {
-            Ok(found) => definitions.extend(found.into_iter().filter(|one| names.insert(one.name.clone()))),
+            Ok(found) => {
+                failures.extend(duplicates(&found));
+                definitions.extend(found.into_iter().filter(|one| names.insert(one.name.clone())));
+            }
             Err(found) => failures.extend(found),
         }
     }
     if failures.is_empty() { Ok(definitions) } else { Err(failures) }
+}
+
+/// The variables that one document defines twice and that are generated.
+fn duplicates(definitions: &[Definition]) -> Vec<Failure> {
+    let mut names = BTreeSet::new();
+    let mut failures = Vec::new();
+    for definition in definitions.iter().filter(|definition| definition.kind.is_some()) {
+        if !names.insert(definition.name.as_str()) {
+            let text = format!("Some of the variables have duplicate names, eg: '{}'", definition.name);
+            failures.push(Failure::new(text, definition.origin));
+        }
+    }
+    failures
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use go_yaml::{Node, Value};
-use interpolation::{Definition, Failure, Sources, referred, replaced};
+use interpolation::{Definition, Failure, Sources, references, referred, replaced};
 use problem::did_you_mean;
 
 use crate::graph::sorted;
@@ -120,6 +120,11 @@ impl Run<'_> {
             let Some(kind) = definition.kind.as_deref() else { continue };
             if self.sources.given(&definition.name).is_some() {
                 continue;
+            }
+            if references(&definition.name).next().is_some() {
+                let message =
+                    format!("Variable name '{}' must not contain references: it is not replaced", definition.name);
+                failures.push(Failure::new(message, definition.origin));
             }
             if definition.name.contains('.') {
                 let message =
@@ -403,12 +408,9 @@ fn cycle_of_authorities(ready: &[Ready], cycle: &[usize]) -> Failure {
 fn recursion(pending: &[Candidate]) -> Vec<Failure> {
     let names: BTreeSet<&str> = pending.iter().map(|candidate| candidate.definition.name.as_str()).collect();
     let failure = |candidate: &Candidate| {
-        let name = &candidate.definition.name;
         // What waits for its authority alone is not to blame.
         let other = candidate.needs.iter().find(|needed| names.contains(needed.as_str()))?;
-        let message = format!("Interpolating variable '{name}' definition options");
-        let cause = format!("Finding variable '{other}': Detected recursion");
-        Some(Failure { cause: Some(cause), ..Failure::new(message, candidate.definition.origin) })
+        Some(Failure::recursion(&candidate.definition.name, other, candidate.definition.origin))
     };
     pending.iter().filter_map(failure).collect()
 }

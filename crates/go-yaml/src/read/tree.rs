@@ -163,8 +163,9 @@ impl Reader<'_> {
     fn anchored(&self, name: &str, mark: Mark) -> Result<Rc<Raw>, Error> {
         match self.anchors.get(name) {
             Some(Anchor::Closed(node)) => Ok(Rc::clone(node)),
-            Some(Anchor::Open(_)) => Err(self.error(&format!("anchor '{name}' value contains itself"), mark)),
-            None => Err(self.error(&format!("unknown anchor '{name}' referenced"), mark)),
+            // The name is not shown: it may be a value that should have stood in quotes.
+            Some(Anchor::Open(_)) => Err(self.error("anchor '<redacted>' value contains itself", mark)),
+            None => Err(self.error("unknown anchor '<redacted>' referenced", mark)),
         }
     }
 }
