@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn other(job: &str, state: State, stop: Option<Stop>) -> Other {
-        let state = ProcessState { state, pid: None, exit_code: None, signal: None, stop, restarts: 0, since: 0 };
+        let state = ProcessState { state, pid: None, exit_code: None, signal: None, stop, since: 0 };
         Other { job: job.to_owned(), process: "x".to_owned(), state }
     }
 

@@ -1,11 +1,9 @@
 //! What a run leaves for others to read: pid file, lock, state file and BPM's own log.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use handoff::process_state::{ProcessState, State, Stop};
@@ -28,9 +26,6 @@ const SCRIPTS_LOCK: &str = "scripts";
 const LOCK_ATTEMPTS: u32 = 20;
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How often a rule of monit restarted the process.
-pub(crate) type RestartCount = Rc<Cell<u32>>;
-
 /// The records of one process. While they are open no second run of the process can start.
 pub(crate) struct Records {
     /// A process that is run once has neither this nor a state: to others it does not exist.
@@ -44,7 +39,6 @@ pub(crate) struct Records {
     last: Option<(State, u64)>,
     /// Whether the process had run before, and was not stopped.
     is_restart: bool,
-    restarts: RestartCount,
     _lock: Option<Lock>,
     _scripts: Option<Lock>,
 }
@@ -71,7 +65,6 @@ impl Records {
             stop: None,
             last: None,
             is_restart: was_not_stopped(&context.vcap.process_state(&context.job, &context.process)),
-            restarts: RestartCount::default(),
             _lock: lock,
             _scripts: None,
         };
@@ -106,7 +99,6 @@ impl Records {
             exit_code: Some(problems.exit_code()),
             signal: None,
             stop: None,
-            restarts: 0,
             since: now().as_secs(),
         };
         let state_file = context.vcap.process_state(&context.job, &context.process);
@@ -116,11 +108,6 @@ impl Records {
     /// Whether the process has exited by itself before, or its supervisor was killed, in this container or another one.
     pub(crate) fn is_restart(&self) -> bool {
         self.is_restart
-    }
-
-    /// The restarts that rules of monit ask for, for who applies them.
-    pub(crate) fn restarts(&self) -> RestartCount {
-        Rc::clone(&self.restarts)
     }
 
     /// Whether a supervisor has the records of this process open.
@@ -254,7 +241,6 @@ impl Records {
             exit_code: exit.map(Exit::status),
             signal: exit.and_then(Exit::signal),
             stop: self.stop,
-            restarts: self.restarts.get(),
             since,
         };
         warn_of(replace_file(&self.state_file(), document.encode().as_bytes(), 0o644));

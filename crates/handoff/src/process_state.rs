@@ -31,16 +31,8 @@ pub struct ProcessState {
     /// How far the stop of the pod has come here; absent before anybody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// How often a rule of monit restarted the process, since its `run-process` started.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub restarts: u32,
     /// Since when, in seconds since 1970.
     pub since: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// How far the stop of the pod has come.
@@ -105,7 +97,6 @@ mod tests {
                     exit_code: None,
                     signal: None,
                     stop: None,
-                    restarts: 0,
                     since: 5,
                 },
                 "{\"version\":1,\"state\":\"running\",\"pid\":7,\"since\":5}\n",
@@ -117,10 +108,9 @@ mod tests {
                     exit_code: Some(137),
                     signal: Some(9),
                     stop: Some(Stop::PreStopped),
-                    restarts: 2,
                     since: 6,
                 },
-                "{\"version\":1,\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"stop\":\"pre-stopped\",\"restarts\":2,\"since\":6}\n",
+                "{\"version\":1,\"state\":\"crashed\",\"pid\":7,\"exit_code\":137,\"signal\":9,\"stop\":\"pre-stopped\",\"since\":6}\n",
             ),
         ];
         for (state, text) in cases {

@@ -41,7 +41,7 @@ pub(crate) struct Instance {
     /// The sandbox's first process.
     init: Option<ProcessId>,
     environment: Vec<(String, String)>,
-    state_files: Arc<StateFiles>,
+    state_files: StateFiles,
     pub(crate) dns_health: DnsHealth,
     inner: Mutex<Inner>,
 }
@@ -80,7 +80,7 @@ impl Instance {
         Ok(Instance {
             deployment: Arc::clone(deployment),
             member: member.clone(),
-            state_files: Arc::new(StateFiles::new(dir.vcap())),
+            state_files: StateFiles::new(dir.vcap()),
             dir,
             init: ProcessId::of(sandbox.init()),
             sandbox,
@@ -264,8 +264,7 @@ impl Instance {
         self.lock().supervised.clone_from(&all);
         for supervised in all {
             let instance = Arc::clone(self);
-            let start = move |argv: &[&str], log: &str| instance.run_logged(argv, log);
-            supervised.supervise(host, self.name(), &self.state_files, start)?;
+            supervised.supervise(host, self.name(), move |argv, log| instance.run_logged(argv, log))?;
         }
         Ok(self.dns_health.watch(|argv, stdio| self.run(argv, stdio))?)
     }

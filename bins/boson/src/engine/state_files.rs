@@ -32,6 +32,12 @@ impl StateFiles {
         self.read(job, &format!("{process}.failing")).is_some()
     }
 
+    /// How often a rule of monit has restarted a process.
+    pub(crate) fn restarts_by_rules(&self, job: &str, process: &str) -> u32 {
+        let count = self.read(job, &format!("{process}.rule-restarts"));
+        count.and_then(|(text, _)| text.trim().parse().ok()).unwrap_or(0)
+    }
+
     /// The state of a job's lifecycle script; nothing before it was started.
     pub(crate) fn script(&self, job: &str, script: &str) -> Option<HookState> {
         let (text, path) = self.read(job, &format!("{script}.hook"))?;

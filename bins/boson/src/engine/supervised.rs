@@ -4,7 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use handoff::process_state::{ProcessState, State as Reported};
+use handoff::process_state::State as Reported;
 use nix::sys::signal::Signal;
 use problem::{Problem, Result};
 use sandbox::{Exit, Process};
@@ -40,7 +40,7 @@ struct Inner {
     started: u64,
     /// When what the status shows began.
     since: u64,
-    /// After an exit, and those by rules of monit under earlier supervisors.
+    /// After an exit.
     restarts: u32,
     exit: Option<u8>,
     /// Whether its first start has not come yet.
@@ -93,30 +93,21 @@ impl Supervised {
     /// Starts it, and from now on again whenever it ends, in a thread of its own.
     /// `instance` is the instance's name, and `start` starts a command in it, whose output goes to the log of the name given;
     /// it fails only if the sandbox has ended.
-    pub(crate) fn supervise(
-        self: &Arc<Self>,
-        host: &Arc<Host>,
-        instance: &str,
-        files: &Arc<StateFiles>,
-        start: impl Start,
-    ) -> Result<()> {
+    pub(crate) fn supervise(self: &Arc<Self>, host: &Arc<Host>, instance: &str, start: impl Start) -> Result<()> {
         let (own, host, instance) = (Arc::clone(self), Arc::clone(host), instance.to_owned());
-        let files = Arc::clone(files);
         std::thread::Builder::new()
             .name(format!("{instance} {}", self.name()))
-            .spawn(move || own.run(&host, &instance, &files, &start))
+            .spawn(move || own.run(&host, &instance, &start))
             .map_err(|e| Problem::internal("cannot start a thread").because(e))?;
         Ok(())
     }
 
-    fn run(&self, host: &Host, instance: &str, files: &StateFiles, start: &impl Start) {
+    fn run(&self, host: &Host, instance: &str, start: &impl Start) {
         while let Some(process) = self.next(start) {
             let started = Instant::now();
             let exit = process.wait();
             let mut inner = self.lock();
             inner.handle = None;
-            // The next supervisor begins to count anew.
-            inner.restarts += self.reported(&inner, files).map_or(0, |reported| reported.restarts);
             if exit == Exit::Lost {
                 return;
             }
@@ -193,7 +184,9 @@ impl Supervised {
     /// What it does now.
     pub(crate) fn view(&self, files: &StateFiles) -> View {
         let inner = self.lock();
-        let view = |state, pid, since| View { state, pid, exit: inner.exit, restarts: inner.restarts, since };
+        let process = self.process.as_deref().unwrap_or(&self.job);
+        let restarts = inner.restarts.saturating_add(files.restarts_by_rules(&self.job, process));
+        let view = |state, pid, since| View { state, pid, exit: inner.exit, restarts, since };
         if inner.handle.is_none() {
             let state = match inner.wanted {
                 Wanted::Running if inner.is_new => State::Starting,
@@ -202,10 +195,7 @@ impl Supervised {
             };
             return view(state, None, inner.since);
         }
-        let process = self.process.as_deref().unwrap_or(&self.job);
-        let reported = self.reported(&inner, files);
-        let restarts = inner.restarts + reported.as_ref().map_or(0, |reported| reported.restarts);
-        let view = |state, pid, since| View { restarts, ..view(state, pid, since) };
+        let reported = files.process(&self.job, process).filter(|reported| reported.since >= inner.started);
         if inner.wanted != Wanted::Running {
             return view(State::Stopping, reported.and_then(|reported| reported.pid), inner.since);
         }
@@ -220,12 +210,6 @@ impl Supervised {
         };
         let runs = matches!(reported.state, Reported::Running | Reported::Stopping);
         view(state, reported.pid.filter(|_| runs), reported.since)
-    }
-
-    /// What its present supervisor, or the one that has just exited, reported last.
-    fn reported(&self, inner: &Inner, files: &StateFiles) -> Option<ProcessState> {
-        let process = self.process.as_deref().unwrap_or(&self.job);
-        files.process(&self.job, process).filter(|reported| reported.since >= inner.started)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

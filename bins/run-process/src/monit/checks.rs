@@ -17,11 +17,11 @@ use self::watched::{Checked, Target};
 use super::measure::{Snapshot, Usage, all_memory};
 use super::monitoring::Monitoring;
 use super::program;
-use super::restarts::Restarts;
+use super::restarts::{Restarts, RestartsByRules};
 use super::rule::{Verdict, exceeds};
 use crate::context::Context;
 use crate::environment::with;
-use crate::records::{Records, RestartCount};
+use crate::records::Records;
 
 /// Why a process counts as failing that monit does not monitor.
 const UNMONITORED: &str = "not monitored";
@@ -37,8 +37,7 @@ pub(crate) struct Checks {
     programs: Vec<Command>,
     usage: Usage,
     restarts: Restarts,
-    /// How often a rule restarted the process, for its records.
-    count: RestartCount,
+    by_rules: RestartsByRules,
     monitoring: Monitoring,
     starts: u64,
     next: Option<Instant>,
@@ -91,7 +90,7 @@ impl Checks {
             programs: commands,
             usage: Usage::new(),
             restarts: Restarts::of(context, service),
-            count: records.restarts(),
+            by_rules: RestartsByRules::of(context),
             monitoring: Monitoring::new(context),
             starts: 0,
             next: None,
@@ -305,7 +304,7 @@ impl Checks {
             own.chain(depends.then_some(Event::Request(Request::Restart))).collect()
         };
         if *action == Action::Restart && (is_process || depends) {
-            self.count.set(self.count.get() + 1);
+            self.by_rules.add();
         }
         match action {
             Action::Alert => Vec::new(),

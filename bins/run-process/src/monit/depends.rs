@@ -196,8 +196,7 @@ mod tests {
 
     #[test]
     fn a_service_runs_until_its_turn_in_the_stop_of_its_pod() {
-        let state =
-            |state, pid, stop| ProcessState { state, pid, exit_code: None, signal: None, stop, restarts: 0, since: 0 };
+        let state = |state, pid, stop| ProcessState { state, pid, exit_code: None, signal: None, stop, since: 0 };
         assert!(runs(&state(State::Running, Some(1), None)));
         assert!(runs(&state(State::Stopping, Some(1), Some(Stop::Asked))));
         assert!(runs(&state(State::Stopping, Some(1), Some(Stop::PreStopped))));

@@ -106,6 +106,27 @@ impl Restarts {
     }
 }
 
+/// How often a rule has restarted the process since its instance exists, in a file for those who show it.
+#[derive(Debug)]
+pub(crate) struct RestartsByRules {
+    file: PathBuf,
+}
+
+impl RestartsByRules {
+    pub(crate) fn of(context: &Context) -> RestartsByRules {
+        RestartsByRules { file: context.states().join(&context.job).join(format!("{}.rule-restarts", context.process)) }
+    }
+
+    /// A rule restarts the process.
+    pub(crate) fn add(&self) {
+        let before: u32 = fs::read_to_string(&self.file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        let text = format!("{}\n", before.saturating_add(1));
+        if let Err(problems) = replace_file(&self.file, text.as_bytes(), 0o644) {
+            tracing::debug!(%problems, file = %self.file.display(), "the number of restarts cannot be written");
+        }
+    }
+}
+
 impl Count {
     fn encode(self) -> String {
         let Count { restarts, first, is_unmonitored } = self;

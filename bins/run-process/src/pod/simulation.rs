@@ -66,7 +66,6 @@ impl Process {
                 exit_code: None,
                 signal: None,
                 stop: None,
-                restarts: 0,
                 since: 0,
             },
         }
