@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use e2e::here;
 
@@ -62,4 +64,41 @@ fn missing_requirements_of_the_release_image_recipe_are_reported() {
         assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.starts_with(why), "{arguments:?}: {}", ran.stderr);
     }
+}
+
+/// A `cargo` that compiles until a file exists.
+const CARGO: &str = "#!/bin/bash
+echo \"cargo $*\"
+case $* in
+  *--no-run*) until [[ -e $GO ]]; do sleep 0.01; done; echo '  Executable tests/x.rs (target/x)' ;;
+  *) echo 'test result: ok. 3 passed; 0 failed; 0 ignored' ;;
+esac
+";
+
+#[test]
+fn the_tests_report_that_they_are_being_compiled_and_for_how_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let cargo = dir.path().join("cargo");
+    fs::write(&cargo, CARGO).unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
+    let go = dir.path().join("go");
+    let mut child = Command::new(here().join("../.ci/tests"))
+        .env("PATH", path)
+        .env("GO", &go)
+        .env("PROGRESS_INTERVAL", "0.05")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with("compiling all tests: with empty caches 5 minutes"));
+    assert!(lines.any(|line| line.starts_with("still compiling, for 0:0")));
+    fs::write(&go, "").unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert!(!rest.iter().any(|line| line.contains("Executable")), "{rest:?}");
+    let running = rest.iter().position(|line| line == "running the tests").unwrap();
+    assert!(!rest[running..].iter().any(|line| line.starts_with("still compiling")), "{rest:?}");
+    assert_eq!(rest.last().unwrap(), "tests: 3 passed, 0 failed");
+    assert!(child.wait().unwrap().success());
 }
