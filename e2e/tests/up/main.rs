@@ -1,6 +1,7 @@
 //! `boson up` on real deployments: starts, restarts and replacements, and nothing left after the stop.
 
 mod deployment;
+mod five_minutes;
 mod idioms;
 mod postgres;
 mod soak;
