@@ -326,3 +326,24 @@ fn links_are_reported_to_be_unknown() {
     let output = command(directory.path(), &[]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+#[test]
+fn definitions_that_cannot_be_found_again_are_errors_before_anything_is_generated() {
+    let refused = |definitions: &str, message: &str| {
+        let directory = directory(&format!("variables: [{definitions}]\n"));
+        let output = command(directory.path(), &["-v", "p=x"]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(65), "{definitions}: {stderr}");
+        assert!(stderr.contains(message), "{definitions}: {stderr}");
+        assert!(!directory.path().join("creds.yml").exists(), "{definitions}");
+    };
+    let password = |name: &str| format!("{{name: {name}, type: password}}");
+    let twice = format!("{}, {}", password("a"), password("a"));
+    refused(&twice, "Some of the variables have duplicate names, eg: 'a'");
+    refused(&password("((p))-pw"), "Variable name '((p))-pw' must not contain references");
+    let itself = "{name: a, type: password, options: {length: ((b))}}, {name: b, options: {x: ((a))}}";
+    refused(itself, "Interpolating variable 'a' definition options");
+    // Without a type nothing is generated, and nothing is removed.
+    let directory = directory("variables: [{name: a}, {name: a}, {name: ((p))-pw}]\n");
+    assert_eq!(interpolate(directory.path(), &["-v", "p=x"]), "variables:\n- name: a\n- name: a\n- name: x-pw\n");
+}
