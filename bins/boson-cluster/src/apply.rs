@@ -5,7 +5,6 @@ use cluster::{Cluster, Connection, Kind, Object, label, name};
 use kubernetes_objects as objects;
 use problem::{Problem, Result};
 use startup::Common;
-use variables::NoGeneration;
 
 use crate::follow;
 use crate::output::line;
@@ -17,11 +16,12 @@ pub(crate) const ABOUT: &str = "Brings a deployment up, or updates it";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Applies what `boson gather` prints for a manifest, and shows what the gather Job does until all instances \
-        are ready, or why they are not. The namespace is the one of --namespace or of the context. Variables are not generated: \
-        `boson gather --vars-store` or `boson interpolate --vars-store` does that.",
+        are ready, or why they are not. The namespace is the one of --namespace or of the context. With --vars-store, the variables \
+        that the manifest defines and nothing else sets are generated first: keep that file for the next run.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson apply nats.yml --registry registry.example/releases\n\
-        \x20\x20kubectl boson apply nats.yml -o scale.yml --image nats=nats-release:2.3 --context test"
+        \x20\x20kubectl boson apply nats.yml -o scale.yml --image nats=nats-release:2.3 --context test\n\
+        \x20\x20kubectl boson apply nats.yml --vars-store creds.yml --registry registry.example/releases"
 )]
 // The flags of gather are a group of this name, too.
 #[group(skip)]
@@ -41,7 +41,7 @@ pub(crate) struct Options {
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
-    let all = gather::objects(&options.gather, &NoGeneration)?;
+    let all = gather::objects(&options.gather)?;
     let connection =
         Connection { kubeconfig: options.kubeconfig, context: options.context, namespace: options.gather.namespace };
     let cluster = Cluster::connect(&connection)?;

@@ -1,12 +1,11 @@
-//! `boson gather`, which generates variables with the embedded Ruby.
+//! `boson gather`.
 
 use problem::Result;
 use startup::Common;
-use variable_generator::OwnVm;
 
 pub(crate) use gather::{ABOUT, PrintOptions as Options};
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
-    gather::run(&options, &OwnVm)
+    gather::run(&options)
 }

@@ -96,9 +96,8 @@ fn list(paths: StorePaths) -> Result<u8> {
         .iter()
         .filter_map(|(key, value)| Some((key.as_str()?, value.get("certificate")?.as_str()?)))
         .collect();
-    let texts: Vec<&str> = certificates.iter().map(|(_, text)| *text).collect();
-    let expiry = variable_generator::expiry(&texts)?;
-    let found: Vec<(&str, Option<Expiry>)> = certificates.iter().map(|(name, _)| *name).zip(expiry).collect();
+    let found: Vec<(&str, Option<Expiry>)> =
+        certificates.iter().map(|(name, text)| (*name, variable_generator::expiry(text))).collect();
     for line in table(&store, &found) {
         output::line(&line);
     }

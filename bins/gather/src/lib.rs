@@ -15,7 +15,6 @@ use clap::Args;
 use kubernetes_objects::{Gather, Object, ReleaseRef, gather_objects, to_yaml};
 use manifest_inputs::Document;
 use problem::{Problem, Result, code};
-use variables::Generation;
 
 use crate::manifest::Manifest;
 pub use crate::options::{Options, PlanContainers};
@@ -54,14 +53,14 @@ pub struct PrintOptions {
 /// The most that a Secret holds, with room for its other fields.
 const LARGEST: usize = 1_000_000;
 
-/// Runs the verb; gives the exit code. `generation` generates what a variables store lacks.
+/// Runs the verb; gives the exit code.
 ///
 /// # Errors
 /// As [`objects`], and if standard output cannot be written.
-pub fn run(print: &PrintOptions, generation: &dyn Generation) -> Result<u8> {
+pub fn run(print: &PrintOptions) -> Result<u8> {
     let text = match explain_security(print)? {
         Some(text) => text,
-        None => to_yaml(&objects(&print.options, generation)?),
+        None => to_yaml(&objects(&print.options)?),
     };
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -88,13 +87,13 @@ fn needed(releases: &[ReleaseRef]) -> impl Iterator<Item = &ReleaseRef> {
     releases.iter().filter(|release| release.is_needed)
 }
 
-/// The objects in the order in which they are applied.
+/// The objects in the order in which they are applied. What a variables store lacks is generated.
 ///
 /// # Errors
 /// What is wrong with the manifest, as far as it can be known without the releases; releases without an image.
-pub fn objects(options: &Options, generation: &dyn Generation) -> Result<Vec<Object>> {
+pub fn objects(options: &Options) -> Result<Vec<Object>> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let manifest = Manifest::read(options, generation, given(&options.deployment_name))?;
+    let manifest = Manifest::read(options, given(&options.deployment_name))?;
     let size: usize = manifest.documents.iter().map(|document| document.text().len()).sum();
     if size > LARGEST {
         let message = format!("the manifest and its configs have {size} bytes, and a Secret holds {LARGEST}");
@@ -107,7 +106,7 @@ pub fn objects(options: &Options, generation: &dyn Generation) -> Result<Vec<Obj
         (texts(&manifest.documents.runtime_configs), texts(&manifest.documents.cloud_configs));
     let mut deploy = object_flags::arguments(&settings);
     deploy.extend(options.run_errands.iter().flat_map(|name| ["--run-errand".to_owned(), name.clone()]));
-    let objects = gather_objects(&Gather {
+    Ok(gather_objects(&Gather {
         deployment: &manifest.name,
         manifest: manifest.documents.manifest.text(),
         runtime_configs: &runtime_configs,
@@ -122,7 +121,5 @@ pub fn objects(options: &Options, generation: &dyn Generation) -> Result<Vec<Obj
         planned_groups: if options.plan_containers == PlanContainers::Group { &manifest.groups } else { &[] },
         api_servers: &options.api_servers,
         deploy,
-    });
-    manifest.documents.save_store()?;
-    Ok(objects)
+    }))
 }

@@ -7,7 +7,6 @@ use go_yaml::{Node, Source, Value};
 use kubernetes_objects::{LinkRef, ReleaseRef};
 use manifest_inputs::{Document, Documents};
 use problem::{Note, Place, Problem, Problems, Result, code};
-use variables::Generation;
 
 use crate::links;
 use crate::nodes::{list, scalar};
@@ -32,12 +31,17 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Reads the manifest; `name` replaces the one in it.
-    pub(crate) fn read(options: &Options, generation: &dyn Generation, name: Option<String>) -> Result<Manifest> {
+    pub(crate) fn read(options: &Options, name: Option<String>) -> Result<Manifest> {
         let (file, text) = manifest_inputs::read(&options.manifest);
         let text = text.map_err(|error| missing(&options.manifest, &file, error).into());
         // Without any flag the files as they are: a director's Psych and a CLI's go-yaml read some scalars differently.
         let draft = options.inputs.read(&options.configs, &file, text, None)?;
-        let documents = draft.finish_without_links(generation)?;
+        let documents = draft.finish_without_links(&|preview| Manifest::of(preview, &file, name.clone()).map(drop))?;
+        Manifest::of(documents, &file, name)
+    }
+
+    /// What is needed of these documents; messages call the manifest `file`.
+    fn of(documents: Documents, file: &str, name: Option<String>) -> Result<Manifest> {
         let mut problems = Vec::new();
         let mut read = |documents: &[Document]| -> Vec<Node> {
             documents.iter().filter_map(|document| nodes(document, &mut problems)).collect()
@@ -53,7 +57,7 @@ impl Manifest {
         let name = name.or_else(|| scalar(manifest.get("name"))).unwrap_or_default();
         if name.is_empty() {
             let problem = Problem::input("the manifest has no name").code(code::MANIFEST_INVALID);
-            problems.push(problem.at(Place::file(&file)).hint("give --deployment-name"));
+            problems.push(problem.at(Place::file(file)).hint("give --deployment-name"));
         }
         let all = std::iter::once(&manifest).chain(&runtime_configs);
         let files = documents.iter().map(|document| document.file.as_str());
@@ -61,7 +65,7 @@ impl Manifest {
         let has_releases = manifest.get("releases").is_some() || manifest.get("release").is_some();
         if !has_releases {
             let problem = Problem::input("the manifest has no releases").code(code::MANIFEST_INVALID);
-            problems.push(problem.at(Place::file(&file)));
+            problems.push(problem.at(Place::file(file)));
         }
         Problems::check(problems)?;
         let releases = releases::of(&manifest, &runtime_configs);

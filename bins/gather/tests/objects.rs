@@ -7,7 +7,6 @@ use clap::Parser;
 use gather::{Options, PrintOptions, objects};
 use kubernetes_objects::Object;
 use problem::Problems;
-use variables::NoGeneration;
 
 #[derive(Parser)]
 struct Command {
@@ -30,7 +29,7 @@ fn gather(manifest: &str, arguments: &[&str]) -> Result<Vec<Object>, Problems> {
     let path = directory.path().join("manifest.yml");
     fs::write(&path, manifest).unwrap();
     let arguments = [&["gather", path.to_str().unwrap()], arguments].concat();
-    objects(&Command::parse_from(arguments).options, &NoGeneration)
+    objects(&Command::parse_from(arguments).options)
 }
 
 fn job(objects: &[Object]) -> &Object {

@@ -6,10 +6,9 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use manifest_inputs::Inputs;
+use manifest_inputs::{Inputs, Manifest};
 use problem::{Problem, Result, code};
 use startup::Common;
-use variable_generator::OwnVm;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Prints a manifest with ops files and variables applied";
@@ -23,8 +22,8 @@ pub const ABOUT: &str = "Prints a manifest with ops files and variables applied"
         --var has precedence over --var-file, --vars-file and --vars-env, in this order; of one kind the last counts. \
         Values are merged by path: -v tls.ca=X sets one key of the map tls.\n\n\
         With --vars-store, the variables that the manifest defines (`variables:`) and nothing else sets are generated: \
-        passwords, keys, certificates. Their values are written to that file if everything succeeds, and are the same in the \
-        next run; `boson variables` lists them.",
+        passwords, keys, certificates. Each value is written to that file as soon as it exists, and is the same in the next \
+        run; `boson variables` lists them.",
     after_long_help = "Examples:\n\
         \x20\x20boson interpolate nats.yml -o scale.yml -l vars.yml -v instances=3\n\
         \x20\x20boson interpolate nats.yml --vars-store creds.yml > manifest.yml\n\
@@ -47,13 +46,12 @@ pub struct Options {
 /// # Errors
 /// As [`Inputs::apply`], and if standard output cannot be written.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let manifest = options.inputs.apply(&options.manifest, &OwnVm)?;
-    let text = match &options.path {
-        Some(path) => manifest.at(path)?,
-        None => manifest.text(),
+    let text = |manifest: &Manifest| match &options.path {
+        Some(path) => manifest.at(path),
+        None => Ok(manifest.text()),
     };
-    manifest.save_store()?;
-    print(&text)
+    let manifest = options.inputs.apply(&options.manifest, &|preview| text(preview).map(drop))?;
+    print(&text(&manifest)?)
 }
 
 /// Prints the result; gives the exit code.

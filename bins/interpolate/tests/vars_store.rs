@@ -3,10 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tempfile::TempDir;
 
 /// A directory with a manifest.
@@ -245,6 +249,87 @@ fn a_failed_run_writes_nothing() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 0), "{manifest}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{manifest}");
     }
+}
+
+/// As many keys as take minutes.
+fn many_keys() -> String {
+    let definition = |n| format!("- {{name: key-{n}, type: rsa, options: {{key_length: 3072}}}}\n");
+    let keys: String = (0..500).map(definition).collect();
+    format!("variables:\n- {{name: password, type: password}}\n{keys}")
+}
+
+/// The names and values that a store has.
+fn values(store: &str) -> BTreeMap<String, String> {
+    let mut values: BTreeMap<String, String> = BTreeMap::new();
+    let mut name = String::new();
+    for line in store.lines().filter(|line| !line.starts_with('#')) {
+        if let Some((key, _)) = line.split_once(':').filter(|_| !line.starts_with(' ')) {
+            key.clone_into(&mut name);
+        }
+        values.entry(name.clone()).or_default().push_str(line);
+    }
+    values
+}
+
+#[test]
+fn an_interrupted_generation_continues_where_it_was() {
+    for (signal, is_kept) in [(Signal::SIGINT, true), (Signal::SIGTERM, true), (Signal::SIGKILL, false)] {
+        let directory = directory(&many_keys());
+        let directory = directory.path();
+        let mut child = command(directory, &[]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
+        assert_eq!(lines.next().unwrap(), "generating 501 variables, 500 keys");
+        let second = |line: &String| line.starts_with("generated key-") && line.ends_with(" (2 of 500)");
+        assert!(lines.any(|line| second(&line)));
+        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        let rest: String = lines.collect();
+        assert_eq!(child.wait().unwrap().signal(), Some(signal as i32), "{rest}");
+        assert_eq!(rest.contains("interrupted: the variables generated so far are in creds.yml"), is_kept, "{rest}");
+
+        let mode = fs::metadata(directory.join("creds.yml")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600);
+        let first = values(&store(directory));
+        assert!(first.contains_key("password") && first.len() >= 3, "{:?}", first.keys());
+        assert!(first.len() < 501, "{} values", first.len());
+        if is_kept {
+            assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "something else is left");
+        }
+        let names = first.keys().filter(|name| name.starts_with("key-"));
+        let keys: String =
+            names.map(|name| format!("- {{name: {name}, type: rsa, options: {{key_length: 3072}}}}\n")).collect();
+        let rest = format!("variables:\n- {{name: new, type: password}}\n- {{name: password, type: password}}\n{keys}");
+        fs::write(directory.join("m.yml"), rest).unwrap();
+        let output = command(directory, &[]).output().unwrap();
+        succeeded(&output);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let mut second = values(&store(directory));
+        assert!(second.remove("new").is_some());
+        assert!(second == first, "a value was generated twice");
+    }
+}
+
+#[test]
+fn a_value_is_written_before_the_others_exist() {
+    let directory = directory(&many_keys());
+    let directory = directory.path();
+    let mut child = command(directory, &[]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
+    assert!(lines.any(|line| line.ends_with(" (4 of 500)")));
+    let stored = values(&store(directory));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(stored.contains_key("password") && stored.len() >= 5, "{:?}", stored.keys());
+}
+
+#[test]
+fn the_order_of_the_store_is_that_of_the_names() {
+    let directory = directory(CERTIFICATES);
+    let directory = directory.path();
+    interpolate(directory, &[]);
+    let text = store(directory);
+    let names: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with([' ', '#'])).filter_map(|line| line.strip_suffix(':')).collect();
+    assert_eq!(names, ["leaf", "middle", "root"]);
 }
 
 #[test]

@@ -32,11 +32,6 @@ impl Documents {
         serde_json::from_slice(&text).map(Documents).map_err(|e| invalid(e).into())
     }
 
-    /// Writes what was generated into the variables store.
-    pub(crate) fn save_store(&self) -> Result<()> {
-        self.0.save_store()
-    }
-
     /// What messages call the manifest.
     pub(crate) fn file(&self) -> &str {
         &self.0.manifest.file

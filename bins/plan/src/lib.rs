@@ -90,7 +90,6 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         dns::warn(&groups, &document);
         document
     });
-    input.documents.save_store()?;
     let shared = shared_links::document(&outcome.shared);
     write::write(vm, request, &groups, &infos, whole.as_ref().map(|whole| (whole, &shared)))?;
     steps.done("wrote the documents");

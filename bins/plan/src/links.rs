@@ -4,7 +4,6 @@ use instance_group::{Deployment, VariableLink};
 use manifest_inputs::Draft;
 use problem::Result;
 use ruby::Vm;
-use variable_generator::RunningVm;
 
 use crate::documents::{self, Documents};
 use crate::options::{Request, Target};
@@ -19,7 +18,7 @@ pub(crate) fn read_documents(vm: &Vm, request: &Request) -> Result<Documents> {
     let text = text.map_err(|e| documents::refused(&name, &request.manifest, e));
     let draft = request.inputs.read(&request.configs, &name, text, None)?;
     let addresses = addresses(vm, &draft, &request.target)?;
-    draft.finish(&RunningVm::new(vm), &addresses).map(Documents::of)
+    draft.finish(&addresses).map(Documents::of)
 }
 
 /// The addresses of the links that the variables of a draft consume, in their order.

@@ -1,13 +1,11 @@
 //! The documents that a verb works on: the manifest, and configs beside it.
 
 use std::fmt;
-use std::sync::Arc;
 
-use problem::{Problems, Result};
+use problem::Problems;
 use serde::{Deserialize, Serialize};
 
 use crate::origins::Origins;
-use crate::store::StoreFile;
 
 /// A YAML text, and where its nodes come from. Never shows the text: it has secrets.
 #[derive(Clone, Serialize, Deserialize)]
@@ -27,9 +25,6 @@ pub struct Documents {
     pub runtime_configs: Vec<Document>,
     /// Cloud configs, in order.
     pub cloud_configs: Vec<Document>,
-    /// The variables store, of the process that read the documents.
-    #[serde(skip)]
-    pub(crate) store: Option<Arc<StoreFile>>,
 }
 
 /// A text is rarely anything but UTF-8, which is stored as it is.
@@ -41,14 +36,6 @@ enum Text {
 }
 
 impl Documents {
-    /// Writes what was generated into the variables store.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn save_store(&self) -> Result<()> {
-        self.store.as_ref().map_or(Ok(()), |store| store.save())
-    }
-
     /// Every document.
     pub fn iter(&self) -> impl Iterator<Item = &Document> {
         std::iter::once(&self.manifest).chain(&self.runtime_configs).chain(&self.cloud_configs)

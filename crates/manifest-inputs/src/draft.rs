@@ -3,12 +3,10 @@
 //! Certificates may take names from links. Links are found in the deployment that the documents describe, and do not depend on
 //! generated values: what finds them reads [`Draft::preview`], in which placeholders take the place of these values.
 
-use std::sync::Arc;
-
 use go_yaml::Node;
 use interpolation::{Definition, Failure};
 use problem::{Place, Problem, Problems, Result};
-use variables::{ConsumedLink, Generation, LinkNames};
+use variables::{ConsumedLink, LinkNames};
 
 use crate::documents::{Document, Documents};
 use crate::files::Files;
@@ -80,29 +78,29 @@ impl<'a> Draft<'a> {
     /// # Errors
     /// Definitions that cannot be generated; then references that cannot be replaced; then, if asked for, variables that are
     /// missing or unused. No message shows a value.
-    pub fn finish(self, generation: &dyn Generation, addresses: &[String]) -> Result<Documents> {
-        self.finish_with(generation, |links| LinkNames::of(links, addresses))
+    pub fn finish(self, addresses: &[String]) -> Result<Documents> {
+        self.finish_with(|links| LinkNames::of(links, addresses), &|_| Ok(()))
     }
 
     /// As [`Draft::finish`], where the job specs are not at hand that links come from: certificates take no names from them, and a
-    /// warning reports it.
+    /// warning reports it. Before anything is generated, `check` gets the documents with placeholders, and may refuse them.
     ///
     /// # Errors
-    /// As [`Draft::finish`].
-    pub fn finish_without_links(self, generation: &dyn Generation) -> Result<Documents> {
-        self.finish_with(generation, |_| LinkNames::unknown())
+    /// As [`Draft::finish`]; those of `check`.
+    pub fn finish_without_links(self, check: &dyn Fn(Documents) -> Result<()>) -> Result<Documents> {
+        self.finish_with(|_| LinkNames::unknown(), check)
     }
 
     fn finish_with(
         self,
-        generation: &dyn Generation,
         names: impl FnOnce(&[ConsumedLink]) -> LinkNames,
+        check: &dyn Fn(Documents) -> Result<()>,
     ) -> Result<Documents> {
         match self.0 {
             Stage::Unchanged(documents) => Ok(documents),
             Stage::Changed(mut work, documented) => {
                 let links = names(&work.links);
-                work.generate(generation, &links)?;
+                work.generate(&links, &|preview| check(documented.documents(preview)))?;
                 Ok(documented.documents(work.finish()?))
             }
         }
@@ -119,7 +117,7 @@ impl Documented {
         let mut runtime_configs: Vec<Document> =
             applied.configs.iter().map(|(name, node)| document(name.clone(), node)).collect();
         let cloud_configs = runtime_configs.split_off(self.runtime_configs);
-        Documents { manifest, runtime_configs, cloud_configs, store: applied.store.map(Arc::new) }
+        Documents { manifest, runtime_configs, cloud_configs }
     }
 }
 
@@ -142,7 +140,6 @@ pub(crate) struct Applied {
     pub(crate) manifest: Node,
     pub(crate) configs: Vec<(String, Node)>,
     pub(crate) sources: Sources,
-    pub(crate) store: Option<StoreFile>,
 }
 
 impl<'a> Work<'a> {
@@ -181,11 +178,22 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Generates the variables that have no value, if there is a store for them.
-    pub(crate) fn generate(&mut self, generation: &dyn Generation, links: &LinkNames) -> Result<()> {
+    /// Generates the variables that have no value, if there is a store for them. Before that, everything is replaced with
+    /// placeholders for their values, so that no reference fails after minutes of work; `check` gets the result.
+    pub(crate) fn generate(&mut self, links: &LinkNames, check: &dyn Fn(Applied) -> Result<()>) -> Result<()> {
         let Some(store) = self.store.take() else { return Ok(()) };
-        let store = store.complete(&self.definitions, &mut self.values, links, generation, &self.sources)?;
-        self.store = Some(store);
+        let preview = self.preview_values(Some(&store));
+        let shared: Vec<String> = store.shared_names().map(str::to_owned).collect();
+        let Work { inputs, manifest, configs, values, sources, definitions, .. } = self;
+        let check = || {
+            let mut usage = Usage::default();
+            let documents = (manifest.clone(), configs.clone());
+            let (manifest, configs) = replaced(documents, &preview, sources, &mut usage)?;
+            let shared = shared.iter().map(String::as_str).collect();
+            Problems::check(usage.problems(inputs, &preview, sources, &shared))?;
+            check(Applied { manifest, configs, sources: sources.clone() })
+        };
+        self.store = Some(store.complete(definitions, values, links, sources, &check)?);
         Ok(())
     }
 
@@ -198,8 +206,16 @@ impl<'a> Work<'a> {
 
     /// The documents with placeholders for the values that the store lacks.
     fn preview(&self) -> Result<Applied> {
+        let values = self.preview_values(self.store.as_ref());
+        let documents = (self.manifest.clone(), self.configs.clone());
+        let (manifest, configs) = replaced(documents, &values, &self.sources, &mut Usage::default())?;
+        Ok(Applied { manifest, configs, sources: self.sources.clone() })
+    }
+
+    /// All values, with placeholders for those that the store lacks.
+    fn preview_values(&self, store: Option<&StoreFile>) -> interpolation::Sources {
         let mut values = self.values.clone();
-        if let Some(file) = &self.store {
+        if let Some(file) = store {
             values.set_store(file.store.values().clone());
         }
         for definition in &self.definitions {
@@ -207,9 +223,7 @@ impl<'a> Work<'a> {
                 values.set_store_value(&definition.name, variables::placeholder(kind));
             }
         }
-        let documents = (self.manifest.clone(), self.configs.clone());
-        let (manifest, configs) = replaced(documents, &values, &self.sources, &mut Usage::default())?;
-        Ok(Applied { manifest, configs, sources: self.sources.clone(), store: None })
+        values
     }
 
     /// Replaces the variables.
@@ -219,7 +233,7 @@ impl<'a> Work<'a> {
         let (manifest, configs) = replaced((manifest, configs), &values, &sources, &mut usage)?;
         let shared = store.iter().flat_map(StoreFile::shared_names).collect();
         Problems::check(usage.problems(inputs, &values, &sources, &shared))?;
-        Ok(Applied { manifest, configs, sources, store })
+        Ok(Applied { manifest, configs, sources })
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn unchanged(configs: &Configs, name: &str, manifest: Result<Vec<u8>>
     match manifest {
         Ok(text) => {
             Problems::check(reader.problems)?;
-            Ok(Documents { manifest: Document::of_file(name, text), runtime_configs, cloud_configs, store: None })
+            Ok(Documents { manifest: Document::of_file(name, text), runtime_configs, cloud_configs })
         }
         Err(problems) => {
             let mut problems = problems.into_vec();

@@ -25,7 +25,7 @@ use go_yaml::Node;
 use ops_file::Operation;
 use problem::{Place, Problem, Result, code};
 pub use store::{StoreFile, StorePaths};
-use variables::{Generation, LinkNames};
+use variables::LinkNames;
 
 use crate::draft::{Applied, Work};
 use crate::places::Sources;
@@ -37,21 +37,12 @@ pub struct Manifest {
     /// Each config with its file's name.
     configs: Vec<(String, Node)>,
     sources: Sources,
-    store: Option<StoreFile>,
 }
 
 /// The path of a scalar or an empty collection, and where it stands.
 pub type Leaf = (String, Option<Place>);
 
 impl Manifest {
-    /// Writes what was generated into the variables store.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn save_store(&self) -> Result<()> {
-        self.store.as_ref().map_or(Ok(()), StoreFile::save)
-    }
-
     /// The document as the CLI prints it.
     pub fn text(&self) -> String {
         go_yaml::write(&self.document)
@@ -130,17 +121,17 @@ impl Inputs {
         self.ops_files.iter().chain(&self.vars_files).cloned().chain(var_files).chain(self.vars_store.clone())
     }
 
-    /// The manifest with its operations and variables; `-` is standard input. With a variables store, `generation` generates
-    /// the values that it lacks; [`Manifest::save_store`] writes them. Links are unknown, as they are to the CLI: certificates
-    /// take no names from them.
+    /// The manifest with its operations and variables; `-` is standard input. The values that a variables store lacks are
+    /// generated and written. Links are unknown, as they are to the CLI: certificates take no names from them. Before anything
+    /// is generated, `check` gets the manifest with placeholders, and may refuse it.
     ///
     /// # Errors
     /// Everything that is wrong with the flags and their files; then the first operation that fails; then every definition that
-    /// cannot be generated; then every reference that cannot be replaced; then, if asked for, variables that are missing or
-    /// unused. No message shows a value.
-    pub fn apply(&self, manifest: &Path, generation: &dyn Generation) -> Result<Manifest> {
+    /// is wrong; then every reference that cannot be replaced; then, if asked for, variables that are missing or unused; then
+    /// those of `check`; then every value that cannot be generated. No message shows a value.
+    pub fn apply(&self, manifest: &Path, check: &dyn Fn(&Manifest) -> Result<()>) -> Result<Manifest> {
         let mut work = self.work(&Configs::default(), manifest)?;
-        work.generate(generation, &LinkNames::unknown())?;
+        work.generate(&LinkNames::unknown(), &|preview| check(&Manifest::from(preview)))?;
         work.finish().map(Manifest::from)
     }
 
@@ -182,8 +173,8 @@ impl Inputs {
 
 impl From<Applied> for Manifest {
     fn from(applied: Applied) -> Manifest {
-        let Applied { manifest, configs, sources, store } = applied;
-        Manifest { document: manifest, configs, sources, store }
+        let Applied { manifest, configs, sources } = applied;
+        Manifest { document: manifest, configs, sources }
     }
 }
 

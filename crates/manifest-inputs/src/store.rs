@@ -1,13 +1,15 @@
 //! The files of a variables store: read at any time, written by one process at a time.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use go_yaml::{Node, Source};
 use interpolation::{Definition, Failure};
-use problem::{Place, Problem, Result, code};
-use variables::{Completed, Error, Generation, LinkNames, NoGeneration, Store};
+use problem::{Place, Problem, Problems, Result, code};
+use variable_generator::Generator;
+use variables::{Error, Generate, Keep, LinkNames, Order, Store};
 use vcap::atomic;
 use vcap::lock::{LONGEST_WAIT, Lock};
 
@@ -127,18 +129,7 @@ impl StoreFile {
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self) -> Result<()> {
-        let shares = self.shared.as_ref().is_some_and(|part| part.lock.is_some());
-        if let Some(part) = self.shared.as_ref().filter(|_| shares) {
-            part.write(self.store.only(is_absolute))?;
-        }
-        if self.own.lock.is_none() {
-            return Ok(());
-        }
-        let has = |name: &str| self.own.saved.get(name).is_some();
-        self.own.write(match &self.shared {
-            None => self.store.clone(),
-            Some(_) => self.store.only(|name| !is_absolute(name) || (!shares && has(name))),
-        })
+        write(&self.own, self.shared.as_ref(), &self.store)
     }
 
     /// The variables that may be those of other deployments alone.
@@ -147,33 +138,49 @@ impl StoreFile {
         values.filter_map(|(key, _)| key.as_str())
     }
 
-    /// Generates the variables of documents that have no value, into `values`; locks the files that may get new values.
+    /// Generates the variables of documents that have no value, into `values`, and writes each as soon as it exists; locks the
+    /// files that get new values as long as that takes. `check` may refuse the documents before anything is generated.
     pub(crate) fn complete(
         self,
         definitions: &[Definition],
         values: &mut interpolation::Sources,
         links: &LinkNames,
-        generation: &dyn Generation,
         sources: &Sources,
+        check: &dyn Fn() -> Result<()>,
     ) -> Result<StoreFile> {
         let mut file = self.locked_for(definitions, values)?;
-        let generation =
-            if variables::may_generate(definitions, values, &file.store) { generation } else { &NoGeneration };
-        let mut completed = Completed::default();
-        let outcome = generation.run(&mut |generator| {
-            completed = variables::complete(definitions, values, &mut file.store, links, generator)?;
-            Ok(())
-        });
-        outcome.map_err(|e| match e {
-            Error::Definitions(failures) => sources.invalid_definitions(failures),
-            Error::System(problems) => problems,
-        })?;
-        sources.warn(&completed.warnings);
-        if completed.generated.is_empty() {
-            file.own.lock = None;
-            file.shared.iter_mut().for_each(|part| part.lock = None);
+        let StoreFile { own, shared, store } = &mut file;
+        let mut is_saved = false;
+        let mut save = |store: &Store| {
+            is_saved = true;
+            write(own, shared.as_ref(), store)
+        };
+        let generator = Checked { check, is_checked: Cell::new(false) };
+        let completed = variables::complete(definitions, values, store, links, &generator, &mut save);
+        file.own.lock = None;
+        file.shared.iter_mut().for_each(|part| part.lock = None);
+        match completed {
+            Ok(completed) => {
+                sources.warn(&completed.warnings);
+                Ok(file)
+            }
+            Err(Error::Definitions(failures)) => Err(sources.invalid_definitions(failures)),
+            Err(Error::System(problems)) => Err(problems),
+            Err(Error::Interrupted { signal }) => Err(file.interrupted(signal, is_saved)),
         }
-        Ok(file)
+    }
+
+    /// Ends this process as the signal does that it has got.
+    fn interrupted(self, signal: i32, is_saved: bool) -> Problems {
+        if is_saved {
+            let path = self.own.path.display();
+            tracing::warn!(
+                "interrupted: the variables generated so far are in {path}, and the next run generates the others"
+            );
+        }
+        drop(self);
+        variable_generator::end_by(signal);
+        Problem::internal("interrupted").code(code::INTERRUPTED).into()
     }
 
     /// Locks the files into which new values of definitions come, and reads them again.
@@ -194,6 +201,37 @@ impl Part {
             return Ok(());
         }
         atomic::write_file(&self.path, store.text().as_bytes(), 0o600)
+    }
+}
+
+/// Writes what has changed of the files that are locked.
+fn write(own: &Part, shared: Option<&Part>, store: &Store) -> Result<()> {
+    let shares = shared.is_some_and(|part| part.lock.is_some());
+    if let Some(part) = shared.filter(|_| shares) {
+        part.write(store.only(is_absolute))?;
+    }
+    if own.lock.is_none() {
+        return Ok(());
+    }
+    let has = |name: &str| own.saved.get(name).is_some();
+    own.write(match shared {
+        None => store.clone(),
+        Some(_) => store.only(|name| !is_absolute(name) || (!shares && has(name))),
+    })
+}
+
+/// Generates if a check succeeds, which is made once.
+struct Checked<'a> {
+    check: &'a dyn Fn() -> Result<()>,
+    is_checked: Cell<bool>,
+}
+
+impl Generate for Checked<'_> {
+    fn generate(&self, orders: &[Order], keep: &mut Keep) -> std::result::Result<(), Error> {
+        if !self.is_checked.replace(true) {
+            (self.check)()?;
+        }
+        Generator.generate(orders, keep)
     }
 }
 

@@ -12,6 +12,9 @@ use crate::order::{Error, Generate, Order, Signer};
 use crate::specification::Specification;
 use crate::store::{Record, Store};
 
+/// Writes a store.
+pub type Save<'a> = dyn FnMut(&Store) -> problem::Result<()> + 'a;
+
 /// What a run has generated.
 #[derive(Debug, Default)]
 pub struct Completed {
@@ -22,19 +25,21 @@ pub struct Completed {
 }
 
 /// Generates the values of definitions that have none, in `store` and `sources`; `links` are the names of certificates that come
-/// from links. A definition stays without a value if one of its options refers to a variable that has none.
+/// from links. A definition stays without a value if one of its options refers to a variable that has none. `save` gets the
+/// store whenever it has new values, also those of a run that fails later.
 ///
 /// # Errors
-/// All mistakes in definitions, before anything is generated that depends on them; failures of the generator.
+/// All mistakes in definitions, before anything is generated that depends on them; failures of the generator and of `save`.
 pub fn complete(
     definitions: &[Definition],
     sources: &mut Sources,
     store: &mut Store,
     links: &LinkNames,
     generator: &dyn Generate,
+    save: &mut Save,
 ) -> Result<Completed, Error> {
     sources.set_store(store.values().clone());
-    let mut run = Run { sources, store, links, generator, done: Completed::default(), without: BTreeSet::new() };
+    let mut run = Run { sources, store, links, generator, save, done: Completed::default(), without: BTreeSet::new() };
     let mut pending = run.candidates(definitions)?;
     while !pending.is_empty() {
         let (ready, rest) = run.ready(pending)?;
@@ -107,6 +112,7 @@ struct Run<'a> {
     store: &'a mut Store,
     links: &'a LinkNames,
     generator: &'a dyn Generate,
+    save: &'a mut Save<'a>,
     done: Completed,
     /// Definitions that stay without a value.
     without: BTreeSet<String>,
@@ -262,11 +268,16 @@ impl Run<'_> {
         if orders.is_empty() {
             return Ok(());
         }
-        for ((order, value), record) in orders.iter().zip(self.generator.generate(&orders)?).zip(records) {
-            self.sources.set_store_value(&order.name, value.clone());
-            self.store.set(&order.name, value, record);
-            self.done.generated.push(order.name.clone());
-        }
+        let expected: Vec<(&Order, Record)> = orders.iter().zip(records).collect();
+        self.generator.generate(&orders, &mut |values| {
+            for (index, value) in values {
+                let Some((order, record)) = expected.get(index) else { continue };
+                self.sources.set_store_value(&order.name, value.clone());
+                self.store.set(&order.name, value, record.clone());
+            }
+            (self.save)(self.store)
+        })?;
+        self.done.generated.extend(orders.into_iter().map(|order| order.name));
         Ok(())
     }
 

@@ -14,8 +14,8 @@ mod specification;
 mod store;
 
 pub use certificate::{AlternativeName, Certificate, ExtendedKeyUsage, KeyUsage, MOST_DAYS};
-pub use complete::{Completed, complete, may_generate};
+pub use complete::{Completed, Save, complete, may_generate};
 pub use links::{ConsumedLink, LinkNames, LinkedName};
-pub use order::{Error, Generate, Generation, NoGeneration, Order, Signer};
+pub use order::{Error, Generate, Keep, Order, Signer};
 pub use specification::{Password, Specification, User, placeholder};
 pub use store::{Invalid, Record, Store};

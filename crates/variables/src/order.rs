@@ -50,47 +50,32 @@ impl fmt::Debug for Signer {
     }
 }
 
+/// Takes values when they are generated: each with the index of its order.
+pub type Keep<'a> = dyn FnMut(Vec<(usize, Node)>) -> problem::Result<()> + 'a;
+
 /// Generates keys, certificates and random values.
 pub trait Generate {
-    /// The values of the orders, in their order, in the form that the bosh CLI gives them.
+    /// Generates the values of the orders, in the form that the bosh CLI gives them, and passes each to `keep` as soon as it
+    /// exists, whatever becomes of the others.
     ///
     /// # Errors
-    /// Signers that cannot sign, before anything is generated; failures of the system.
-    fn generate(&self, orders: &[Order]) -> Result<Vec<Node>, Error>;
+    /// Signers that cannot sign, before anything is generated; each value that cannot be generated, after all others; errors of
+    /// `keep`, which end the generation; failures of the system.
+    fn generate(&self, orders: &[Order], keep: &mut Keep) -> Result<(), Error>;
 }
 
-/// Makes a [`Generate`] when one is needed.
-pub trait Generation {
-    /// Does something with a generator.
-    ///
-    /// # Errors
-    /// A generator that does not start; those of `work`.
-    fn run(&self, work: &mut (dyn FnMut(&dyn Generate) -> Result<(), Error> + Send)) -> Result<(), Error>;
-}
-
-/// Generates nothing: for runs in which all variables have values.
-#[derive(Debug, Clone, Copy)]
-pub struct NoGeneration;
-
-impl Generation for NoGeneration {
-    fn run(&self, work: &mut (dyn FnMut(&dyn Generate) -> Result<(), Error> + Send)) -> Result<(), Error> {
-        work(self)
-    }
-}
-
-impl Generate for NoGeneration {
-    fn generate(&self, _orders: &[Order]) -> Result<Vec<Node>, Error> {
-        Err(Problem::internal("variables are to be generated where they cannot be").into())
-    }
-}
-
-/// Why no value is generated.
+/// Why a run did not generate all values.
 #[derive(Debug)]
 pub enum Error {
     /// Mistakes in definitions, or in the values that they refer to.
     Definitions(Vec<Failure>),
     /// Failures of the system.
     System(Problems),
+    /// The user asked for the end. Values that were passed on are kept.
+    Interrupted {
+        /// The number of the signal.
+        signal: i32,
+    },
 }
 
 impl From<Vec<Failure>> for Error {

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use go_yaml::{Key, Map, Node, Source, Value, read, write};
 use interpolation::{Definition, Failure, Kind, Sources};
 use proptest::prelude::*;
-use variables::{Completed, ConsumedLink, Error, Generate, LinkNames, Order, Signer, Specification, Store, complete};
+use variables::{
+    Completed, ConsumedLink, Error, Generate, Keep, LinkNames, Order, Signer, Specification, Store, complete,
+};
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
@@ -22,7 +24,7 @@ fn text(text: String) -> Node {
 }
 
 impl Generate for Numbers {
-    fn generate(&self, orders: &[Order]) -> Result<Vec<Node>, Error> {
+    fn generate(&self, orders: &[Order], keep: &mut Keep) -> Result<(), Error> {
         let mut values: Vec<Node> = Vec::new();
         for (i, order) in orders.iter().enumerate() {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +48,10 @@ impl Generate for Numbers {
             });
         }
         self.orders.borrow_mut().extend(orders.to_vec());
-        Ok(values)
+        for (index, value) in values.into_iter().enumerate().rev() {
+            keep(vec![(index, value)])?;
+        }
+        Ok(())
     }
 }
 
@@ -80,10 +85,17 @@ fn generate(manifest: &str, given: &[(&str, &str)], address: Option<&str>, store
         let (links, _) = ConsumedLink::all_of(&definitions, &sources).unwrap();
         LinkNames::of(&links, &vec![address.to_owned(); links.len()])
     });
-    let completed = complete(&definitions, &mut sources, &mut changed, &links, &numbers).map_err(|error| match error {
+    let mut saved = None;
+    let mut save = |store: &Store| {
+        saved = Some(store.clone());
+        Ok(())
+    };
+    let completed = complete(&definitions, &mut sources, &mut changed, &links, &numbers, &mut save);
+    let completed = completed.map_err(|error| match error {
         Error::Definitions(failures) => failures,
-        Error::System(problems) => panic!("{problems}"),
+        other => panic!("{other:?}"),
     });
+    assert!(saved.is_none_or(|saved| saved == changed), "a value is not saved");
     if completed.is_ok() {
         *store = changed;
     }

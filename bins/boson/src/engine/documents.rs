@@ -9,13 +9,12 @@ use manifest_inputs::{DefaultStore, Documents, Draft};
 use plan::{NAMESPACE, SERVICE_DOMAIN, Target};
 use problem::{Place, Problem, Result, code};
 use ruby::Vm;
-use variable_generator::{OwnVm, RunningVm};
 
 use super::input::Config;
 use super::stages::{self, SourceNames};
 use super::workspace::{self, Workspace};
 
-/// The documents of a run; nothing is written. If the flags name no variables store, `default_store` gives its place.
+/// The documents of a run; generated variables are written into their store. If the flags name none, `default_store` gives its place.
 pub(crate) fn read_documents(config: &Config, default_store: Option<&DefaultStore>) -> Result<Documents> {
     let (name, text) = manifest_inputs::read(&config.manifest);
     let refused = |e| {
@@ -23,11 +22,12 @@ pub(crate) fn read_documents(config: &Config, default_store: Option<&DefaultStor
         problem.at(Place::file(&name)).because(e).into()
     };
     let draft = config.inputs.read(&config.configs, &name, text.map_err(refused), default_store)?;
-    if draft.links().is_empty() { draft.finish(&OwnVm, &[]) } else { with_links(draft, config) }
+    let addresses = if draft.links().is_empty() { Vec::new() } else { addresses(&draft, config)? };
+    draft.finish(&addresses)
 }
 
-/// Resolves the links of variables with the releases' job specs, and generates the variables.
-fn with_links(draft: Draft, config: &Config) -> Result<Documents> {
+/// Resolves the links of variables with the releases' job specs.
+fn addresses(draft: &Draft, config: &Config) -> Result<Vec<String>> {
     let releases = stages::opened(&config.releases, &|| false)?;
     let workspace = Workspace::new()?;
     let base = workspace::all_releases(workspace.path());
@@ -36,10 +36,7 @@ fn with_links(draft: Draft, config: &Config) -> Result<Documents> {
     }
     let names = SourceNames::below(&base, releases.iter().zip(config.releases.iter().map(PathBuf::as_path)));
     let target = target(&base, config.name.as_deref());
-    Vm::beside(|vm| {
-        let addresses = plan::link_addresses(vm, &draft, &target).map_err(|problems| names.restore_in(problems))?;
-        draft.finish(&RunningVm::new(vm), &addresses)
-    })
+    Vm::beside(|vm| plan::link_addresses(vm, draft, &target).map_err(|problems| names.restore_in(problems)))
 }
 
 /// As the sandboxed `plan` gets it from its environment and its flags.

@@ -41,12 +41,8 @@ enum Message {
 /// until everything runs, else until the deployment has stopped.
 pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
-    // However long variables are generated, a signal ends this process: nothing is written yet.
+    // However long variables are generated, a signal ends this process.
     let documents = signals.unblocked(|| documents(options))??;
-    if let Some(documents) = &documents {
-        // Before anything runs with these values, however the start ends.
-        documents.save_store()?;
-    }
     let (channel, end) = Channel::pair().map_err(failed)?;
     let mut command = Command::new("/proc/self/exe");
     // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.

@@ -48,7 +48,7 @@ const STORE: [&str; 4] = ["--output-dir", "out", "--vars-store", "creds.yml"];
 #[test]
 fn certificates_have_the_addresses_of_links() {
     let planned = unplanned(MANIFEST);
-    let generating = "generating 1 variable, 1 key\n".to_owned();
+    let generating = "generating 1 variable, 1 key\ngenerated c (1 of 1)\n".to_owned();
     assert_eq!(planned.with(&STORE), (Some(0), generating.clone()));
     let first = names(&planned);
     assert!(first.contains("subject=CN=d-web.default.svc.cluster.local,O=Cloud Foundry,C=US\n"), "{first}");

@@ -1,5 +1,0 @@
-//! Compiles the generator ahead of time.
-
-fn main() {
-    precompile::archive(&[("generator", "ruby/generator.rb")], &[]);
-}
