@@ -1,0 +1,94 @@
+//! How far a pod has come.
+
+use std::fmt;
+
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+
+use crate::node::is;
+
+/// How far a pod has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// It does not exist.
+    Missing,
+    /// It is being deleted.
+    Leaving,
+    /// It has an earlier template, and is replaced when those before it are ready.
+    Outdated,
+    /// It has no node.
+    Unscheduled,
+    /// Its init containers run: this is the present one.
+    Preparing(String),
+    /// Its processes are started; these containers are not ready.
+    Starting(Vec<String>),
+    /// It is ready.
+    Ready,
+}
+
+impl Phase {
+    /// The phase of a pod that is to have this revision of its StatefulSet, if that matters.
+    pub fn of(pod: &Pod, revision: Option<&str>) -> Phase {
+        if pod.metadata.deletion_timestamp.is_some() {
+            return Phase::Leaving;
+        }
+        let own = pod.metadata.labels.as_ref().and_then(|labels| labels.get("controller-revision-hash"));
+        if own.zip(revision).is_some_and(|(own, revision)| own != revision) {
+            return Phase::Outdated;
+        }
+        if is("Ready", "True", pod) {
+            return Phase::Ready;
+        }
+        if pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref()).is_none() && !is("PodScheduled", "True", pod) {
+            return Phase::Unscheduled;
+        }
+        if !is("Initialized", "True", pod) {
+            return Phase::Preparing(preparing(pod));
+        }
+        let containers = statuses(pod, false);
+        let has_started = containers.iter().any(|of| of.restart_count > 0 || has_run(of));
+        match has_started {
+            true => {
+                let not_ready = containers.iter().filter(|of| !of.ready);
+                Phase::Starting(not_ready.map(|of| of.name.clone()).collect())
+            }
+            // Its images are pulled.
+            false => Phase::Preparing(containers.first().map(|of| of.name.clone()).unwrap_or_default()),
+        }
+    }
+}
+
+fn has_run(status: &ContainerStatus) -> bool {
+    status.state.as_ref().is_some_and(|state| state.running.is_some() || state.terminated.is_some())
+}
+
+pub(crate) fn statuses(pod: &Pod, init: bool) -> &[ContainerStatus] {
+    let status = pod.status.as_ref();
+    let list = status.and_then(|of| if init { &of.init_container_statuses } else { &of.container_statuses }.as_ref());
+    list.map_or(&[], Vec::as_slice)
+}
+
+/// The first init container that has not succeeded, apart from sidecars that run.
+fn preparing(pod: &Pod) -> String {
+    let is_done = |of: &&ContainerStatus| {
+        let ended = of.state.as_ref().and_then(|state| state.terminated.as_ref());
+        ended.is_some_and(|end| end.exit_code == 0) || of.started == Some(true)
+    };
+    let all = statuses(pod, true);
+    all.iter().find(|of| !is_done(of)).map(|of| of.name.clone()).unwrap_or_default()
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Phase::Missing => f.write_str("has no pod yet"),
+            Phase::Leaving => f.write_str("stops"),
+            Phase::Outdated => f.write_str("waits for its turn"),
+            Phase::Unscheduled => f.write_str("waits for a node"),
+            Phase::Preparing(container) if container.is_empty() => f.write_str("waits for its containers"),
+            Phase::Preparing(container) => write!(f, "waits for {container}"),
+            Phase::Starting(containers) if containers.is_empty() => f.write_str("starts"),
+            Phase::Starting(containers) => write!(f, "starts {}", containers.join(", ")),
+            Phase::Ready => f.write_str("is ready"),
+        }
+    }
+}
