@@ -56,7 +56,8 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
         cluster.apply(object, how)?;
         line(format_args!("{} {}", kind.kind, name(object)));
     }
-    follow::job(&cluster, &job, "deploy")?;
+    let limit = options.gather.ready_timeout.as_deref().and_then(|text| startup::parse_duration(text).ok());
+    follow::job(&cluster, &job, "deploy", Some(limit.unwrap_or(follow::START)))?;
     Ok(0)
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let run = start(cluster, errand)?;
     line(format_args!("Job {run}"));
     let container = errand["spec"]["template"]["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
-    follow::job(cluster, &run, container)?;
+    follow::job(cluster, &run, container, None)?;
     Ok(0)
 }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use cluster::{Kind, Object, label, name};
-use deploy::{health, standby};
+use deploy::report::{self, Reporter};
+use deploy::{errands, health, standby};
 use kubernetes_objects as objects;
 use problem::Result;
 use startup::Common;
 
 use crate::output::{line, row, table};
-use crate::target::Target;
+use crate::target::{Deployment, Target};
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Shows the instances of a deployment";
@@ -39,8 +40,7 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     rows.extend(pods.iter().map(|pod| of_pod(pod, &services)));
     table(&rows);
     packages(&pods).iter().for_each(|packages| line(format_args!("{packages}")));
-    let troubles: Vec<String> = pods.iter().filter(|pod| !is_finished(pod)).flat_map(health::troubles).collect();
-    troubles.iter().for_each(|trouble| line(format_args!("{trouble}")));
+    troubles(&deployment, &sets)?.iter().for_each(|trouble| line(format_args!("{trouble}")));
     let is_ready = |set: &Object| match standby::has_standbys(set) {
         true => standby::have_started(set, &pods),
         false => health::is_ready(set),
@@ -50,6 +50,16 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
         line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
     }
     Ok(if all_ready && !sets.is_empty() { 0 } else { NOT_READY })
+}
+
+/// What keeps instances from being ready.
+fn troubles(deployment: &Deployment, sets: &[Object]) -> Result<Vec<String>> {
+    let reporter = Reporter::of_deployment(&deployment.cluster, &deployment.name)?;
+    let evidence = reporter.evidence()?;
+    let mut findings: Vec<_> = sets.iter().flat_map(|set| evidence.of_set(set)).collect();
+    let jobs = deployment.list(Kind::JOB)?;
+    findings.extend(jobs.iter().filter(|job| errands::ended(job) != Some(true)).flat_map(|job| evidence.of_job(job)));
+    Ok(report::lines(&findings))
 }
 
 fn is_finished(pod: &Object) -> bool {

@@ -2,7 +2,7 @@
 //! need, and fail later where nobody looks.
 
 use cluster::{Cluster, Object, name};
-use problem::{Problem, Problems, Result};
+use problem::{Class, Problem, Problems, Result, code};
 use serde_json::json;
 
 use crate::plan::Plan;
@@ -18,7 +18,11 @@ pub(crate) fn check(cluster: &Cluster, plan: &Plan) -> Result<()> {
                 object["kind"].as_str().unwrap_or_default(),
                 name(object)
             );
-            problems.extend(found.into_vec().into_iter().map(|found| Problem { message: what.clone(), ..found }));
+            // What the API server refuses, it refuses again.
+            let class =
+                |found: &Problem| if found.code == code::CLUSTER_FORBIDDEN { Class::Update } else { found.class };
+            let renamed = |found: Problem| Problem { message: what.clone(), class: class(&found), ..found };
+            problems.extend(found.into_vec().into_iter().map(renamed));
         }
     }
     let needs_less = problems.iter().any(|problem| problem.causes.iter().any(|cause| cause.contains("PodSecurity")));

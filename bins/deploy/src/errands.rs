@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Created, Kind, Object, label, name};
 use handoff::requests::What;
 use kubernetes_objects as objects;
-use problem::{Problem, Result, code, did_you_mean};
+use problem::{Class, Problem, Result, code, did_you_mean};
 use serde_json::json;
 
 use crate::options::Request;
 use crate::plan::Plan;
+use crate::report::{self, Reporter};
 use crate::{health, requests, say};
 
 /// The kind of a Job that an errand runs in.
@@ -83,10 +84,30 @@ pub fn pods_of(cluster: &Cluster, job: &Object) -> Result<Vec<Object>> {
     cluster.list(Kind::POD, &format!("batch.kubernetes.io/controller-uid={uid}"))
 }
 
-/// A failed Job, with what its containers reported.
+/// A failed Job, with what its containers reported. A gather Job fails as its container did: for the input, a template, an update, or
+/// the API server.
 pub fn failed(job: &str, pods: &[Object]) -> Problem {
-    let problem = Problem::internal(format!("Job {job} failed")).code(code::DEPLOYMENT_NOT_READY);
-    health::with_notes(problem, pods.iter().flat_map(health::troubles))
+    let findings: Vec<_> = pods.iter().flat_map(health::troubles).collect();
+    let problem = Problem::update(format!("Job {job} failed"));
+    let class = match gather_exit(pods) {
+        Some(2 | 65) => Class::Input,
+        Some(66) => Class::Template,
+        Some(70) => Class::Internal,
+        _ => Class::Update,
+    };
+    health::with_notes(Problem { class, ..problem }, report::lines(&findings))
+}
+
+/// What the container of the last gather pod exited with that failed.
+fn gather_exit(pods: &[Object]) -> Option<i64> {
+    let of_gather = pods.iter().filter(|pod| label(pod, objects::KIND) == Some("gather"));
+    // The time is text that sorts.
+    let last =
+        of_gather.max_by_key(|pod| pod["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned())?;
+    let lists = ["initContainerStatuses", "containerStatuses"];
+    let statuses = lists.iter().flat_map(|list| last["status"][list].as_array().into_iter().flatten());
+    let mut codes = statuses.filter_map(|status| status["state"]["terminated"]["exitCode"].as_i64());
+    codes.find(|code| *code != 0)
 }
 
 /// Checks that the deployment has the errands that are to run at the end.
@@ -110,7 +131,14 @@ fn run_colocated(cluster: &Cluster, request: &Request, plan: &Plan, wanted: &str
         return Ok(());
     }
     let servers = requests::of_deployment(cluster, &plan.deployment, &What::Errand, Some(wanted))?;
-    if requests::carry_out(cluster, &servers, &What::Errand, &plan.digest(), request.ready_timeout)? {
+    if requests::carry_out(
+        cluster,
+        &servers,
+        &What::Errand,
+        &plan.digest(),
+        request.run_timeout(),
+        !request.is_unattended(),
+    )? {
         say(format_args!("errand {wanted} has succeeded"));
     }
     Ok(())
@@ -124,7 +152,7 @@ fn wanted<'a>(plan: &'a Plan, request: &'a Request) -> Vec<&'a String> {
 }
 
 /// Runs the errands that are to run at the end, one after the other. One that has succeeded does not run again before it changes.
-pub(crate) fn run(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
+pub(crate) fn run(cluster: &Cluster, request: &Request, reporter: &Reporter, plan: &Plan) -> Result<()> {
     for wanted in wanted(plan, request) {
         if is_colocated(plan, wanted) {
             run_colocated(cluster, request, plan, wanted)?;
@@ -146,7 +174,7 @@ pub(crate) fn run(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<(
             }
             None => start(cluster, &run)?,
         }
-        until_ended(cluster, request, name(&run))?;
+        until_ended(cluster, request, reporter, name(&run))?;
         say(format_args!("errand {wanted} has succeeded"));
     }
     Ok(())
@@ -174,21 +202,29 @@ pub(crate) fn delete(cluster: &Cluster, job: &str) -> Result<()> {
     Ok(())
 }
 
-fn until_ended(cluster: &Cluster, request: &Request, job: &str) -> Result<()> {
+fn until_ended(cluster: &Cluster, request: &Request, reporter: &Reporter, job: &str) -> Result<()> {
     let start = Instant::now();
+    let limit = request.run_timeout();
     loop {
         let present = cluster.get(Kind::JOB, job)?.unwrap_or_default();
         let pods = || pods_of(cluster, &present);
         match ended(&present) {
             Some(true) => return Ok(()),
             Some(false) => return Err(failed(job, &pods()?).into()),
-            None if request.ready_timeout.is_zero() => return Ok(()),
-            None if start.elapsed() > request.ready_timeout => {
-                let problem = failed(job, &pods()?);
-                let message = format!("Job {job} has not ended after {}s", request.ready_timeout.as_secs());
-                return Err(Problem { message, ..problem }.into());
+            None if request.is_unattended() => return Ok(()),
+            None => {
+                let findings = reporter.evidence()?.of_job(&present);
+                reporter.print(&findings);
+                let is_hopeless = findings.iter().any(|finding| !finding.may_pass);
+                let message = match is_hopeless {
+                    true => format!("Job {job} cannot run"),
+                    false => format!("Job {job} has not ended after {}s", limit.as_secs()),
+                };
+                if is_hopeless || start.elapsed() > limit {
+                    return Err(health::with_notes(Problem::update(message), report::lines(&findings)).into());
+                }
+                std::thread::sleep(INTERVAL);
             }
-            None => std::thread::sleep(INTERVAL),
         }
     }
 }

@@ -9,10 +9,12 @@ mod name_server;
 mod options;
 mod plan;
 mod prune;
+pub mod report;
 pub mod requests;
 pub mod standby;
 mod storage;
 mod wait;
+mod watch;
 
 use std::io::Write;
 
@@ -20,7 +22,7 @@ use cluster::Cluster;
 use handoff::requests::What;
 use kubernetes_objects as objects;
 use objects::GroupObjects;
-use problem::{IoContext, Result};
+use problem::{IoContext, Problems, Result};
 use startup::Common;
 
 pub use crate::options::Options;
@@ -75,26 +77,28 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
 
 fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
     let apply = apply::Applier::new(cluster, request, plan);
+    // Before the first change: what is reported from now on is about this run.
+    let reporter = report::Reporter::of_deployment(cluster, &plan.deployment)?;
+    let mut set_aside = Vec::new();
     plan.shared.iter().try_for_each(|object| apply.object(object))?;
     if let Some(server) = plan.shared.iter().find(|object| object["kind"] == cluster::Kind::DEPLOYMENT.kind) {
-        name_server::until_ready(cluster, request, cluster::name(server))?;
+        name_server::until_ready(cluster, request, &reporter, cluster::name(server))?;
     }
     let mut unfinished = Vec::new();
     for group in &plan.groups {
         group.objects.iter().try_for_each(|object| apply.object(object))?;
         unfinished.push(group);
         // BOSH: the groups behind a serial one wait for it. But none waits for a group that is behind it.
-        if plan.is_serial(&group.group) && !request.dry_run && !waits_for_later(&unfinished, plan) {
-            wait::until_ready(cluster, request, plan, &unfinished)?;
+        if plan.is_serial(&group.group) && !waits_for_later(&unfinished, plan) {
+            set_aside.extend(wait::until_ready(cluster, request, &reporter, &unfinished)?);
             unfinished.clear();
         }
     }
-    if !request.dry_run {
-        wait::until_ready(cluster, request, plan, &unfinished)?;
-    }
+    set_aside.extend(wait::until_ready(cluster, request, &reporter, &unfinished)?);
+    Problems::check(set_aside)?;
     prune::prune(cluster, request, plan)?;
     post_deploy(cluster, request, plan)?;
-    errands::run(cluster, request, plan)
+    errands::run(cluster, request, &reporter, plan)
 }
 
 /// Runs the post-deploy scripts of all instances, in each once for what is deployed.
@@ -103,7 +107,14 @@ fn post_deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> 
         return Ok(());
     }
     let servers = requests::of_deployment(cluster, &plan.deployment, &What::PostDeploy, None)?;
-    if requests::carry_out(cluster, &servers, &What::PostDeploy, &plan.digest(), request.ready_timeout)? {
+    if requests::carry_out(
+        cluster,
+        &servers,
+        &What::PostDeploy,
+        &plan.digest(),
+        request.run_timeout(),
+        !request.is_unattended(),
+    )? {
         say(format_args!("post-deploy scripts have succeeded"));
     }
     Ok(())

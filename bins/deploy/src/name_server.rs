@@ -3,11 +3,14 @@
 use std::time::{Duration, Instant};
 
 use cluster::{Apply, Cluster, Kind, Object};
+use diagnosis::{Evidence, Finding};
+use handoff::deployment::Update;
 use kubernetes_objects as objects;
 use objects::Workloads;
 use problem::{Problem, Result, code};
 
 use crate::options::Request;
+use crate::report::{self, Reporter};
 use crate::{health, say};
 
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -54,32 +57,38 @@ fn cluster_ip(service: &Object) -> Option<String> {
 ///
 /// # Errors
 /// A server that does not become ready in time.
-pub(crate) fn until_ready(cluster: &Cluster, request: &Request, name: &str) -> Result<()> {
-    if request.ready_timeout.is_zero() || request.dry_run {
+pub(crate) fn until_ready(cluster: &Cluster, request: &Request, reporter: &Reporter, name: &str) -> Result<()> {
+    if request.is_unattended() {
         return Ok(());
     }
     let start = Instant::now();
+    // The manifest has no time for it: that of an instance without a time of its own.
+    let limit = request.ready_timeout.unwrap_or(Duration::from_millis(Update::default().update_watch_time.to));
     while !cluster.get(Kind::DEPLOYMENT, name)?.is_some_and(|server| is_ready(&server)) {
-        if start.elapsed() > request.ready_timeout {
-            return Err(not_ready(cluster, request, name)?.into());
+        let findings = findings(cluster, reporter, name)?;
+        reporter.print(&findings);
+        if start.elapsed() > limit || findings.iter().any(|finding| !finding.may_pass) {
+            let seconds = start.elapsed().as_secs();
+            let message = format!("the server of DNS aliases, Deployment {name}, is not ready after {seconds}s");
+            let problem = health::with_notes(Problem::update(message), report::lines(&findings));
+            return Err(problem.hint(format!("kubectl describe deployment {name}")).into());
         }
         std::thread::sleep(INTERVAL);
     }
     Ok(())
 }
 
-/// Why the server is not ready, as far as its pods and the events of its Deployment, ReplicaSets and pods tell.
-fn not_ready(cluster: &Cluster, request: &Request, name: &str) -> Result<Problem> {
-    let seconds = request.ready_timeout.as_secs();
-    let message = format!("the server of DNS aliases, Deployment {name}, is not ready after {seconds}s");
-    let problem = Problem::internal(message).code(code::DEPLOYMENT_NOT_READY);
+/// Why the server is not ready: its pods are not the deployment's instances, so they have no label of a group.
+fn findings(cluster: &Cluster, reporter: &Reporter, name: &str) -> Result<Vec<Finding>> {
     // ReplicaSets and pods begin with the Deployment's name.
     let prefix = format!("{name}-");
     let pods = cluster.list(Kind::POD, "")?;
-    let pods = pods.iter().filter(|pod| cluster::name(pod).starts_with(&prefix));
-    let mut reasons: Vec<String> = pods.flat_map(health::troubles).collect();
-    reasons.extend(health::warnings(cluster, |of| of == name || of.starts_with(&prefix))?);
-    Ok(health::with_notes(problem, reasons).hint(format!("kubectl describe deployment {name}")))
+    let pods: Vec<Object> = pods.into_iter().filter(|pod| cluster::name(pod).starts_with(&prefix)).collect();
+    let mut evidence = reporter.evidence()?;
+    evidence.pods = Evidence::new(&pods, &[], &[]).pods;
+    let mut findings = evidence.of_creation(|of| of.starts_with(&prefix));
+    findings.extend(evidence.pods.iter().flat_map(|pod| evidence.of_pod(pod)));
+    Ok(findings)
 }
 
 /// One pod with the present configuration is enough.

@@ -20,7 +20,8 @@ use problem::{Problem, Problems, Result};
         \x20\x20deploy --deployment-name nats --image nats=nats-release:2.3\n\
         \x20\x20deploy --deployment-name nats --registry registry.example --output-dir objects\n\
         \x20\x20deploy --deployment-name nats --registry registry.example --check planned\n\n\
-        Exit codes: 0 done; 2 usage; 65 a name, an image or a document is wrong; 70 the cluster failed or instances are not ready."
+        Exit codes: 0 done; 2 usage; 65 a name, an image or a document is wrong; 69 instances are not ready, or a script or an \
+        errand failed in them; 70 the API server failed or cannot be reached."
 )]
 pub struct Options {
     /// The deployment
@@ -38,9 +39,10 @@ pub struct Options {
     /// Take over objects and fields that belong to others
     #[arg(long, env = "FORCE_CONFLICTS")]
     pub force_conflicts: bool,
-    /// How long the instances of a group may take until they are ready; 0: do not wait
-    #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION", default_value = "15m")]
-    pub ready_timeout: String,
+    /// How long the instances of a group may take until they are ready, instead of the manifest's watch times, and each errand until
+    /// it has ended; 0: do not wait [default: canary_watch_time and update_watch_time of `update`; 15m for an errand]
+    #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION")]
+    pub ready_timeout: Option<String>,
     /// The ConfigMap with the patches of a release's job sources, which the gather Job names; repeatable
     #[arg(long = "patches", value_name = "RELEASE=CONFIGMAP")]
     pub patches: Vec<String>,
@@ -62,7 +64,8 @@ pub(crate) struct Request {
     pub(crate) check: Option<PathBuf>,
     pub(crate) output_dir: Option<PathBuf>,
     pub(crate) force_conflicts: bool,
-    pub(crate) ready_timeout: Duration,
+    /// The time limit instead of those of the manifest.
+    pub(crate) ready_timeout: Option<Duration>,
     pub(crate) run_errands: Vec<String>,
     pub(crate) patches: BTreeMap<String, String>,
     pub(crate) pods: ObjectFlags,
@@ -76,9 +79,9 @@ impl Options {
             problems.push(Problem::usage("deploy needs the deployment's name").hint("give --deployment-name"));
             String::new()
         });
-        let ready_timeout = startup::parse_duration(&self.ready_timeout).unwrap_or_else(|why| {
-            problems.push(Problem::usage(format!("--ready-timeout {why}, not '{}'", self.ready_timeout)));
-            Duration::ZERO
+        let ready_timeout = self.ready_timeout.filter(|text| !text.is_empty()).and_then(|text| {
+            let malformed = |why| problems.push(Problem::usage(format!("--ready-timeout {why}, not '{text}'")));
+            startup::parse_duration(&text).map_err(malformed).ok()
         });
         let mut patches = BTreeMap::new();
         for text in &self.patches {
@@ -102,5 +105,20 @@ impl Options {
             pods: self.pods,
             connection: self.connection,
         })
+    }
+}
+
+impl Request {
+    /// How long an errand or a script of all instances may take.
+    const RUN: Duration = Duration::from_mins(15);
+
+    /// Whether nothing is waited for.
+    pub(crate) fn is_unattended(&self) -> bool {
+        self.dry_run || self.ready_timeout.is_some_and(|timeout| timeout.is_zero())
+    }
+
+    /// The time limit of what the manifest has no time for: an errand, a script of all instances.
+    pub(crate) fn run_timeout(&self) -> Duration {
+        self.ready_timeout.unwrap_or(Self::RUN)
     }
 }

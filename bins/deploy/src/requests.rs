@@ -145,19 +145,25 @@ fn request(cluster: &Cluster, server: &Server, what: &What, base: &str) -> Resul
     Ok(Progress::Waiting(id))
 }
 
-/// Requests something of all these containers, each unless it was done for `base`, and waits until all have ended, unless there is no
-/// time for that. Tells whether anything had to be done, and was.
+/// Requests something of all these containers, each unless it was done for `base`, and if `waits`, waits until all have ended. Tells whether anything had to be done, and was.
 ///
 /// # Errors
 /// Those that fail, or do not end in time.
-pub fn carry_out(cluster: &Cluster, servers: &[Server], what: &What, base: &str, timeout: Duration) -> Result<bool> {
+pub fn carry_out(
+    cluster: &Cluster,
+    servers: &[Server],
+    what: &What,
+    base: &str,
+    timeout: Duration,
+    waits: bool,
+) -> Result<bool> {
     let mut waiting = Vec::new();
     for server in servers {
         if let Progress::Waiting(id) = request(cluster, server, what, base)? {
             waiting.push((server, id));
         }
     }
-    if timeout.is_zero() {
+    if !waits {
         return Ok(false);
     }
     let was_needed = !waiting.is_empty();
@@ -187,7 +193,7 @@ pub fn problem(what: &What, failed: &[(&Server, String)]) -> Problem {
     let script = if *what == What::PostDeploy { "post-deploy" } else { "errand" };
     let count = failed.len();
     let plural = if count == 1 { "" } else { "s" };
-    let problem = Problem::internal(format!("{script} failed in {count} container{plural}")).code(code::SCRIPT_FAILED);
+    let problem = Problem::update(format!("{script} failed in {count} container{plural}")).code(code::SCRIPT_FAILED);
     let reason = |(of, how): &(&Server, String)| {
         format!("pod {}: job {}: {how}; kubectl logs {} -c {}", of.pod, of.job, of.pod, of.container)
     };

@@ -7,10 +7,9 @@ use cluster::{Cluster, Kind, Object, Seen, name};
 use problem::{Problem, Problems, Result, code};
 
 use crate::plan::Plan;
-use crate::say;
 
 /// Reports the classes that do not exist. An account that may not read storage classes, as that of the gather Job if nobody has
-/// granted it, checks nothing.
+/// granted it, checks nothing: then [`diagnosis`] finds it out.
 pub(crate) fn check(cluster: &Cluster, plan: &Plan) -> Result<()> {
     let mut problems = Vec::new();
     for (class, users) in classes(plan.objects()) {
@@ -22,9 +21,8 @@ pub(crate) fn check(cluster: &Cluster, plan: &Plan) -> Result<()> {
                             config, names one";
                 problems.push(Problem::input(message).code(code::STORAGE_CLASS_UNKNOWN).hint(hint));
             }
-            Seen::Forbidden => {
-                say(format_args!("storage class {class} is not checked: the account may not read storage classes"));
-            }
+            // The events of the claims tell, when pods wait for them.
+            Seen::Forbidden => {}
         }
     }
     Problems::check(problems)

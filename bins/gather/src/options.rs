@@ -30,6 +30,10 @@ pub struct Options {
     /// Run an errand when all instances are ready, unless it has succeeded since it last changed; repeatable, in order
     #[arg(long = "run-errand", value_name = "NAME")]
     pub run_errands: Vec<String>,
+    /// How long the instances of a group may take until they are ready, instead of the manifest's watch times; 0: do not wait
+    /// [default: canary_watch_time and update_watch_time of `update`]
+    #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION", value_parser = duration)]
+    pub ready_timeout: Option<String>,
     /// Addresses of the cluster's API servers, for --network-policies; repeatable [default: any address, ports 443 and 6443]
     #[arg(long = "api-server", value_name = "CIDR")]
     pub api_servers: Vec<String>,
@@ -45,6 +49,11 @@ pub struct Options {
     /// Runtime and cloud configs
     #[command(flatten)]
     pub configs: Configs,
+}
+
+/// A duration as written, for `deploy`.
+fn duration(text: &str) -> Result<String, String> {
+    startup::parse_duration(text).map(|_| text.to_owned())
 }
 
 /// Which containers plan a manifest.

@@ -52,6 +52,8 @@ impl Kind {
     /// PersistentVolumeClaim.
     pub const CLAIM: Kind = kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
 
+    /// Namespace, which is in no namespace.
+    pub const NAMESPACE: Kind = kind("v1", "Namespace", "namespaces");
     /// StorageClass, which is in no namespace.
     pub const STORAGE_CLASS: Kind = kind("storage.k8s.io/v1", "StorageClass", "storageclasses");
 

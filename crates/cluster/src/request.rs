@@ -86,14 +86,32 @@ impl Cluster {
         self.list_in(&kind.path(&self.namespace), (kind.api, kind.kind), selector)
     }
 
+    /// The events of type Warning; nothing if the account may not read events.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn warnings(&self) -> Result<Option<Vec<Object>>> {
+        let kind = Kind::EVENT;
+        let collection = kind.path(&self.namespace);
+        match self.pages(&format!("{collection}?fieldSelector=type%3DWarning&"), (kind.api, kind.kind)) {
+            Err(error) if status(&error) == Some(403) => Ok(None),
+            result => Ok(Some(result.map_err(|error| problem("list", kind.kind, "", &error))?)),
+        }
+    }
+
     /// The objects of a collection; `names` are apiVersion and kind, which the items of a list do not have.
     pub(crate) fn list_in(&self, collection: &str, names: (&str, &str), selector: &str) -> Result<Vec<Object>> {
+        let path = format!("{collection}?labelSelector={}&", encoded(selector));
+        Ok(self.pages(&path, names).map_err(|error| problem("list", names.1, "", &error))?)
+    }
+
+    /// All pages of a list; `path` ends in `?` or `&`.
+    fn pages(&self, path: &str, names: (&str, &str)) -> std::result::Result<Vec<Object>, Error> {
         let (api, kind) = names;
         let mut objects = Vec::new();
         let mut rest = String::new();
         loop {
-            let path = format!("{collection}?limit={PAGE}&labelSelector={}{rest}", encoded(selector));
-            let mut page = self.send(Method::GET, &path, None).map_err(|error| problem("list", kind, "", &error))?;
+            let mut page = self.send(Method::GET, &format!("{path}limit={PAGE}{rest}"), None)?;
             if let Some(items) = page["items"].as_array_mut() {
                 for mut item in items.drain(..) {
                     item["kind"] = kind.into();

@@ -19,5 +19,6 @@ mod workload;
 
 pub use evidence::{Evidence, event_id};
 pub use finding::{Cause, Finding};
+pub use k8s_openapi::api::core::v1::Pod;
 pub use node::lost_node;
 pub use phase::Phase;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Event, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
@@ -33,6 +33,21 @@ impl Evidence {
             return self.refused("Job", &job.metadata).into_iter().collect();
         }
         pods.into_iter().flat_map(|pod| self.of_pod(pod)).collect()
+    }
+
+    /// Why the pods of ReplicaSets with these names are not created.
+    pub fn of_creation(&self, is_of: impl Fn(&str) -> bool) -> Vec<Finding> {
+        let of_set = |event: &&Event| {
+            let about = &event.involved_object;
+            about.kind.as_deref() == Some("ReplicaSet") && about.name.as_deref().is_some_and(&is_of)
+        };
+        let refused = self.events.iter().filter(of_set).filter(|event| event.reason.as_deref() == Some(FAILED_CREATE));
+        let finding = |event: &Event| {
+            let subject = format!("ReplicaSet {}", event.involved_object.name.as_deref().unwrap_or_default());
+            let finding = refusal::finding(&subject, event);
+            Finding { may_pass: finding.may_pass || self.is_earlier(event), ..finding }
+        };
+        refused.last().map(finding).into_iter().collect()
     }
 
     /// The latest refusal.

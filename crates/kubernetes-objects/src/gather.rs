@@ -59,10 +59,10 @@ const MANIFEST: &str = "/var/run/secrets/deployment";
 /// What `plan` may need for the largest deployments, in MiB.
 const PLANNING: u32 = 1024;
 const SMALL: u32 = 128;
-/// Another try may succeed only where the environment failed.
+/// Another try may succeed only where the API server or the environment failed.
 const RETRIES: i32 = 3;
-/// Exit codes that another try cannot change: usage, the operator's input, templates.
-const FINAL_CODES: [i32; 3] = [2, 65, 66];
+/// Exit codes that another try cannot change: usage, the operator's input, templates, an update that failed.
+const FINAL_CODES: [i32; 4] = [2, 65, 66, 69];
 
 /// All objects, in the order in which they are applied. The Job's name ends in a digest of its content: another content is another
 /// run, the same content none.
@@ -121,7 +121,8 @@ fn account_objects(deployment: &str, account: &str, network_policies: bool, stan
         // of instances, whose logs have the answers.
         rule("", &["pods"], &["get", "list", "create", "patch"]),
         rule("", &["pods/log"], &["get"]),
-        rule("", &["events"], &["list"]),
+        // `create` reports what Kubernetes does not: a post-start script that failed.
+        rule("", &["events"], &["list", "create"]),
     ];
     if standbys {
         rules.push(rule("", &["pods"], &["delete"]));

@@ -48,7 +48,7 @@ pub use patches::{PATCHES, Patches};
 pub use rollout::{Previous, Rollout};
 pub use security::{Need, Standard, needs};
 pub use settings::{ScriptsAs, Settings};
-pub use workloads::{GroupObjects, GroupWorkload, Workloads, digest_of};
+pub use workloads::{GroupObjects, GroupWorkload, InstancePod, Workloads, digest_of};
 pub use yaml::to_yaml;
 
 pub(crate) use object::{map, object, typed};

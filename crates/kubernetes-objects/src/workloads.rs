@@ -4,7 +4,7 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use handoff::deployment::{Deployment, InstanceGroup};
+use handoff::deployment::{Deployment, InstanceGroup, Update};
 use k8s_openapi::api::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
 };
@@ -72,6 +72,28 @@ pub struct GroupObjects {
     pub stateful_sets: Vec<String>,
     /// The groups for which its pods wait.
     pub waits_for: Vec<String>,
+    /// How it is updated.
+    pub update: Update,
+    /// The pods of its instances; none for an errand.
+    pub pods: Vec<InstancePod>,
+}
+
+/// The pod of an instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstancePod {
+    /// Its StatefulSet.
+    pub set: String,
+    /// Its number in the StatefulSet.
+    pub ordinal: u32,
+    /// The index of the instance.
+    pub index: u32,
+}
+
+impl InstancePod {
+    /// Its name.
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.set, self.ordinal)
+    }
 }
 
 impl Workloads<'_> {
@@ -117,7 +139,8 @@ impl Workloads<'_> {
                 let policy = network::of_instances(&of.pod, of.group).filter(|_| self.settings.network_policies);
                 objects.extend(policy.iter().map(object));
                 let waits_for = waits.into_iter().filter_map(Wait::group).collect();
-                GroupObjects { group: of.group.name.clone(), objects, stateful_sets, waits_for }
+                let (update, pods) = (of.group.update, of.instance_pods());
+                GroupObjects { group: of.group.name.clone(), objects, stateful_sets, waits_for, update, pods }
             })
             .collect()
     }
@@ -161,6 +184,25 @@ impl GroupWorkload<'_> {
         let all = services::of_all(&self.pod, self.group);
         let instances = services::of_instances(&self.pod, self.group, pod_name);
         all.iter().chain(&instances).map(object).collect()
+    }
+
+    /// The pods of the instances of a group that runs all the time.
+    fn instance_pods(&self) -> Vec<InstancePod> {
+        let has_azs = !self.group.azs.is_empty();
+        let of_instance = |of: &handoff::deployment::Instance| InstancePod {
+            set: names::stateful_set(&self.pod.deployment, &self.pod.group, has_azs.then_some(of.az_index)),
+            ordinal: of.ordinal,
+            index: of.index,
+        };
+        let instances = self.group.instances.iter().filter(|_| !self.pod.is_errand());
+        instances.map(of_instance).collect()
+    }
+
+    /// How many seconds a pod has to be ready before it counts, and the next one is replaced: the minimum of the watch time.
+    /// Standbys are never ready.
+    fn min_ready_seconds(&self, given: &Given) -> Option<i32> {
+        let seconds = self.group.update.update_watch_time.from.div_ceil(1000);
+        i32::try_from(seconds).ok().filter(|seconds| *seconds > 0 && !given.is_active_passive())
     }
 
     /// The Secrets with the resolved group.
@@ -213,6 +255,7 @@ impl GroupWorkload<'_> {
         let spec = StatefulSetSpec {
             // All start at once: nodes of a cluster wait for each other. Updates take one after the other.
             pod_management_policy: Some("Parallel".to_owned()),
+            min_ready_seconds: self.min_ready_seconds(parts.given),
             replicas: i32::try_from(digests.len()).ok(),
             selector: selector(&self.pod, az_index),
             service_name: self.pod.address().map(|address| services::host(&address)),

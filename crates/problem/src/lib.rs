@@ -21,6 +21,8 @@ pub enum Class {
     Template,
     /// The operator's input is wrong: manifest, job spec, links, names, missing input file: exit code 65.
     Input,
+    /// The update of a deployment failed: instances did not become ready, or a script failed in them: exit code 69.
+    Update,
     /// An internal or environment error (I/O, resources): exit code 70.
     Internal,
 }
@@ -32,6 +34,7 @@ impl Class {
             Class::Usage => 2,
             Class::Input => 65,
             Class::Template => 66,
+            Class::Update => 69,
             Class::Internal => 70,
         }
     }
@@ -42,6 +45,7 @@ impl Class {
             Class::Usage => code::USAGE,
             Class::Input => code::INPUT_INVALID,
             Class::Template => code::TEMPLATE_FAILED,
+            Class::Update => code::DEPLOYMENT_NOT_READY,
             Class::Internal => code::INTERNAL,
         }
     }
@@ -52,6 +56,7 @@ impl Class {
             Class::Usage => "usage",
             Class::Input => "input",
             Class::Template => "template",
+            Class::Update => "update",
             Class::Internal => "internal",
         }
     }
@@ -205,6 +210,11 @@ impl Problem {
         Problem::new(Class::Template, message)
     }
 
+    /// The update of a deployment failed.
+    pub fn update(message: impl Into<String>) -> Self {
+        Problem::new(Class::Update, message)
+    }
+
     /// An internal or environment error.
     pub fn internal(message: impl Into<String>) -> Self {
         Problem::new(Class::Internal, message)
@@ -274,7 +284,7 @@ impl Problems {
         if collected.is_empty() { Ok(()) } else { Err(Problems(collected)) }
     }
 
-    /// The exit code of the run: internal before input before template before usage.
+    /// The exit code of the run: internal before update before input before template before usage.
     pub fn exit_code(&self) -> u8 {
         self.0.iter().map(|p| p.class).max().unwrap_or(Class::Internal).exit_code()
     }

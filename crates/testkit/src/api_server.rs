@@ -99,7 +99,8 @@ fn serve(stream: &TcpStream, shared: &Shared) {
             true => (200, watched(&request, shared)),
             false => {
                 let (status, body) = answer(&request, shared);
-                (status, body.to_string())
+                // A log is no JSON.
+                (status, body.as_str().map_or_else(|| body.to_string(), str::to_owned))
             }
         };
         if http::reply(stream, status, &body).is_err() {
