@@ -6,7 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use testkit::files::write;
+use testkit::files::{write, write_program};
+use testkit::waiting::eventually;
 
 /// A container's root with an empty termination message.
 struct Container(tempfile::TempDir);
@@ -65,20 +66,67 @@ fn every_failing_verb_writes_its_message_to_the_file() {
 }
 
 #[test]
-fn the_exit_of_a_process_is_reported_without_its_output() {
-    for (script, code, how) in
-        [("echo hunter2 >&2; exit 3", 3, "exit status 3"), ("kill -9 $$", 137, "killed by SIGKILL")]
-    {
+fn the_exit_of_a_process_is_reported_with_the_end_of_its_output() {
+    let end = "; the end of its output:\nlistening\nno license";
+    for (script, code, how, end) in [
+        ("echo listening; echo no license >&2; exit 3", 3, "exit status 3", end),
+        ("kill -9 $$", 137, "killed by SIGKILL", ""),
+    ] {
         let container = job(script);
+        // Of an earlier run.
+        write(&container.path("var/vcap/sys/log/web/web.stderr.log"), "earlier\n");
         assert_eq!(container.run(&["run-process", "--job", "web"]).status.code(), Some(code));
         let logs = container.path("var/vcap/sys/log/web/web.stderr.log");
-        let expected = format!("job \"web\", process \"web\": {how}; see {}", logs.display());
+        let expected = format!("job \"web\", process \"web\": {how}; see {}{end}", logs.display());
         assert_eq!(container.message(), expected);
     }
     let container = job("");
     write(&container.path("var/vcap/jobs/web/config/bpm.yml"), "processes: [{name: web, executable: /nonexistent}]");
     assert_eq!(container.run(&["run-process", "--job", "web"]).status.code(), Some(127));
     assert!(container.message().contains("cannot execute /nonexistent\n"), "{}", container.message());
+}
+
+/// A container whose job has this script beside its process.
+fn with_script(process: &str, name: &str, script: &str) -> Container {
+    let container = job(process);
+    let path = container.path("var/vcap/jobs/web/bin").join(name);
+    write_program(&path, script, 0o755);
+    container
+}
+
+#[test]
+fn a_pre_start_that_fails_is_reported_with_the_end_of_its_output() {
+    let container = with_script("", "pre-start", "#!/bin/sh\necho formats the disk\necho no disk >&2\nexit 3\n");
+    assert_eq!(container.run(&["pre-start"]).status.code(), Some(70));
+    let message = container.message();
+    for part in [
+        "1 of 1 pre-start scripts failed. Failed Jobs: web.",
+        "web: exit status 3; see ",
+        "formats the disk\n    no disk\n",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn scripts_of_the_stop_that_fail_are_reported_with_the_end_of_their_output() {
+    for (name, code) in [("pre-stop", 4), ("drain", 5), ("post-stop", 6)] {
+        let script = format!("#!/bin/sh\necho cannot leave >&2\nexit {code}\n");
+        let container = with_script("echo up; exec sleep 1000", name, &script);
+        let mut command = Command::new(testkit::executable("boson-pod"));
+        command.args(["run-process", "--job", "web", "--stop-window", "0"]).env("BOSON_ROOT", container.0.path());
+        let mut child = command.spawn().unwrap();
+        eventually("the process runs", || {
+            let log = fs::read_to_string(container.path("var/vcap/sys/log/web/web.stdout.log"));
+            log.is_ok_and(|log| log.contains("up"))
+        });
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+        child.wait().unwrap();
+        let message = container.message();
+        let expected = format!("job \"web\", process \"web\": {name} failed: ");
+        assert!(message.starts_with(&expected) && message.ends_with("cannot leave"), "{message}");
+    }
 }
 
 #[test]

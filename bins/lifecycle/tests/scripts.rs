@@ -262,7 +262,7 @@ fn each_verb_runs_and_reports_the_scripts_of_its_name() {
         let log = root.path().join(format!("var/vcap/sys/log/b/{script}.stderr.log"));
         let expected = format!(
             "[b] oops\nerror: 1 of 2 {script} scripts failed. Failed Jobs: b. Successful Jobs: a.\n  \
-             caused by: b: exit status 3; see {}\n  code: script-failed (boson explain-error script-failed)\n",
+             caused by: b: exit status 3; see {}; the end of its output:\n    oops\n  code: script-failed (boson explain-error script-failed)\n",
             log.display()
         );
         assert_eq!(text(&output.stderr), expected);

@@ -11,6 +11,7 @@ use handoff::hook_state::{HookState, State as Hook};
 use problem::{IoContext, Problem, Result, code};
 use startup::{Common, plain_name};
 use vcap::Vcap;
+use vcap::log_file::tail_message;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Reports to a probe whether a process of a job is ready";
@@ -122,7 +123,8 @@ fn post_start(vcap: &Vcap, job: &str) -> Result<Verdict> {
         Hook::Failed => {
             let code = hook.exit_code.unwrap_or_default();
             let log = vcap.log(job).join(format!("{SCRIPT}.stderr.log"));
-            Verdict::No(format!("{SCRIPT} failed with exit status {code}; see {}", log.display()))
+            let end = tail_message(&hook.last_lines);
+            Verdict::No(format!("{SCRIPT} failed with exit status {code}; see {}{end}", log.display()))
         }
     })
 }

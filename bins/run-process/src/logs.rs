@@ -6,7 +6,7 @@ use std::io;
 use nix::unistd::{Gid, Uid};
 use problem::Result;
 use supervisor::{Command, Echo, SpawnError, Task, Tee};
-use vcap::log_file::open_log;
+use vcap::log_file::{OutputTail, open_log};
 
 use crate::Context;
 
@@ -14,13 +14,21 @@ use crate::Context;
 pub(crate) struct Logs {
     stdout: File,
     stderr: File,
+    output: OutputTail,
 }
 
 impl Logs {
     /// Opens `<name>.stdout.log` and `<name>.stderr.log` in the job's log directory.
     pub(crate) fn open(context: &Context, name: &str, mode: u32, owner: (Uid, Gid)) -> Result<Logs> {
-        let open = |stream| open_log(&context.log_dir().join(format!("{name}.{stream}.log")), mode, owner);
-        Ok(Logs { stdout: open("stdout")?, stderr: open("stderr")? })
+        let path = |stream| context.log_dir().join(format!("{name}.{stream}.log"));
+        let output = OutputTail::begin(path("stdout"), path("stderr"));
+        let open = |stream| open_log(&path(stream), mode, owner);
+        Ok(Logs { stdout: open("stdout")?, stderr: open("stderr")?, output })
+    }
+
+    /// The end of the output since the logs were opened.
+    pub(crate) fn output(&self) -> &OutputTail {
+        &self.output
     }
 
     /// The program with these logs, which others may use, too.

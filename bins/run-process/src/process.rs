@@ -16,6 +16,7 @@ use supervisor::{
     Command, End, Event, Exit, FIND, Host, Life, Machine as _, OUTPUT_GRACE, Plan, Policy, Progress, Role, Source,
     SpawnError, State, Status, Task,
 };
+use vcap::log_file::OutputTail;
 
 use crate::control::Control;
 use crate::logs::Logs;
@@ -130,6 +131,9 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
         exit: None,
         failure: None,
         draining: false,
+        script_output: OutputTail::default(),
+        post_start_failed: false,
+        complaints: Vec::new(),
     };
     if depends.waits() {
         running.records.waits(depends.wanted());
@@ -169,6 +173,12 @@ struct Running<'a> {
     failure: Option<Failure>,
     /// Whether the drain script was called already.
     draining: bool,
+    /// The output of the script that runs, or ran last, during the stop.
+    script_output: OutputTail,
+    /// Whether the termination message reports a post-start that failed.
+    post_start_failed: bool,
+    /// What the termination message reports about scripts of the stop.
+    complaints: Vec<String>,
 }
 
 impl Host for Running<'_> {
@@ -325,6 +335,7 @@ impl Running<'_> {
             doing: "open the logs of",
             error: std::io::Error::other(problems.to_string()),
         })?;
+        self.script_output = logs.output().clone();
         let mut task = logs.task(script.command)?;
         task.stdout.capture = script.answer;
         Ok(Some(task))
@@ -342,6 +353,9 @@ impl Running<'_> {
         let Some(name) = scripts::name(role) else { return };
         tracing::error!("{}: {name} failed: {why}", self.context.subject());
         self.records.note(&format!("{name}-failed"), json!({"error": why}));
+        let complaint = format!("{}: {name} failed: {why}{}", self.context.subject(), self.script_output.message());
+        self.complaints.push(complaint);
+        startup::termination::report(self.complaints.join("\n"));
     }
 
     fn hook_failed(&mut self, result: &std::result::Result<Exit, SpawnError>) {
@@ -349,7 +363,7 @@ impl Running<'_> {
         let mut problem = Problem::internal("prestart hook failed").code(code::SCRIPT_FAILED);
         problem.place.clone_from(&self.program.described);
         let problem = match result {
-            Ok(exit) => problem.because(format!("{}: {exit}", hook.display())),
+            Ok(exit) => problem.because(format!("{}: {exit}{}", hook.display(), self.logs.output().message())),
             Err(error) => {
                 let reason = not_started(hook, None, error);
                 let problem = reason.causes.iter().fold(problem.because(&reason.message), Problem::because);
@@ -361,7 +375,7 @@ impl Running<'_> {
 
     /// The status of `run-process`, recorded.
     fn finish(self, asked: bool) -> Result<u8> {
-        let Running { context, records, exit, failure, .. } = self;
+        let Running { context, records, exit, failure, logs: output, .. } = self;
         match (exit, failure) {
             (_, Some(Failure { problem, status })) if !asked => {
                 records.failed(&problem.to_string(), status);
@@ -373,9 +387,9 @@ impl Running<'_> {
                 let exit = exit.unwrap_or(Exit::Signal(SIGTERM));
                 records.ended(exit, asked);
                 if !exit.is_success() && !asked {
-                    // Its output may hold secrets, so only the place of its log is reported.
                     let logs = context.log_dir().join(format!("{}.stderr.log", context.process));
-                    startup::termination::report(format!("{}: {exit}; see {}", context.subject(), logs.display()));
+                    let (subject, end) = (context.subject(), output.output().message());
+                    startup::termination::report(format!("{subject}: {exit}; see {}{end}", logs.display()));
                 }
                 Ok(exit.status())
             }

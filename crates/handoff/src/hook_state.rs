@@ -21,6 +21,9 @@ pub struct HookState {
     pub attempt: u32,
     /// Since when, in seconds since 1970.
     pub since: u64,
+    /// The end of the output of a script that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_lines: Vec<String>,
 }
 
 /// What a script is doing.
@@ -61,12 +64,18 @@ mod tests {
     fn the_document_survives_a_round_trip() {
         let cases = [
             (
-                HookState { state: State::Running, exit_code: None, attempt: 1, since: 5 },
+                HookState { state: State::Running, exit_code: None, attempt: 1, since: 5, last_lines: Vec::new() },
                 "{\"version\":1,\"state\":\"running\",\"attempt\":1,\"since\":5}\n",
             ),
             (
-                HookState { state: State::Failed, exit_code: Some(3), attempt: 2, since: 6 },
-                "{\"version\":1,\"state\":\"failed\",\"exit_code\":3,\"attempt\":2,\"since\":6}\n",
+                HookState {
+                    state: State::Failed,
+                    exit_code: Some(3),
+                    attempt: 2,
+                    since: 6,
+                    last_lines: vec!["no route".to_owned()],
+                },
+                "{\"version\":1,\"state\":\"failed\",\"exit_code\":3,\"attempt\":2,\"since\":6,\"last_lines\":[\"no route\"]}\n",
             ),
         ];
         for (state, text) in cases {

@@ -105,7 +105,7 @@ fn report(name: &str, scripts: &[Script], results: &[std::result::Result<Exit, S
     let because = |problem: Problem, (script, result): (&Script, &std::result::Result<Exit, SpawnError>)| {
         let job = script.job();
         problem.because(match result {
-            Ok(exit) => format!("{job}: {exit}; see {}", script.stderr_log().display()),
+            Ok(exit) => format!("{job}: {}", script.failure(*exit)),
             Err(e) => {
                 let hint = failures::hint(script.path(), e).map_or(String::new(), |hint| format!("; {hint}"));
                 format!("{job}: cannot {} bin/{name}: {}{hint}", e.doing, e.error)

@@ -1,6 +1,6 @@
 //! One lifecycle script of one job.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use problem::Result;
 use supervisor::{Command, Echo, Exit, ResourceLimits, Task, Tee};
 use vcap::Vcap;
 use vcap::atomic::{clear_leftovers, replace_file};
-use vcap::log_file::open_log;
+use vcap::log_file::{OutputTail, open_log, tail_message};
 use vcap::own_dir::ensure_dir;
 
 use crate::agent;
@@ -35,6 +35,10 @@ pub struct Script {
     owner: (Uid, Gid),
     /// How often it was started.
     attempt: Cell<u32>,
+    /// The output of the present run.
+    output: RefCell<OutputTail>,
+    /// The end of the output of a run that failed.
+    last_lines: RefCell<Vec<String>>,
 }
 
 impl Script {
@@ -54,6 +58,8 @@ impl Script {
             state_file: vcap.hook_state(job, name),
             owner: (Uid::from_raw(0), vcap_group),
             attempt: Cell::new(0),
+            output: RefCell::default(),
+            last_lines: RefCell::default(),
         })
     }
 
@@ -87,6 +93,7 @@ impl Script {
             let file = open_log(&self.log(stream), LOG_MODE, self.owner)?;
             Ok(Tee { file: Some(file), echo: echo.map(|echo| echo.with_prefix(prefix)), capture: 0 })
         };
+        self.output.replace(OutputTail::begin(self.log("stdout"), self.log("stderr")));
         Ok(Task {
             command: Command {
                 program: self.path.clone().into(),
@@ -117,7 +124,13 @@ impl Script {
     /// Records how it ended.
     pub fn ended(&self, exit: Exit) {
         let state = if exit.is_success() { State::Succeeded } else { State::Failed };
+        self.last_lines.replace(if exit.is_success() { Vec::new() } else { self.output.borrow().lines() });
         self.record(state, Some(exit.status()));
+    }
+
+    /// How a run that failed ended, where its output is, and the end of that.
+    pub fn failure(&self, exit: Exit) -> String {
+        format!("{exit}; see {}{}", self.stderr_log().display(), tail_message(&self.last_lines.borrow()))
     }
 
     /// Whether it has succeeded before.
@@ -129,7 +142,8 @@ impl Script {
     /// A record that cannot be written must not stop a script that runs.
     fn record(&self, state: State, exit_code: Option<u8>) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let document = HookState { state, exit_code, attempt: self.attempt.get(), since };
+        let last_lines = if state == State::Failed { self.last_lines.borrow().clone() } else { Vec::new() };
+        let document = HookState { state, exit_code, attempt: self.attempt.get(), since, last_lines };
         // Where it exists it stays as it is: in a pod whose scripts run as root it may be a run-process' that runs as vcap.
         let made = match self.state_dir.is_dir() {
             true => Ok(()),

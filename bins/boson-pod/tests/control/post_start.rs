@@ -51,10 +51,13 @@ fn a_process_is_ready_when_post_start_has_succeeded_once() {
 fn a_failed_post_start_keeps_the_process_unready_and_is_retried() {
     let pod = Pod::new(WAIT);
     let (fixed, count) = (pod.file("fixed"), pod.file("count"));
-    pod.hook("post-start", &format!("echo started >> {}; [ -e {} ] || exit 3", count.display(), fixed.display()));
+    pod.hook(
+        "post-start",
+        &format!("echo started >> {}; [ -e {} ] || {{ echo no route; exit 3; }}", count.display(), fixed.display()),
+    );
     let mut supervisor = pod.start(&[]);
     let why = format!(
-        "post-start failed with exit status 3; see {}",
+        "post-start failed with exit status 3; see {}; the end of its output:\n    no route\n",
         pod.vcap("sys/log/web/post-start.stderr.log").display()
     );
     eventually("the reason is told", || pod.ready(&[]).2.contains(&why));

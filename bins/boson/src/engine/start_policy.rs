@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn post_start_fails_with_its_last_attempt() {
-        let script = |state, attempt, exit_code| HookState { state, attempt, exit_code, since: 0 };
+        let script =
+            |state, attempt, exit_code| HookState { state, attempt, exit_code, since: 0, last_lines: Vec::new() };
         let succeeded = script(ScriptState::Succeeded, 1, Some(0));
         let again = script(ScriptState::Failed, 2, Some(3));
         let failed = script(ScriptState::Failed, 3, Some(3));

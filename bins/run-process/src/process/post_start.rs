@@ -23,6 +23,10 @@ impl Running<'_> {
         let Some(script) = &self.program.post_start else { return };
         let exit = result.as_ref().map_or_else(|error| Exit::Code(error.status()), |exit| *exit);
         script.ended(exit);
+        // A later run that succeeds takes the report about an earlier one back.
+        if exit.is_success() && std::mem::take(&mut self.post_start_failed) {
+            startup::termination::report("");
+        }
         self.records.note("post-start-ended", json!({"status": exit.status()}));
         // A script that is stopped together with its process has not failed.
         if exit.is_success() || self.state != State::Running {
@@ -31,15 +35,15 @@ impl Running<'_> {
         let problem =
             Problem::internal("post-start failed, so that it does not become ready").code(code::SCRIPT_FAILED);
         let problem = match result {
-            Ok(exit) => problem.because(exit),
+            Ok(exit) => problem.because(script.failure(*exit)),
             Err(error) => {
                 let reason = not_started(script.path(), None, error);
                 let causes = reason.causes.iter().chain(&reason.hint);
                 causes.fold(problem.because(&reason.message), Problem::because)
             }
         };
-        let problem = problem
-            .hint(format!("the process goes on, and post-start is tried again; see {}", script.stderr_log().display()));
+        let problem = problem.hint("the process goes on, and post-start is tried again");
+        self.post_start_failed = true;
         startup::finish(self.context.explain::<u8>(Err(problem.into())));
     }
 }
