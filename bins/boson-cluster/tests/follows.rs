@@ -75,7 +75,7 @@ fn an_image_of_the_gather_pod_that_does_not_exist_ends_the_command_at_once() {
 
 #[test]
 fn what_may_pass_ends_the_command_when_its_time_is_over() {
-    let timeout = ["--ready-timeout", "2s"];
+    let timeout = ["--ready-timeout", "4s"];
     let printed = apply(&timeout, |store, job| {
         put_pod(store, job, init(json!({"waiting": {"reason": "PodInitializing"}})));
         let message = "MountVolume.SetUp failed for volume \"link-nats\" : secret \"link-nats\" not found";

@@ -1,7 +1,7 @@
 //! What is found out about instances that are not ready: read from the cluster, and printed once.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::{Cluster, Kind, Object, name};
 use diagnosis::{Cause, Evidence, Finding, Phase, event_id};
@@ -13,6 +13,8 @@ use crate::say;
 
 /// Containers whose logs are read at one look: a log is the only place where a failed post-start is certain to be found.
 const MAX_LOGS: usize = 20;
+/// What may pass is printed when it is there at so many looks: the scheduler, for example, reports every pod whose disk is being made.
+const CONFIRMED: u32 = 3;
 /// How many lines of these.
 const LINES: u32 = 200;
 
@@ -22,7 +24,8 @@ pub struct Reporter<'a> {
     /// The label selector of the pods.
     selector: String,
     earlier: BTreeSet<String>,
-    printed: RefCell<BTreeSet<String>>,
+    /// At how many looks each finding was there.
+    seen: RefCell<BTreeMap<String, u32>>,
 }
 
 impl<'a> Reporter<'a> {
@@ -32,7 +35,7 @@ impl<'a> Reporter<'a> {
     /// Failures of the cluster.
     pub fn new(cluster: &'a Cluster, selector: String) -> Result<Reporter<'a>> {
         let earlier = cluster.warnings()?.unwrap_or_default().iter().map(event_id).collect();
-        Ok(Reporter { cluster, selector, earlier, printed: RefCell::default() })
+        Ok(Reporter { cluster, selector, earlier, seen: RefCell::default() })
     }
 
     /// A reporter for the pods of a deployment.
@@ -76,9 +79,15 @@ impl<'a> Reporter<'a> {
 
     /// Prints the findings that are new. Probes fail while a process starts: they are part of the final report alone.
     pub fn print(&self, findings: &[Finding]) {
-        for finding in findings.iter().filter(|finding| finding.cause != Cause::Probe) {
-            // The same reason for many pods is one.
-            if self.printed.borrow_mut().insert(key(finding)) {
+        // The same reason for many pods is one.
+        let mut of_look = BTreeSet::new();
+        let all = findings.iter().filter(|finding| finding.cause != Cause::Probe);
+        for finding in all.filter(|finding| of_look.insert(key(finding))) {
+            let is_certain = !finding.may_pass || finding.cause == Cause::Failed;
+            let looks = self.seen.borrow().get(&key(finding)).copied().unwrap_or_default();
+            let counted = if is_certain { looks.max(CONFIRMED - 1) + 1 } else { looks + 1 };
+            self.seen.borrow_mut().insert(key(finding), counted);
+            if looks < CONFIRMED && counted >= CONFIRMED {
                 say(format_args!("{finding}"));
                 self.report_post_start(finding);
             }

@@ -51,6 +51,10 @@ impl Evidence {
                 continue;
             }
             let message = event.message.clone().unwrap_or_default();
+            // The kubelet has not seen the Secret yet, or the certificates of a new namespace are being made.
+            if message.contains("failed to sync") || message.contains("kube-root-ca.crt") {
+                continue;
+            }
             let finding = Finding::new(Cause::Volume, subject, format!("{reason}: {message}"));
             let finding = match missing_object(&message) {
                 Some(object) => finding.hint(format!("the pod starts as soon as the {object} exists in its namespace")),

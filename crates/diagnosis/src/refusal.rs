@@ -13,12 +13,13 @@ const PASSING: [(&str, &str); 4] = [
 ];
 
 /// Messages that last.
-const LASTING: [(&str, &str); 6] = [
+const LASTING: [(&str, &str); 7] = [
     ("because it is being terminated", "the namespace is being deleted; use another one, or wait until it is gone"),
     (
         "denied the request",
         "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations lists the webhooks",
     ),
+    (" denied request: ", "kubectl get validatingadmissionpolicies lists the policies"),
     ("violates PodSecurity", "--run-hooks-as vcap runs lifecycle scripts without root"),
     ("PriorityClass", "kubectl get priorityclasses lists them"),
     (" is forbidden", "the namespace's limits or admission plugins do not allow the pod"),

@@ -31,6 +31,11 @@ impl Gathered {
         Gathered::of(Rc::new(Namespace::new(test)), name, name, &manifest)
     }
 
+    /// The deployment of this manifest, whose jobs are of this release. Applies nothing yet.
+    pub(crate) fn of_release(test: &str, name: &'static str, release: &'static str, manifest: &str) -> Gathered {
+        Gathered::of(Rc::new(Namespace::new(test)), name, release, manifest)
+    }
+
     /// Another deployment of the same release in the same namespace.
     pub(crate) fn beside(&self, name: &'static str, manifest: &str) -> Gathered {
         Gathered::of(self.namespace.clone(), name, self.release, manifest)

@@ -7,6 +7,7 @@ mod cluster;
 mod control;
 mod counter;
 mod deployment;
+mod failures;
 mod first_pod;
 mod gathered;
 #[path = "../../benches/generate/mod.rs"]

@@ -171,7 +171,7 @@ fn pods_that_are_refused_end_the_run_at_once_or_with_the_watch_time() {
         });
     };
     let quota = "create Pod nats-nats-z1-0 in StatefulSet nats-nats-z1 failed error: pods \"nats-nats-z1-0\" is forbidden: exceeded quota: small";
-    let cluster = cluster(1_500);
+    let cluster = cluster(4_000);
     refused(&cluster, quota);
     let printed = cluster.deploy(&[]);
     assert_reported(&printed, &["StatefulSet nats-nats-z1: the API server does not create its pods"]);
@@ -208,7 +208,7 @@ fn a_namespace_that_is_being_deleted_ends_the_run() {
 /// All other pods are ready; the deployment's next group is applied nevertheless.
 #[test]
 fn instances_on_a_node_that_does_not_answer_are_named_and_the_rest_is_updated() {
-    let cluster = cluster(1_500);
+    let cluster = cluster(4_000);
     controller(&cluster, |request, store| {
         super::make_ready(request, store);
         let is_first = request.path.ends_with("/nats-nats-z1");
