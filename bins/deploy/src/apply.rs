@@ -4,9 +4,10 @@ use cluster::{Apply, Cluster, Kind, Object, name};
 use kubernetes_objects as objects;
 use problem::Result;
 
+use crate::errands;
 use crate::options::Request;
+use crate::output::say;
 use crate::plan::Plan;
-use crate::{errands, say};
 
 /// Applies objects one after the other.
 pub(crate) struct Applier<'a> {

@@ -9,9 +9,10 @@ use problem::{Class, Problem, Result, code, did_you_mean};
 use serde_json::json;
 
 use crate::options::Request;
+use crate::output::say;
 use crate::plan::Plan;
 use crate::report::{self, Reporter};
-use crate::{health, requests, say};
+use crate::{health, requests};
 
 /// The kind of a Job that an errand runs in.
 pub const RUN: &str = "errand-run";

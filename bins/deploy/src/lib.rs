@@ -7,6 +7,7 @@ pub mod errands;
 pub mod health;
 mod name_server;
 mod options;
+mod output;
 mod plan;
 mod prune;
 pub mod report;
@@ -15,8 +16,6 @@ pub mod standby;
 mod storage;
 mod wait;
 mod watch;
-
-use std::io::Write;
 
 use cluster::Cluster;
 use handoff::requests::What;
@@ -27,6 +26,7 @@ use startup::Common;
 
 pub use crate::options::Options;
 use crate::options::Request;
+use crate::output::say;
 use crate::plan::Plan;
 
 /// One line for `--help`.
@@ -140,10 +140,4 @@ fn write_files(directory: &std::path::Path, plan: &Plan) -> Result<()> {
         .iter()
         .filter(|group| !group.objects.is_empty())
         .try_for_each(|group| write(format!("group-{}", objects::deployment_label(&group.group)), &group.objects))
-}
-
-/// Prints a line of progress.
-pub(crate) fn say(line: std::fmt::Arguments) {
-    // Nobody may be reading.
-    let _ = writeln!(std::io::stdout(), "{line}");
 }

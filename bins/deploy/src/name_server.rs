@@ -9,9 +9,10 @@ use kubernetes_objects as objects;
 use objects::Workloads;
 use problem::{Problem, Result, code};
 
+use crate::health;
 use crate::options::Request;
+use crate::output::say;
 use crate::report::{self, Reporter};
-use crate::{health, say};
 
 const INTERVAL: Duration = Duration::from_millis(500);
 

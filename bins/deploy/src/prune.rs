@@ -7,8 +7,8 @@ use kubernetes_objects as objects;
 use problem::Result;
 
 use crate::options::Request;
+use crate::output::say;
 use crate::plan::Plan;
-use crate::say;
 
 /// Deletes the deployment's own objects that it no longer has. Persistent disks stay, as BOSH's do for a time.
 pub(crate) fn prune(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {

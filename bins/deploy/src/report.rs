@@ -9,7 +9,7 @@ use kubernetes_objects as objects;
 use problem::Result;
 use serde_json::json;
 
-use crate::say;
+use crate::output::say;
 
 /// Containers whose logs are read at one look: a log is the only place where a failed post-start is certain to be found.
 const MAX_LOGS: usize = 20;

@@ -5,7 +5,7 @@ use cluster::{Cluster, Kind, Object, label, name};
 use kubernetes_objects as objects;
 use problem::Result;
 
-use crate::say;
+use crate::output::say;
 
 /// Whether a StatefulSet has such pods.
 pub fn has_standbys(set: &Object) -> bool {

@@ -10,8 +10,9 @@ use problem::{Problem, Problems, Result};
 
 use self::group::Group;
 use crate::options::Request;
+use crate::output::say;
 use crate::report::Reporter;
-use crate::{health, say, standby};
+use crate::{health, standby};
 
 const INTERVAL: Duration = Duration::from_millis(500);
 /// Evidence takes several requests: it is read at every so many looks.

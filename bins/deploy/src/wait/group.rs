@@ -9,8 +9,9 @@ use handoff::deployment::WatchTime;
 use kubernetes_objects::{GroupObjects, InstancePod};
 use problem::Problem;
 
+use crate::output::say;
 use crate::watch::{Seen, Watch};
-use crate::{health, report, say, standby};
+use crate::{health, report, standby};
 
 /// Between two lines about the progress of a group.
 const PROGRESS: Duration = Duration::from_secs(5);
