@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::Event;
 use crate::{Cause, Finding};
 
 /// Messages that change when something else does, and what to do about them.
-const PASSING: [(&str, &str); 4] = [
+const PASSING: [(&str, &str); 5] = [
+    ("status unknown for quota", "a quota is new; the pod is created as soon as it has been counted"),
     ("exceeded quota", "kubectl describe resourcequota; the pod is created as soon as it fits"),
     ("failed calling webhook", "the webhook's server does not answer; the API server asks it again"),
     ("error looking up service account", "the pod is created as soon as the service account exists"),

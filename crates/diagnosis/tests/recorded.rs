@@ -209,7 +209,12 @@ fn a_storage_class_that_does_not_exist_is_found_in_the_events_of_the_claim() {
     let scheduler = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
     let parts =
         ["PersistentVolumeClaim store-nats-nats-z1-0: storageclass.storage.k8s.io \"fast\" not found", "names 'fast'"];
-    only(&of_pod(pending(scheduler), &[missing.clone()], &[claim("Pending")]), Cause::Storage, false, &parts);
+    only(
+        &of_pod(pending(scheduler), std::slice::from_ref(&missing), &[claim("Pending")]),
+        Cause::Storage,
+        false,
+        &parts,
+    );
     // An event of an earlier claim with this name.
     let mut other = missing.clone();
     other["involvedObject"]["uid"] = "another".into();
@@ -273,10 +278,12 @@ fn pods_that_the_api_server_refuses() {
             "service account",
         ),
         ("Pod \"x\" is invalid: spec.containers[0].name: Invalid value", false, "not valid"),
+        ("pods \"x\" is forbidden: status unknown for quota: small, resources: pods", true, "quota is new"),
+        ("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: no", false, "policies"),
         ("the server is currently unable to handle the request", true, ""),
     ] {
         let event = warning("StatefulSet", SET, "set", "FailedCreate", &format!("{prefix}{message}"));
-        let mut evidence = Evidence::new(&[], &[event.clone()], &[]);
+        let mut evidence = Evidence::new(&[], std::slice::from_ref(&event), &[]);
         let found = evidence.of_set(&set(1));
         only(
             &found,

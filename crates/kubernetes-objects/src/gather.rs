@@ -59,10 +59,15 @@ const MANIFEST: &str = "/var/run/secrets/deployment";
 /// What `plan` may need for the largest deployments, in MiB.
 const PLANNING: u32 = 1024;
 const SMALL: u32 = 128;
-/// Another try may succeed only where the API server or the environment failed.
+/// Another try may succeed only where the API server failed, or the pod itself was lost.
 const RETRIES: i32 = 3;
-/// Exit codes that another try cannot change: usage, the operator's input, templates, an update that failed.
-const FINAL_CODES: [i32; 4] = [2, 65, 66, 69];
+/// Exit codes that another try cannot change: usage, the operator's input, templates, an update that failed; an error of boson or of the
+/// machine, if the container does not use the API server.
+const FINAL_CODES: [i32; 5] = [2, 65, 66, 69, FAILED];
+/// An error of the API server, of boson or of the machine.
+const FAILED: i32 = 70;
+/// The containers that use the API server.
+const WITH_TOKEN: [&str; 3] = ["check", "write-secrets", "deploy"];
 
 /// All objects, in the order in which they are applied. The Job's name ends in a digest of its content: another content is another
 /// run, the same content none.
@@ -189,18 +194,21 @@ impl Gather<'_> {
         };
         let digest = digest(object(&template).to_string().as_bytes());
         let name = format!("{}-{digest}", names::gather_prefix(self.deployment));
-        let failure = PodFailurePolicyRule {
-            action: "FailJob".to_owned(),
+        let rule = |action: &str, container: Option<&str>, codes: &[i32]| PodFailurePolicyRule {
+            action: action.to_owned(),
             on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
                 operator: "In".to_owned(),
-                values: FINAL_CODES.to_vec(),
-                container_name: None,
+                values: codes.to_vec(),
+                container_name: container.map(str::to_owned),
             }),
             ..PodFailurePolicyRule::default()
         };
+        // The first rule that matches counts.
+        let mut rules: Vec<_> = WITH_TOKEN.iter().map(|name| rule("Count", Some(name), &[FAILED])).collect();
+        rules.push(rule("FailJob", None, &FINAL_CODES));
         let spec = JobSpec {
             backoff_limit: Some(RETRIES),
-            pod_failure_policy: Some(PodFailurePolicy { rules: vec![failure] }),
+            pod_failure_policy: Some(PodFailurePolicy { rules }),
             template,
             ..JobSpec::default()
         };
