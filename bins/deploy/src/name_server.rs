@@ -68,9 +68,13 @@ pub(crate) fn until_ready(cluster: &Cluster, request: &Request, reporter: &Repor
     while !cluster.get(Kind::DEPLOYMENT, name)?.is_some_and(|server| is_ready(&server)) {
         let findings = findings(cluster, reporter, name)?;
         reporter.print(&findings);
-        if start.elapsed() > limit || findings.iter().any(|finding| !finding.may_pass) {
-            let seconds = start.elapsed().as_secs();
-            let message = format!("the server of DNS aliases, Deployment {name}, is not ready after {seconds}s");
+        let is_hopeless = findings.iter().any(|finding| !finding.may_pass);
+        if is_hopeless || start.elapsed() > limit {
+            let what = match is_hopeless {
+                true => "cannot become ready".to_owned(),
+                false => format!("is not ready after {}s", limit.as_secs()),
+            };
+            let message = format!("the server of DNS aliases, Deployment {name}, {what}");
             let problem = health::with_notes(Problem::update(message), report::lines(&findings));
             return Err(problem.hint(format!("kubectl describe deployment {name}")).into());
         }
