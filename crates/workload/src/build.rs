@@ -232,19 +232,25 @@ impl Builder<'_> {
         }
     }
 
+    /// A job of a service has a container even if nothing of it runs: a pod needs one, and operators use the job's packages in it.
     fn scripts_only(&self, job: &bpm_info::Job) -> Option<JobScripts> {
         if !job.properties.quarks.services.is_empty() {
             return None;
         }
         let scripts = self.scripts_beside(job);
+        let needs_none = self.group.lifecycle == Lifecycle::Errand || self.requests(job).is_some();
+        if scripts.is_empty() && needs_none {
+            return None;
+        }
+        let root_uses: Vec<RootUse> = scripts.iter().map(|script| RootUse::Script(*script)).collect();
         let container = Container {
             name: format!("{}/scripts", job.name),
             command: self.run_process(job, &["--scripts", "--job", &job.name], None),
-            user: User::Root(scripts.iter().map(|script| RootUse::Script(*script)).collect()),
+            user: if root_uses.is_empty() { User::Vcap } else { User::Root(root_uses) },
             readiness: Some(Command::for_jobs(Program::Ready, [job.name.as_str()])),
             ..self.supervised(job)
         };
-        (!scripts.is_empty()).then(|| JobScripts { job: job.name.clone(), scripts, container })
+        Some(JobScripts { job: job.name.clone(), scripts, container })
     }
 
     fn process(

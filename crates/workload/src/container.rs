@@ -40,6 +40,18 @@ pub struct Container {
     pub started: Option<Command>,
 }
 
+impl Container {
+    /// Whether it only waits: for requests, or for operators who run something in it.
+    pub fn is_idle(&self) -> bool {
+        let has_no_script = self.user == User::Vcap && self.command.args.iter().any(|arg| arg == "--scripts");
+        match self.command.program {
+            Program::RunRequests => true,
+            Program::RunProcess => has_no_script,
+            _ => false,
+        }
+    }
+}
+
 /// Where the rest of a container's file system comes from.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -53,7 +53,8 @@ pub struct Pod {
     pub pre_start: Scripts,
     /// The processes, in the order of jobs and of their `monit`, or `bpm.yml` without one. They start at the same time and stop in reverse order.
     pub processes: Vec<Process>,
-    /// Runs the scripts of jobs that have no process beside which they could run.
+    /// Runs the scripts of jobs that have no process beside which they could run. Every job of a service that has neither a process nor
+    /// requests has one, even without scripts: then it is idle ([`Container::is_idle`]).
     pub scripts_only: Vec<JobScripts>,
     /// What runs when the whole deployment runs.
     pub post_deploy: Scripts,
@@ -113,12 +114,12 @@ impl Process {
     }
 }
 
-/// A job that has lifecycle scripts, but no process.
+/// A job without a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JobScripts {
     /// The job.
     pub job: String,
-    /// Its scripts that run while and after the processes of the instance run.
+    /// Its scripts that run while and after the processes of the instance run; possibly none.
     pub scripts: Vec<Script>,
     /// `run-process --scripts`, which waits and runs them.
     pub container: Container,

@@ -140,6 +140,29 @@ fn only_jobs_that_have_a_script_need_a_container_for_it() {
     assert_eq!(*user("postgres/exporter"), User::Root(vec![RootUse::SharedState]));
 }
 
+/// A pod needs a container, and operators use the packages of jobs that run nothing.
+#[test]
+fn every_job_of_a_service_has_a_container() {
+    let document = DOCUMENT.replace("lifecycle: service", "lifecycle: errand");
+    for (lifecycle, document, expected) in
+        [(Lifecycle::Service, DOCUMENT, vec!["users/scripts"]), (Lifecycle::Errand, document.as_str(), vec![])]
+    {
+        let mut group = group();
+        group.lifecycle = lifecycle;
+        group.jobs.iter_mut().for_each(|job| job.scripts = vec![Script::PreStart]);
+        let pod = Pod::new(&BpmInfo::decode(document, "bpm.yaml").unwrap(), &group, &settings());
+        let only: Vec<&str> = pod.scripts_only.iter().map(|job| job.container.name.as_str()).collect();
+        assert_eq!(only, expected);
+        for job in &pod.scripts_only {
+            assert!(job.scripts.is_empty() && job.container.user == User::Vcap && job.container.is_idle());
+        }
+        // A job with a process or with requests has a container already.
+        let idle = pod.containers().filter(|container| container.is_idle()).count();
+        assert_eq!(idle, if lifecycle == Lifecycle::Service { 2 } else { 0 });
+    }
+    assert!(!documented().scripts_only[0].container.is_idle(), "its drain script needs what the group has");
+}
+
 #[test]
 fn a_persistent_disk_is_mounted_where_jobs_run() {
     let pod = documented();

@@ -259,7 +259,9 @@ impl Instance {
         let has_none = |job: &str| !running.iter().any(|process| process.job == job);
         let idle = idle.iter().filter(|process| has_none(&process.job) && idle_jobs.insert(process.job.as_str()));
         let idle = idle.map(|process| Supervised::new(&process.job, None, argv(&process.container.command)));
-        let scripts = pod.scripts_only.iter().map(|job| Supervised::new(&job.job, None, argv(&job.container.command)));
+        // On one machine nothing needs a container for a job that runs nothing.
+        let scripts = pod.scripts_only.iter().filter(|job| !job.scripts.is_empty());
+        let scripts = scripts.map(|job| Supervised::new(&job.job, None, argv(&job.container.command)));
         let all: Vec<Arc<Supervised>> = processes.chain(idle).chain(scripts).map(Arc::new).collect();
         self.lock().supervised.clone_from(&all);
         for supervised in all {
