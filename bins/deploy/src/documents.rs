@@ -70,6 +70,22 @@ impl Documents {
         Ok(Documents { anchor, deployment, groups })
     }
 
+    /// Warns of DNS aliases of groups that the deployment does not have.
+    pub(crate) fn warn_of_ignored_aliases(&self) {
+        const SHOWN: usize = 5;
+        let ignored = objects::ignored_dns_aliases(&self.deployment);
+        if ignored.is_empty() {
+            return;
+        }
+        let shown = ignored.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if ignored.len() > SHOWN { ", ..." } else { "" };
+        tracing::warn!(
+            "{} DNS aliases are ignored, because no instance group of the deployment answers them: {shown}{more}; \
+            --strict-aliases makes them errors",
+            ignored.len()
+        );
+    }
+
     /// The releases, for their images.
     pub(crate) fn releases(&self) -> Vec<ReleaseRef> {
         let stemcell = match self.deployment.stemcells.as_slice() {

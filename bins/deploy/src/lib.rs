@@ -53,6 +53,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         Ok(objects::Settings { name_server, ..settings.clone() })
     };
     documents.workloads(&settings).check()?;
+    documents.warn_of_ignored_aliases();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
     let tried = with_name_server(false)?;
     let plan = Plan::new(&cluster, &documents.workloads(&tried), &documents.anchor)?;

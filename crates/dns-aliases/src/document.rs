@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use handoff::deployment::{self, Deployment, DnsAlias, InstanceGroup};
 
-use crate::{Alias, BOSH, Instance, LinkAlias, Zone};
+use crate::{Address, Alias, BOSH, Instance, LinkAlias, Zone};
 
 impl Zone {
     /// The names of a deployment; `ip` is the address of an instance by group and index. Instances without an address have no
@@ -21,7 +21,10 @@ impl Zone {
         for group in &document.instance_groups {
             let own = group.networks.iter().map(|network| (networks.of(&network.name), network.name.clone()));
             zone.networks.push((group.name.clone(), own.collect()));
+            let address = |name: &str, index| Address { name: name.to_lowercase(), group: group.name.clone(), index };
+            zone.addresses.push(address(&document.group_address(group), None));
             for instance in &group.instances {
+                zone.addresses.push(address(&instance.address, Some(instance.index)));
                 number += 1;
                 let az = instance.az.as_ref().map(|az| azs.of(az));
                 let Some(ip) = ip(&group.name, instance.index) else { continue };

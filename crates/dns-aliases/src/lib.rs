@@ -9,6 +9,7 @@
 //! | `ID.GROUP.NETWORK.DEPLOYMENT.ROOT` | the instance with this id |
 //! | `q-FILTERS.GROUP.NETWORK.DEPLOYMENT.ROOT` | the instances that match: letters `a` (AZ), `i` (index), `m` (number), `n` (network), `s` (health), `y` (ignored), each with a number; one letter repeated means any of the numbers |
 //! | a domain of `dns/aliases.json` | its targets together: such names, `*.GROUP...` for the default query, IP addresses, other aliases |
+//! | `DEPLOYMENT-GROUP.NAMESPACE.SERVICE-DOMAIN`, `DEPLOYMENT-GROUP-INDEX.…`, as the target of an alias | the instances of the group, this instance: `link(...).address` and `spec.address` are such names |
 //! | `L.X`, for the domain `_.X` | the targets, `L` in place of the `_` that begins them |
 //! | a domain of a link's `aliases` | the instances of the link's provider; with `placeholder_type: uuid` the `_` in it is an instance's id |
 //!
@@ -24,7 +25,7 @@ mod rewrites;
 
 use core::net::IpAddr;
 
-pub use rewrites::{Names, Rewrite, Target, rewrites};
+pub use rewrites::{Names, Rewrite, Rewrites, Target, rewrites};
 
 /// The domain of BOSH DNS unless a director has another one.
 pub const BOSH: &str = "bosh";
@@ -68,6 +69,16 @@ pub(crate) struct LinkAlias {
     health: u32,
 }
 
+/// The address of a group or of an instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// In lower case.
+    name: String,
+    group: String,
+    /// Nothing for the whole group.
+    index: Option<u32>,
+}
+
 /// The names of a deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Zone {
@@ -77,6 +88,8 @@ pub struct Zone {
     /// Networks by group: number and name.
     networks: Vec<(String, Vec<(u32, String)>)>,
     instances: Vec<Instance>,
+    /// Targets of aliases beside BOSH's names.
+    addresses: Vec<Address>,
     aliases: Vec<Alias>,
     link_aliases: Vec<LinkAlias>,
 }

@@ -92,6 +92,14 @@ impl Zone {
         if let Ok(ip) = target.parse() {
             return Answer::Addresses(vec![ip]);
         }
+        if let Some(address) = self.addresses.iter().find(|address| address.name == target) {
+            let of_address = |instance: &&Instance| {
+                instance.group == address.group && address.index.is_none_or(|index| index == instance.index)
+            };
+            let found: Vec<&Instance> = self.instances.iter().filter(of_address).collect();
+            // An instance has its address whether it is healthy or not, as a group of one.
+            return addresses(query.by_health(0, found).into_iter(), Answer::UnknownName);
+        }
         match target.strip_prefix("*.") {
             Some(rest) => self.resolve_in(&format!("q-s0.{rest}"), query),
             None => self.resolve_in(&target, query),

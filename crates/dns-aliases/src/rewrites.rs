@@ -29,6 +29,8 @@ pub enum Target {
         /// The groups, sorted.
         groups: Vec<String>,
     },
+    /// The Service with this name, which is that of no group or instance: the address of a link of another deployment.
+    Service(String),
     /// Addresses.
     Addresses(Vec<IpAddr>),
 }
@@ -51,17 +53,27 @@ pub struct Rewrite {
     pub target: Target,
 }
 
-/// The aliases of a deployment, in the order of the document.
+/// The aliases of a deployment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rewrites {
+    /// Those that are answered, in the order of the document.
+    pub answered: Vec<Rewrite>,
+    /// The names of those whose groups and instances the deployment does not have. BOSH ignores them: lists of aliases are those of all
+    /// optional parts.
+    pub ignored: Vec<String>,
+}
+
+/// The aliases of a deployment.
 ///
 /// # Errors
-/// A message for each alias that no instance answers, that is of another deployment, that two link providers have, or that Services
-/// cannot answer.
-pub fn rewrites(document: &Deployment) -> Result<Vec<Rewrite>, Vec<String>> {
+/// A message for each alias that is of another deployment, that two link providers have, or that Services cannot answer.
+pub fn rewrites(document: &Deployment) -> Result<Rewrites, Vec<String>> {
     let all = Aliases { document };
-    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    let (mut found, mut ignored, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for alias in &document.dns_aliases {
         match all.of_static(&alias.domain, &alias.targets) {
-            Ok(rewrite) => found.push(rewrite),
+            Ok(Some(rewrite)) => found.push(rewrite),
+            Ok(None) => ignored.push(lower(&alias.domain)),
             Err(problem) => problems.push(problem),
         }
     }
@@ -91,7 +103,7 @@ pub fn rewrites(document: &Deployment) -> Result<Vec<Rewrite>, Vec<String>> {
             }
         }
     }
-    if problems.is_empty() { Ok(found) } else { Err(problems) }
+    if problems.is_empty() { Ok(Rewrites { answered: found, ignored }) } else { Err(problems) }
 }
 
 fn lower(domain: &str) -> String {
@@ -100,9 +112,6 @@ fn lower(domain: &str) -> String {
 
 fn of_link(group: &InstanceGroup, alias: &handoff::deployment::Alias) -> Result<Rewrite, String> {
     let domain = name(&alias.domain)?;
-    if group.instances.is_empty() {
-        return Err(nobody(&domain));
-    }
     let groups = vec![group.name.clone()];
     if alias.placeholder_type.as_deref() == Some("uuid")
         && let Some((before, after)) = domain.split_once('_')
@@ -131,10 +140,6 @@ fn name(domain: &str) -> Result<String, String> {
     }
 }
 
-fn nobody(domain: &str) -> String {
-    format!("no instance answers the DNS alias '{domain}'")
-}
-
 fn unanswerable(domain: &str, what: &str) -> String {
     format!("the DNS alias '{domain}' has {what}, which Services cannot answer")
 }
@@ -148,11 +153,13 @@ enum Part {
     Groups { groups: Vec<String>, all: bool },
     Instance { group: String, index: u32 },
     ById { groups: Vec<String> },
+    Service(String),
     Address(IpAddr),
 }
 
 impl Aliases<'_> {
-    fn of_static(&self, domain: &str, targets: &[String]) -> Result<Rewrite, String> {
+    /// What an alias stands for; nothing if the deployment has nothing of it.
+    fn of_static(&self, domain: &str, targets: &[String]) -> Result<Option<Rewrite>, String> {
         let domain = name(domain)?;
         let mut parts = Vec::new();
         self.parts(&domain, targets, &mut vec![domain.clone()], &mut parts)?;
@@ -161,7 +168,7 @@ impl Aliases<'_> {
             None => Names::One(domain.clone()),
         };
         let (mut groups, mut ids, mut all) = (BTreeSet::new(), BTreeSet::new(), false);
-        let (mut instances, mut addresses) = (BTreeSet::new(), Vec::new());
+        let (mut instances, mut services, mut addresses) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         for part in parts {
             match part {
                 Part::Groups { groups: of_part, all: all_of_part } => {
@@ -170,22 +177,25 @@ impl Aliases<'_> {
                 }
                 Part::Instance { group, index } => drop(instances.insert((group, index))),
                 Part::ById { groups } => ids.extend(groups),
+                Part::Service(name) => drop(services.insert(name)),
                 Part::Address(ip) => addresses.push(ip),
             }
         }
-        let kinds = [!groups.is_empty(), !ids.is_empty(), !instances.is_empty(), !addresses.is_empty()];
+        let kinds =
+            [!groups.is_empty(), !ids.is_empty(), !instances.is_empty(), !services.is_empty(), !addresses.is_empty()];
         let target = match (kinds.iter().filter(|has| **has).count(), instances.pop_first()) {
-            (0, _) => return Err(nobody(&domain)),
+            (0, _) => return Ok(None),
             (1, Some((group, index))) if instances.is_empty() => Target::Instance { group, index },
+            (1, None) if services.len() == 1 => Target::Service(services.pop_first().unwrap_or_default()),
             (1, None) if !groups.is_empty() => Target::Groups { groups: groups.into_iter().collect(), all },
             (1, None) if !ids.is_empty() => Target::ById { groups: ids.into_iter().collect() },
             (1, None) if matches!(names, Names::Between(..)) => {
                 return Err(unanswerable(&domain, "a placeholder and addresses"));
             }
-            (1, None) => Target::Addresses(addresses),
+            (1, None) if !addresses.is_empty() => Target::Addresses(addresses),
             _ => return Err(unanswerable(&domain, "targets of several kinds or several single instances")),
         };
-        Ok(Rewrite { names, target })
+        Ok(Some(Rewrite { names, target }))
     }
 
     /// Adds what targets stand for; `path` has the aliases that led here.
@@ -216,11 +226,15 @@ impl Aliases<'_> {
         Ok(())
     }
 
-    /// What `QUERY.GROUP.NETWORK.DEPLOYMENT.ROOT` stands for; nothing if no instance matches.
+    /// What `QUERY.GROUP.NETWORK.DEPLOYMENT.ROOT` or an address of boson stands for; nothing if no group matches.
     fn part(&self, alias: &str, target: &str) -> Result<Option<Part>, String> {
-        let roots = [BOSH.to_owned(), lower(&self.document.service_domain)];
-        let before = roots.iter().find_map(|root| target.strip_suffix(root.as_str())?.strip_suffix('.'));
+        let service_domain = lower(&self.document.service_domain);
+        let below = |root: &str| target.strip_suffix(root)?.strip_suffix('.');
+        let before = below(BOSH).or_else(|| below(&service_domain));
         let labels: Vec<&str> = before.unwrap_or_default().split('.').collect();
+        if labels.len() == 2 && below(&service_domain).is_some() {
+            return Ok(Some(self.address(target)));
+        }
         let [query, group, network, deployment] = labels.as_slice() else { return Ok(None) };
         if !crate::resolve::matches(deployment, &self.document.name) {
             return Err(format!(
@@ -234,7 +248,6 @@ impl Aliases<'_> {
             .iter()
             .filter(|of| {
                 crate::resolve::matches(group, &of.name)
-                    && !of.instances.is_empty()
                     && of.networks.iter().any(|of| crate::resolve::matches(network, &of.name))
             })
             .collect();
@@ -248,17 +261,26 @@ impl Aliases<'_> {
             query => match query.strip_prefix("q-") {
                 Some(filters) => self.filtered(alias, filters, &groups),
                 None => Ok(groups.iter().find_map(|group| {
-                    let has_id = |index: u32| {
-                        group
-                            .jobs
-                            .iter()
-                            .any(|job| canonical(&format!("{}-{index}-{}", group.name, job.name)) == canonical(query))
-                    };
-                    let instance = group.instances.iter().find(|instance| has_id(instance.index))?;
-                    Some(Part::Instance { group: group.name.clone(), index: instance.index })
+                    let index = index_of_id(group, &canonical(query)).filter(|index| may_have(group, *index))?;
+                    Some(Part::Instance { group: group.name.clone(), index })
                 })),
             },
         }
+    }
+
+    /// What the name of a Service stands for, `HOST.NAMESPACE.SERVICE-DOMAIN`: the address of a group or of an instance, or something
+    /// that only the cluster knows.
+    fn address(&self, target: &str) -> Part {
+        for group in &self.document.instance_groups {
+            let name = || group.name.clone();
+            if lower(&self.document.group_address(group)) == target {
+                return Part::Groups { groups: vec![name()], all: false };
+            }
+            if let Some(instance) = group.instances.iter().find(|instance| lower(&instance.address) == target) {
+                return Part::Instance { group: name(), index: instance.index };
+            }
+        }
+        Part::Service(target.to_owned())
     }
 
     /// What the filters of a query leave: `s` and `y` apply to groups, `i` is one instance.
@@ -272,14 +294,24 @@ impl Aliases<'_> {
                 Ok(Some(Part::Groups { groups, all: health == 4 }))
             }
             (Some(index), _) => match groups {
-                [group] => {
-                    let instance = group.instances.iter().find(|instance| instance.index == index);
-                    Ok(instance.map(|_| Part::Instance { group: group.name.clone(), index }))
-                }
+                [group] => Ok(may_have(group, index).then(|| Part::Instance { group: group.name.clone(), index })),
                 _ => Err(unknown()),
             },
         }
     }
+}
+
+/// Whether an instance of this index is one of a group: any is one of a group that has none at present.
+fn may_have(group: &InstanceGroup, index: u32) -> bool {
+    group.instances.is_empty() || group.instances.iter().any(|instance| instance.index == index)
+}
+
+/// The index in an id in canonical form, `GROUP-INDEX-JOB`, if it is one of this group.
+fn index_of_id(group: &InstanceGroup, id: &str) -> Option<u32> {
+    let rest = id.strip_prefix(&canonical(&group.name))?.strip_prefix('-')?;
+    let index =
+        |job: &handoff::deployment::Job| rest.strip_suffix(&canonical(&job.name))?.strip_suffix('-')?.parse().ok();
+    group.jobs.iter().find_map(index)
 }
 
 /// Whether `_` in targets of this alias is the first label of the name that is asked for.

@@ -279,3 +279,23 @@ fn targets_of_other_deployments_and_networks_are_reported() {
         ]
     );
 }
+
+/// What `link(...).address` and `spec.address` render is a target of aliases.
+#[test]
+fn addresses_of_groups_and_instances_are_targets() {
+    let zone = zone(&[
+        ("link.internal", "cf-web.ns.svc.cluster.local"),
+        ("instance.internal", "CF-Web-1.ns.svc.cluster.local."),
+        ("both.internal", "cf-db.ns.svc.cluster.local cf-web-2.ns.svc.cluster.local"),
+        ("other.internal", "pxc.ns.svc.cluster.local"),
+    ]);
+    check(
+        &zone,
+        &[
+            ("link.internal", "10.0.0.0 10.0.0.1 10.0.0.2"),
+            ("instance.internal", "10.0.0.1"),
+            ("both.internal", "10.0.1.0 10.0.0.2"),
+            ("other.internal", "UnknownName"),
+        ],
+    );
+}

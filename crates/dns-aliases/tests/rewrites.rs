@@ -27,13 +27,14 @@ fn shown(rewrite: &Rewrite) -> String {
         Target::Groups { groups, all } => format!("{}{}", groups.join("+"), if *all { " all" } else { "" }),
         Target::Instance { group, index } => format!("{group}/{index}"),
         Target::ById { groups } => format!("id of {}", groups.join("+")),
+        Target::Service(name) => format!("service {name}"),
         Target::Addresses(all) => format!("{all:?}"),
     };
     format!("{names}: {target}")
 }
 
 fn all(document: &Deployment) -> Vec<String> {
-    rewrites(document).unwrap().iter().map(shown).collect()
+    rewrites(document).unwrap().answered.iter().map(shown).collect()
 }
 
 #[test]
@@ -50,6 +51,11 @@ fn targets_become_groups_instances_and_addresses() {
         ("_.any.internal", "*.web.default.cf.bosh"),
         ("alias.internal", "web.internal"),
         ("ip.internal", "10.0.0.7 10.0.0.8"),
+        // What link(...).address, spec.address and link(...).instances render.
+        ("link.internal", "cf-web.ns.svc.cluster.local"),
+        ("links.internal", "cf-web.ns.svc.cluster.local cf-db.ns.svc.cluster.local."),
+        ("instance.internal", "CF-Web-2.ns.svc.cluster.local"),
+        ("other.internal", "pxc-mysql.ns.svc.cluster.local"),
     ]));
     let expected = [
         "web.internal: web",
@@ -63,8 +69,49 @@ fn targets_become_groups_instances_and_addresses() {
         "<>.any.internal: web",
         "alias.internal: web",
         "ip.internal: [10.0.0.7, 10.0.0.8]",
+        "link.internal: web",
+        "links.internal: db_group+web",
+        "instance.internal: web/2",
+        "other.internal: service pxc-mysql.ns.svc.cluster.local",
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn aliases_of_what_the_deployment_lacks_are_ignored() {
+    let document = document(&[
+        ("a.internal", "*.gone.default.cf.bosh"),
+        ("c.internal", "*.web.nowhere.cf.bosh"),
+        ("web.internal", "*.web.default.cf.bosh"),
+        ("l.internal", "q-i7.web.default.cf.bosh"),
+        ("m.internal", "web-7-agent.web.default.cf.bosh"),
+        ("n.internal", "elsewhere.example"),
+    ]);
+    let found = rewrites(&document).unwrap();
+    assert_eq!(found.answered.iter().map(shown).collect::<Vec<_>>(), ["web.internal: web"]);
+    assert_eq!(found.ignored, ["a.internal", "c.internal", "l.internal", "m.internal", "n.internal"]);
+}
+
+/// The names stay the same when the group gets instances.
+#[test]
+fn a_group_without_instances_has_its_names() {
+    let mut document = document(&[
+        ("web.internal", "*.web.default.cf.bosh"),
+        ("both.internal", "*.web.default.cf.bosh *.db-group.default.cf.bosh"),
+        ("third.internal", "q-i2.web.default.cf.bosh"),
+        ("id.internal", "web-1-agent.web.default.cf.bosh"),
+        ("link.internal", "cf-web.ns.svc.cluster.local"),
+        ("_.cell.internal", "_.web.default.cf.bosh"),
+    ]);
+    document.instance_groups[0].jobs[0].provides[0].aliases = vec![handoff::deployment::Alias {
+        domain: "provider.internal".to_owned(),
+        placeholder_type: None,
+        health_filter: None,
+        initial_health_check: None,
+    }];
+    let with = all(&document);
+    document.instance_groups[0].instances.clear();
+    assert_eq!(all(&document), with);
 }
 
 #[test]
@@ -80,9 +127,7 @@ fn links_have_aliases_of_their_groups() {
 #[test]
 fn everything_that_cannot_be_answered_is_reported() {
     let aliases = [
-        ("a.internal", "*.gone.default.cf.bosh"),
         ("b.internal", "*.web.default.other.bosh"),
-        ("c.internal", "*.web.nowhere.cf.bosh"),
         ("d.internal", "q-s1.web.default.cf.bosh"),
         ("e.internal", "q-a1.web.default.cf.bosh"),
         ("f.internal", "g.internal"),
@@ -91,7 +136,7 @@ fn everything_that_cannot_be_answered_is_reported() {
         ("i.internal", "q-i0.web.default.cf.bosh q-i1.web.default.cf.bosh"),
         ("_.j.internal", "10.0.0.1"),
         ("k internal {", "*.web.default.cf.bosh"),
-        ("l.internal", "q-i7.web.default.cf.bosh"),
+        ("l.internal", "pxc.ns.svc.cluster.local mysql.ns.svc.cluster.local"),
         ("static.web.internal", "*.web.default.cf.bosh"),
     ];
     let mut document = document(&aliases);
@@ -107,9 +152,7 @@ fn everything_that_cannot_be_answered_is_reported() {
     document.instance_groups[1].jobs[0].provides.push(link);
     let messages = rewrites(&document).unwrap_err();
     let expected = [
-        "no instance answers the DNS alias 'a.internal'",
         "the DNS alias 'b.internal' has a target in the deployment 'other', and this one is 'cf'",
-        "no instance answers the DNS alias 'c.internal'",
         "the DNS alias 'd.internal' has the filters 'q-s1', which Services cannot answer",
         "the DNS alias 'e.internal' has the filters 'q-a1', which Services cannot answer",
         "the DNS alias 'f.internal' stands for itself",
@@ -118,7 +161,7 @@ fn everything_that_cannot_be_answered_is_reported() {
         "the DNS alias 'i.internal' has targets of several kinds or several single instances, which Services cannot answer",
         "the DNS alias '_.j.internal' has a placeholder and addresses, which Services cannot answer",
         "the DNS alias 'k internal {' is not a name",
-        "no instance answers the DNS alias 'l.internal'",
+        "the DNS alias 'l.internal' has targets of several kinds or several single instances, which Services cannot answer",
         "the DNS alias 'static.web.internal' is that of a link of instance group 'web' and in a dns/aliases.json",
         "the DNS alias 'two.internal' is that of links of two instance groups, 'web' and 'db_group'",
     ];

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use ::deployment::identity::Domain;
 use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
 
@@ -434,6 +435,36 @@ impl Deployment {
     /// The group of this name.
     pub fn group(&self, name: &str) -> Option<&InstanceGroup> {
         self.instance_groups.iter().find(|group| group.name == name)
+    }
+
+    /// `<deployment>-<ig>.<namespace>.<service domain>`: the address of a group, which `link(...).address` is. A group without
+    /// instances has one, too.
+    pub fn group_address(&self, group: &InstanceGroup) -> String {
+        group.address().unwrap_or_else(|| self.domain().group_address(&group.name))
+    }
+
+    /// `<deployment>-<ig>-<index>.<namespace>.<service domain>`: the address of an instance, whether it exists or not.
+    pub fn instance_address(&self, group: &InstanceGroup, index: u32) -> String {
+        let instance = group.instances.iter().find(|instance| instance.index == index);
+        instance.map_or_else(|| self.domain().instance_address(&group.name, index), |instance| instance.address.clone())
+    }
+
+    fn domain(&self) -> Domain {
+        Domain {
+            deployment: self.name.clone(),
+            namespace: self.namespace.clone(),
+            service_domain: self.service_domain.clone(),
+        }
+    }
+}
+
+impl InstanceGroup {
+    /// The address of the group, from that of an instance; nothing for a group without instances.
+    fn address(&self) -> Option<String> {
+        let instance = self.instances.first()?;
+        let (host, domain) = instance.address.split_once('.')?;
+        let group = host.strip_suffix(&format!("-{}", instance.index))?;
+        Some(format!("{group}.{domain}"))
     }
 }
 

@@ -139,6 +139,8 @@ impl Around<'_> {
 
     fn resources(&self, from: &workload::Container, owner: Option<Owner>) -> ResourceRequirements {
         match from.command.program {
+            // What operators run in it is not known.
+            Program::RunProcess if from.is_idle() => resources::of_release(None, 1, from.memory_limit),
             Program::RunProcess => {
                 let vm = self.settings.vm_resources(self.group);
                 let mut resources = resources::of_release(vm.as_ref(), self.sharers, from.memory_limit);

@@ -15,7 +15,6 @@ use sha2::{Digest, Sha256};
 
 use crate::metadata::{DEPLOYMENT, Labels, deployment_label, of_deployment, of_group};
 use crate::names::LABEL;
-use crate::services::host;
 use crate::{Object, dns_server, object};
 
 /// Label of the pods of a group, before the digest of an alias that several groups answer.
@@ -26,6 +25,11 @@ const ALIAS: &str = "quarks.cloudfoundry.org/dns-";
 pub(crate) struct Dns<'a> {
     document: &'a Deployment,
     rewrites: Vec<Rewrite>,
+}
+
+/// A problem of an alias.
+fn problem(message: String) -> Problem {
+    Problem::input(message).code(code::DNS_ALIASES_INVALID)
 }
 
 /// What the pods of a group have.
@@ -49,9 +53,8 @@ impl<'a> Dns<'a> {
     /// # Errors
     /// Every alias that cannot be answered.
     pub(crate) fn new(document: &'a Deployment) -> Result<Option<Dns<'a>>, Vec<Problem>> {
-        let problem = |message| Problem::input(message).code(code::DNS_ALIASES_INVALID);
         let rewrites = rewrites(document).map_err(|messages| messages.into_iter().map(problem).collect::<Vec<_>>())?;
-        Ok((!rewrites.is_empty()).then_some(Dns { document, rewrites }))
+        Ok((!rewrites.answered.is_empty()).then_some(Dns { document, rewrites: rewrites.answered }))
     }
 
     /// The aliases of a deployment that has been checked.
@@ -141,7 +144,7 @@ impl<'a> Dns<'a> {
         let Deployment { namespace, service_domain, .. } = self.document;
         match groups {
             [group] if !all => {
-                let (host, _, domain) = address(self.group(group)?)?;
+                let (host, _, domain) = self.address(self.group(group)?)?;
                 Some(format!("{host}.{domain}."))
             }
             _ => Some(format!("{}.{namespace}.{service_domain}.", self.service_name(&Alias { groups, all }))),
@@ -180,10 +183,10 @@ impl<'a> Dns<'a> {
         let to = match &rewrite.target {
             Target::Groups { groups, all } => self.name_of(groups, *all),
             Target::Instance { group, index } => {
-                let instances = self.group(group).map(|group| group.instances.iter());
-                let instance = instances.and_then(|mut all| all.find(|instance| instance.index == *index));
-                instance.map(|instance| format!("{}.", instance.address))
+                let address = |group| self.document.instance_address(group, *index);
+                self.group(group).map(|group| format!("{}.", address(group)))
             }
+            Target::Service(name) => Some(format!("{name}.")),
             Target::ById { groups } => {
                 let Names::Between(before, after) = &rewrite.names else { return Vec::new() };
                 return groups.iter().flat_map(|group| self.by_id(group, before, after)).collect();
@@ -202,7 +205,7 @@ impl<'a> Dns<'a> {
     /// if the group's name is not a part of the addresses.
     fn by_id(&self, group: &str, before: &str, after: &str) -> Vec<(String, String)> {
         let Some((group, (host, is_regular, domain))) =
-            self.group(group).and_then(|group| Some((group, address(group)?)))
+            self.group(group).and_then(|group| Some((group, self.address(group)?)))
         else {
             return Vec::new();
         };
@@ -223,6 +226,15 @@ impl<'a> Dns<'a> {
         });
         names.collect()
     }
+
+    /// The first label of a group's address, whether its instances add only their indexes to it, and the domain.
+    fn address(&self, group: &InstanceGroup) -> Option<(String, bool, String)> {
+        let address = self.document.group_address(group);
+        let (host, domain) = address.split_once('.')?;
+        let mut instances = group.instances.iter();
+        let is_regular = instances.all(|instance| instance.address == format!("{host}-{}.{domain}", instance.index));
+        Some((host.to_owned(), is_regular, domain.to_owned()))
+    }
 }
 
 /// Checks the DNS aliases of a deployment.
@@ -233,15 +245,15 @@ pub fn check(document: &Deployment) -> problem::Result<()> {
     problem::Problems::check(Dns::new(document).err().unwrap_or_default())
 }
 
-/// The first label of a group's address, whether its instances add only their indexes to it, and the domain.
-fn address(group: &InstanceGroup) -> Option<(String, bool, String)> {
-    let first = group.instances.first()?;
-    let (_, domain) = first.address.split_once('.')?;
-    let group_host = host(&first.address);
-    let group_host = group_host.strip_suffix(&format!("-{}", first.index))?.to_owned();
-    let is_regular =
-        group.instances.iter().all(|instance| instance.address == format!("{group_host}-{}.{domain}", instance.index));
-    Some((group_host, is_regular, domain.to_owned()))
+/// The aliases that are ignored, because the deployment does not have their groups or instances.
+pub fn ignored(document: &Deployment) -> Vec<String> {
+    rewrites(document).map(|rewrites| rewrites.ignored).unwrap_or_default()
+}
+
+/// A problem for each alias that is ignored.
+pub(crate) fn problems_of_ignored(document: &Deployment) -> Vec<Problem> {
+    let nobody = |domain| problem(format!("no instance answers the DNS alias '{domain}'"));
+    ignored(document).into_iter().map(nobody).collect()
 }
 
 fn escaped(text: &str) -> String {

@@ -34,7 +34,7 @@ mod workloads;
 mod yaml;
 
 pub use brokerpak::{BrokerpakJob, brokerpak_objects};
-pub use dns::check as check_dns_aliases;
+pub use dns::{check as check_dns_aliases, ignored as ignored_dns_aliases};
 pub use documents::{LARGEST_IN_SECRET, PARTS, divided, document, parts};
 pub use gather::{Gather, gather_objects};
 pub use image::{ReleaseRef, release_images};

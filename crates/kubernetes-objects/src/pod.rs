@@ -45,9 +45,15 @@ impl Template<'_> {
         let pod = self.pod;
         let main = pod.processes.iter().map(|process| &process.container);
         let main = main.chain(pod.scripts_only.iter().map(|job| &job.container));
-        let main: Vec<_> = main.chain(pod.requests.iter().map(|requests| &requests.container)).collect();
+        let mut main: Vec<_> = main.chain(pod.requests.iter().map(|requests| &requests.container)).collect();
         let wait = self.wait();
-        self.template(self.init(wait.as_ref()), &[], main, Labels::new(), None)
+        let mut init = self.init(wait.as_ref());
+        if main.is_empty() {
+            // A group without jobs: a pod needs a container that is no sidecar.
+            init.retain(|container| !is_log_sidecar(container));
+            main.push(&pod.tail_logs);
+        }
+        self.template(init, &[], main, Labels::new(), None)
     }
 
     /// The pod of an errand. What is colocated with it runs beside it, as sidecars.
@@ -104,8 +110,8 @@ impl Template<'_> {
             patches: self.patches,
             az_index: self.az.0,
             group: self.group,
-            // What waits for requests needs nothing of it.
-            sharers: sidecars.len() + main.len() - main.iter().filter(|of| is_idle(of)).count(),
+            // What only waits needs nothing of it.
+            sharers: sidecars.len() + main.len() - main.iter().filter(|of| of.is_idle()).count(),
             given: self.given,
         };
         let mut containers = |list: &[&workload::Container]| -> Vec<Container> {
@@ -113,7 +119,7 @@ impl Template<'_> {
         };
         let mut init_containers = containers(&init);
         for (container, from) in init_containers.iter_mut().zip(&init) {
-            if from.command.program == workload::Program::TailLogs {
+            if is_log_sidecar(from) {
                 container.restart_policy = Some("Always".to_owned());
             }
         }
@@ -211,8 +217,8 @@ impl Template<'_> {
     }
 }
 
-fn is_idle(container: &workload::Container) -> bool {
-    container.command.program == workload::Program::RunRequests
+fn is_log_sidecar(container: &workload::Container) -> bool {
+    container.command.program == workload::Program::TailLogs
 }
 
 /// The Secrets with the credentials of registries.

@@ -27,6 +27,8 @@ pub struct Settings {
     pub patches: BTreeMap<String, String>,
     /// The image of CoreDNS, which answers DNS aliases.
     pub dns_image: String,
+    /// Whether DNS aliases of groups that the deployment does not have are errors.
+    pub strict_aliases: bool,
     /// The address of the server that answers DNS aliases, if the deployment has any and it is known.
     pub name_server: Option<String>,
     /// How long an instance has to stop.

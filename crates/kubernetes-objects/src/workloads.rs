@@ -4,6 +4,7 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use deployment::names::group_label;
 use handoff::deployment::{Deployment, InstanceGroup, Update};
 use k8s_openapi::api::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
@@ -158,6 +159,9 @@ impl Workloads<'_> {
         let mut problems: Vec<Problem> =
             self.groups.iter().flat_map(|of| probes::problems(&of.pod, of.group)).collect();
         problems.extend(Dns::new(self.deployment).err().into_iter().flatten());
+        if self.settings.strict_aliases {
+            problems.extend(dns::problems_of_ignored(self.deployment));
+        }
         problems.extend(self.groups.iter().flat_map(|of| Given::problems(of.group)));
         problems.extend(self.problems_of_waits());
         for of in all {
@@ -258,7 +262,7 @@ impl GroupWorkload<'_> {
             min_ready_seconds: self.min_ready_seconds(parts.given),
             replicas: i32::try_from(digests.len()).ok(),
             selector: selector(&self.pod, az_index),
-            service_name: self.pod.address().map(|address| services::host(&address)),
+            service_name: Some(self.service_name()),
             template: labelled(template(&rollout.resolved, &rollout.patches), az_index),
             update_strategy: Some(StatefulSetUpdateStrategy {
                 type_: Some("RollingUpdate".to_owned()),
@@ -295,6 +299,12 @@ impl GroupWorkload<'_> {
             Job { metadata, spec: Some(spec), status: None }
         };
         self.pod.errands.iter().enumerate().map(job).collect()
+    }
+
+    /// The Service of the group, whether it has instances or not: the field of a StatefulSet cannot be changed.
+    fn service_name(&self) -> String {
+        let of_address = self.pod.address().map(|address| services::host(&address));
+        of_address.unwrap_or_else(|| group_label(&self.pod.deployment, &self.pod.group))
     }
 
     fn template<'a>(

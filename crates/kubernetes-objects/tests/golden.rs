@@ -23,6 +23,7 @@ fn settings(scripts_as: ScriptsAs) -> Settings {
         network_policies: scripts_as == ScriptsAs::Vcap,
         patches: BTreeMap::new(),
         dns_image: "coredns/coredns:1.12.4".to_owned(),
+        strict_aliases: false,
         name_server: None,
         grace: Duration::from_secs(60),
         vm_types: BTreeMap::new(),
@@ -208,6 +209,9 @@ fn aliases_are_rewritten_to_services() {
         alias("both.cf.internal", &["*.nats.default.nats.bosh", "*.smoke-tests.default.nats.bosh"]),
         alias("second.cf.internal", &["q-i1.nats.default.nats.bosh"]),
         alias("fixed.cf.internal", &["10.1.2.3"]),
+        alias("link.cf.internal", &["nats-nats.default.svc.cluster.local"]),
+        alias("of-other.cf.internal", &["db-postgres.default.svc.cluster.local"]),
+        alias("gone.cf.internal", &["*.gone.default.nats.bosh"]),
     ];
     let mut settings = settings(ScriptsAs::Root);
     settings.name_server = Some("10.96.0.77".to_owned());
@@ -232,9 +236,43 @@ fn aliases_are_rewritten_to_services() {
         assert_eq!(template["spec"]["dnsConfig"]["searches"], searches);
         assert_eq!(template["spec"]["dnsConfig"]["nameservers"][0], "10.96.0.77");
     }
-    deployment.dns_aliases.push(alias("gone.cf.internal", &["*.gone.default.nats.bosh"]));
-    let message = kubernetes_objects::check_dns_aliases(&deployment).unwrap_err().to_string();
+    assert_eq!(kubernetes_objects::ignored_dns_aliases(&deployment), ["gone.cf.internal"]);
+    settings.strict_aliases = true;
+    let message = self::workloads(&deployment, &infos, 1, &settings).check().unwrap_err().to_string();
     assert!(message.contains("no instance answers the DNS alias 'gone.cf.internal'"), "{message}");
+}
+
+/// A group that is scaled to none and back keeps what the API server does not let change, and its names resolve to nothing.
+#[test]
+fn a_group_without_instances_keeps_the_fields_that_cannot_change() {
+    let (mut deployment, mut infos) = documents();
+    let settings = settings(ScriptsAs::Root);
+    let set = |deployment: &Deployment, infos: &[BpmInfo]| {
+        let objects = all(&workloads(deployment, infos, 1, &settings), |_| None);
+        objects.into_iter().find(|of| of["metadata"]["name"] == "nats-nats-z1").unwrap()
+    };
+    let before = set(&deployment, &infos);
+    deployment.instance_groups[0].instances.clear();
+    infos[0].instance_groups[0].properties.quarks.instances.clear();
+    // Nothing is rendered, so nothing is known about its processes.
+    infos[0].instance_groups[0].jobs.iter_mut().for_each(|job| job.properties.quarks.services.clear());
+    let none = set(&deployment, &infos);
+    assert_eq!((before["spec"]["replicas"].as_u64(), none["spec"]["replicas"].as_u64()), (Some(2), Some(0)));
+    for field in ["serviceName", "selector", "volumeClaimTemplates", "podManagementPolicy"] {
+        assert_eq!(none["spec"][field], before["spec"][field], "{field}");
+    }
+    let containers = |set: &Object| set["spec"]["template"]["spec"]["containers"].as_array().unwrap().len();
+    assert!(containers(&none) > 0);
+    // A group without jobs, too.
+    infos[0].instance_groups[0].jobs.clear();
+    deployment.instance_groups[0].jobs.clear();
+    assert_eq!(set(&deployment, &infos)["spec"]["template"]["spec"]["containers"][0]["name"], "tail-logs");
+    deployment.dns_aliases =
+        vec![DnsAlias { domain: "nats.cf.internal".to_owned(), targets: vec!["*.nats.default.nats.bosh".to_owned()] }];
+    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
+    let corefile = objects.iter().find_map(|of| of["data"]["Corefile"].as_str()).unwrap();
+    let rule = "rewrite stop name exact nats.cf.internal. nats-nats.default.svc.cluster.local. answer auto";
+    assert!(corefile.contains(rule), "{corefile}");
 }
 
 #[test]

@@ -58,6 +58,9 @@ pub struct ObjectFlags {
     /// The image of CoreDNS, which answers BOSH's DNS aliases
     #[arg(long, env = "DNS_IMAGE", value_name = "IMAGE", default_value = DNS_IMAGE)]
     pub dns_image: String,
+    /// Refuse DNS aliases of instance groups that the deployment does not have, which are otherwise ignored
+    #[arg(long, env = "STRICT_ALIASES")]
+    pub strict_aliases: bool,
     /// How long an instance has to stop, scripts and processes together
     #[arg(long, env = "BOSON_GRACE", value_name = "DURATION", default_value = "60s")]
     pub grace: String,
@@ -90,14 +93,7 @@ impl ObjectFlags {
             Duration::ZERO
         });
         let vm_types = self.vm_types(&mut problems);
-        // An images file may be that of several deployments.
-        let unknown = of_flags.keys().filter(|name| releases.iter().all(|release| release.name != **name));
-        for name in unknown {
-            let known = releases.iter().map(|release| release.name.as_str());
-            let problem = Problem::input(format!("--image: the manifest has no release '{name}'"));
-            let hint = problem::did_you_mean(name, known).map(|near| format!("did you mean '{near}'?"));
-            problems.push(hint.into_iter().fold(problem.code(code::RELEASE_UNKNOWN), Problem::hint));
-        }
+        warn_of_unknown(&of_flags, releases);
         given.extend(of_flags.clone());
         let images = release_images(releases, &given, self.registry.as_deref()).unwrap_or_else(|missing| {
             problems.extend(missing.iter().map(|name| {
@@ -118,6 +114,7 @@ impl ObjectFlags {
             network_policies: self.network_policies,
             patches: BTreeMap::new(),
             dns_image: self.dns_image.clone(),
+            strict_aliases: self.strict_aliases,
             name_server: None,
             grace,
             vm_types,
@@ -167,6 +164,16 @@ impl ObjectFlags {
     }
 }
 
+/// One list of images may be that of several deployments, so an unknown release is no error. A misspelt one is: then another release
+/// has no image.
+fn warn_of_unknown(images: &BTreeMap<String, String>, releases: &[ReleaseRef]) {
+    for name in images.keys().filter(|name| releases.iter().all(|release| release.name != **name)) {
+        let known = releases.iter().map(|release| release.name.as_str());
+        let near = problem::did_you_mean(name, known).map(|near| format!("; did you mean '{near}'?"));
+        tracing::warn!("--image: the manifest has no release '{name}'{}", near.unwrap_or_default());
+    }
+}
+
 fn vm_types_of_file(path: &Path) -> Result<BTreeMap<String, VmResources>> {
     let place = Place::file(path.display().to_string());
     let problem = |message: &str| Problem::input(message).code(code::INPUT_FILE).at(place.clone());
@@ -196,6 +203,9 @@ pub fn arguments(settings: &Settings) -> Vec<String> {
     add("--grace", format!("{}s", settings.grace.as_secs()));
     if settings.network_policies {
         arguments.push("--network-policies".to_owned());
+    }
+    if settings.strict_aliases {
+        arguments.push("--strict-aliases".to_owned());
     }
     arguments
 }
@@ -257,6 +267,7 @@ mod tests {
             "--vm-type",
             "small=1,512,1024",
             "--network-policies",
+            "--strict-aliases",
             "--dns-image",
             "r/coredns:1",
         ];
@@ -275,14 +286,9 @@ mod tests {
         let problems =
             settings(&["--image", "natz=x", "--zone", "z1", "--grace", "soon", "--vm-type", "s=1"], &["nats", "uaa"]);
         let text = problems.unwrap_err().to_string();
-        for part in [
-            "--vm-type must be TYPE=",
-            "--zone must be AZ=ZONE",
-            "--grace must be",
-            "no release 'natz'",
-            "'nats' has no image",
-            "'uaa'",
-        ] {
+        for part in
+            ["--vm-type must be TYPE=", "--zone must be AZ=ZONE", "--grace must be", "'nats' has no image", "'uaa'"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
