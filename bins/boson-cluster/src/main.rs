@@ -9,6 +9,7 @@ mod follow;
 mod logs;
 mod output;
 mod rollback;
+mod ssh;
 mod status;
 mod target;
 mod versions;
@@ -28,6 +29,7 @@ const EXECUTABLE: Executable = Executable {
         "status" => status,
         "logs" => logs,
         "events" => events,
+        "ssh" => ssh,
         "errand" => errand,
         "versions" => versions,
         "rollback" => rollback,

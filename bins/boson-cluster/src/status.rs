@@ -109,7 +109,7 @@ fn name_of(container: &Object) -> &str {
 }
 
 /// The index of a pod's instance: the number at the end of the Service that selects it alone.
-fn index(pod: &Object, services: &[Object]) -> Option<String> {
+pub(crate) fn index(pod: &Object, services: &[Object]) -> Option<String> {
     let label = "statefulset.kubernetes.io/pod-name";
     let service = services.iter().find(|of| of["spec"]["selector"][label] == name(pod))?;
     name(service).rsplit_once('-').map(|(_, index)| index.to_owned())

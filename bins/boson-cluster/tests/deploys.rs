@@ -361,3 +361,63 @@ fn an_unreachable_server_is_reported_as_such() {
     assert_eq!(printed.code, 70);
     assert!(printed.err.contains("cluster-unreachable"), "{}", printed.err);
 }
+
+/// One list of aliases serves several deployments.
+#[test]
+fn aliases_of_groups_that_are_missing_are_ignored() {
+    let cluster = Cluster::new();
+    let alias = |domain: &str, target: &str| handoff::deployment::DnsAlias {
+        domain: domain.to_owned(),
+        targets: vec![target.to_owned()],
+    };
+    cluster.edit_deployment(|deployment| {
+        let gone = (1..=7).map(|number| alias(&format!("gone{number}.internal"), "*.gone.default.nats.bosh"));
+        deployment.dns_aliases = gone.collect();
+        deployment.dns_aliases.push(alias("link.internal", "nats-nats.default.svc.cluster.local"));
+    });
+    let strict = cluster.deploy(&["--strict-aliases"]);
+    assert_eq!(strict.code, 65);
+    assert_eq!(strict.err.matches("no instance answers the DNS alias 'gone").count(), 7, "{}", strict.err);
+    assert_eq!(cluster.written(), [""; 0]);
+    let printed = cluster.deploy(&[]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let warning =
+        "7 DNS aliases are ignored, because no instance group of the deployment answers them: gone1.internal, ";
+    assert!(printed.err.contains(warning) && !printed.err.contains("gone6"), "{}", printed.err);
+    let store = cluster.server.store();
+    let corefile = store.get("configmaps/nats-bosh-dns").unwrap()["data"]["Corefile"].as_str().unwrap();
+    assert!(corefile.contains("exact link.internal. nats-nats.default.svc.cluster.local."), "{corefile}");
+}
+
+/// A stand-in for kubectl prints its arguments and exits with 7.
+#[test]
+fn a_shell_in_an_instance_is_one_of_kubectl_exec() {
+    let cluster = Cluster::new();
+    assert_eq!(cluster.deploy(&[]).code, 0);
+    let labels = json!({"quarks.cloudfoundry.org/deployment-name": "nats", "quarks.cloudfoundry.org/instance-group-name": "nats"});
+    let set = cluster.server.store().get("apps/v1/statefulsets/nats-nats-z1").unwrap().clone();
+    let pod =
+        json!({"metadata": {"name": "nats-nats-z1-0", "labels": labels}, "spec": set["spec"]["template"]["spec"]});
+    cluster.server.store().put("pods/nats-nats-z1-0", pod);
+    testkit::files::write_program(&cluster.path("kubectl"), "#!/bin/sh\necho \"$@\"\nexit 7\n", 0o755);
+    let ssh = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
+        command.env("PATH", cluster.directory.path()).env("KUBECONFIG", cluster.path("kubeconfig"));
+        let output = command.arg("ssh").args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let (code, out, err) = ssh(&["nats/0/nats", "--", "bash", "-c", "a b"]);
+    assert_eq!(code, 7, "{err}");
+    assert_eq!(out, "exec --stdin --namespace test --container nats-nats nats-nats-z1-0 -- bash -c a b\n");
+    let (code, out, _) = ssh(&["--context", "test", "nats-nats-z1-0"]);
+    assert!(
+        code == 7 && out.starts_with("exec --stdin --namespace test --context test nats-nats-z1-0 -- sh -c "),
+        "{out}"
+    );
+    let (code, _, err) = ssh(&["nats/7"]);
+    assert!(code == 65 && err.contains("its instances are: nats/0"), "{err}");
+    fs::remove_file(cluster.path("kubectl")).unwrap();
+    let (code, _, err) = ssh(&["nats/0"]);
+    assert!(code == 70 && err.contains("cannot run kubectl"), "{err}");
+}
