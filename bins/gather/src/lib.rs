@@ -50,8 +50,10 @@ pub struct PrintOptions {
     pub explain_security: Option<PathBuf>,
 }
 
-/// The most that a Secret holds, with room for its other fields.
-const LARGEST: usize = 1_000_000;
+/// The most bytes of a manifest and its configs. `plan` reads them in one container of the gather Job.
+const MAX_DOCUMENTS: usize = 10_000_000;
+/// The most bytes of the patches of a release: what a ConfigMap holds, with room for its other fields.
+const MAX_PATCHES: usize = 1_000_000;
 
 /// Runs the verb; gives the exit code.
 ///
@@ -95,8 +97,9 @@ pub fn objects(options: &Options) -> Result<Vec<Object>> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let manifest = Manifest::read(options, given(&options.deployment_name))?;
     let size: usize = manifest.documents.iter().map(|document| document.text().len()).sum();
-    if size > LARGEST {
-        let message = format!("the manifest and its configs have {size} bytes, and a Secret holds {LARGEST}");
+    if size > MAX_DOCUMENTS {
+        let message =
+            format!("the manifest and its configs have {size} bytes, and at most {MAX_DOCUMENTS} are supported");
         return Err(Problem::input(message).code(code::DOCUMENT_TOO_LARGE).into());
     }
     let settings = options.pods.settings(&manifest.releases)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use kubernetes_objects::{Patches, ReleaseRef};
 use problem::{Place, Problem, Problems, Result, code};
 
-use crate::LARGEST;
+use crate::MAX_PATCHES;
 
 /// The patches of each release, in the order of the flags; `flags` have the form `RELEASE=FILE`.
 ///
@@ -68,9 +68,10 @@ fn diff(path: &Path) -> Result<Vec<u8>> {
 
 fn too_large(patches: &Patches) -> Option<Problem> {
     let size: usize = patches.files.iter().map(|(_, content)| content.len()).sum();
-    (size > LARGEST).then(|| {
+    (size > MAX_PATCHES).then(|| {
         let release = &patches.release;
-        let message = format!("the patches of release '{release}' have {size} bytes, and a ConfigMap holds {LARGEST}");
+        let message =
+            format!("the patches of release '{release}' have {size} bytes, and a ConfigMap holds {MAX_PATCHES}");
         Problem::input(message).code(code::DOCUMENT_TOO_LARGE)
     })
 }

@@ -96,8 +96,9 @@ fn only_releases_whose_jobs_run_need_an_image() {
     let names: Vec<&str> =
         spec["initContainers"].as_array().unwrap().iter().map(|container| text(container, "/name")).collect();
     assert_eq!(names, ["install", "copy-jobs-web", "copy-jobs-db", "plan", "check", "write-secrets"]);
-    let message = gather(&manifest, &["--registry", "r", "--image", "webb=r/web"]).unwrap_err().to_string();
-    assert!(message.contains("the manifest has no release 'webb'") && message.contains("'web'"), "{message}");
+    // One list of images serves several deployments.
+    let of_others = ["--registry", "r", "--image", "webb=r/web", "--image", "other=r/other"];
+    assert_eq!(gather(&manifest, &of_others).unwrap(), gather(&manifest, &["--registry", "r"]).unwrap());
 }
 
 /// Patches are in a ConfigMap for each release, which copy-jobs applies in the gather Job, and deploy in pods.
@@ -289,4 +290,46 @@ fn everything_that_a_manifest_lacks_is_reported_together() {
     assert!(message.contains("has no name") && message.contains("has no releases"), "{message}");
     let message = gather(MANIFEST, &[]).unwrap_err().to_string();
     assert!(message.contains("'web' has no image") && message.contains("'db' has no image"), "{message}");
+}
+
+/// What `kubectl apply` can apply: it copies each object into one of its annotations, which have 262,144 bytes together.
+#[test]
+fn a_large_manifest_is_divided_into_objects_that_kubectl_applies() {
+    const MAX_ANNOTATIONS: usize = 262_144;
+    let mut state = 1_u64;
+    let mut key = || {
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[(state >> 58) as usize])
+        };
+        (0..4000).map(|_| next()).collect::<String>()
+    };
+    for (keys, expected) in [(0, 1), (30, 1), (100, 2), (1200, 21)] {
+        let keys: String = (0..keys).map(|number| format!("  key{number}: {}\n", key())).collect();
+        let manifest =
+            MANIFEST.replace("properties: {password: hunter2}", &format!("properties:\n  password: hunter2\n{keys}"));
+        let objects = gather(&manifest, &["--registry", "r"]).unwrap();
+        for object in &objects {
+            let size = object.to_string().len();
+            assert!(size + 1000 < MAX_ANNOTATIONS, "{}: {size}", object["metadata"]["name"]);
+        }
+        let secrets: Vec<&Object> = objects.iter().filter(|of| of["kind"] == "Secret").collect();
+        assert_eq!(secrets.len(), expected);
+        let file = |end: &str| {
+            let data = secrets.iter().find_map(|of| of["data"].get(format!("manifest.yaml{end}")));
+            Ok(data.map(|data| serde_json::from_value::<k8s_openapi::ByteString>(data.clone()).unwrap().0))
+        };
+        assert!(handoff::packed::unpack(file).unwrap().unwrap() == manifest.as_bytes());
+        // plan sees all of them in one directory.
+        let volumes = job(&objects)["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
+        let volume = volumes.iter().find(|volume| volume["name"] == "manifest").unwrap();
+        let mounted: Vec<&Object> = match volume["projected"]["sources"].as_array() {
+            Some(sources) => sources.iter().map(|source| &source["secret"]["name"]).collect(),
+            None => vec![&volume["secret"]["secretName"]],
+        };
+        assert_eq!(mounted, secrets.iter().map(|of| &of["metadata"]["name"]).collect::<Vec<_>>());
+    }
+    let huge = MANIFEST.replace("hunter2", &"x".repeat(10_000_000));
+    let message = gather(&huge, &["--registry", "r"]).unwrap_err().to_string();
+    assert!(message.contains("bytes, and at most 10000000 are supported"), "{message}");
 }

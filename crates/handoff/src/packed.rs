@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 
 /// The most that a document may have when it is unpacked: 256 MiB, far more than any has.
 const LARGEST: u64 = 256 << 20;
-/// The most parts that are looked for.
+/// The most parts that writers make of a document of `plan`; [`unpack`] takes as many as there are.
 pub const MOST_PARTS: usize = 16;
 
 /// The files of a document: the end of each one's name, and its content. Each has at most `most` bytes.
@@ -40,8 +40,9 @@ pub fn unpack(mut file: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<O
     }
     let mut packed = file(".gz")?.unwrap_or_default();
     if packed.is_empty() {
-        for number in 1..=MOST_PARTS {
+        for number in 1_usize.. {
             match file(&format!(".gz.{number}"))? {
+                Some(_) if packed.len() as u64 > LARGEST => return Err(too_large()),
                 Some(part) => packed.extend(part),
                 None => break,
             }
@@ -53,9 +54,13 @@ pub fn unpack(mut file: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<O
     let mut text = Vec::new();
     GzDecoder::new(packed.as_slice()).take(LARGEST + 1).read_to_end(&mut text)?;
     if text.len() as u64 > LARGEST {
-        return Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", LARGEST >> 20)));
+        return Err(too_large());
     }
     Ok(Some(text))
+}
+
+fn too_large() -> Error {
+    Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", LARGEST >> 20))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Documents in Secrets. One that is too large for a Secret is divided ([`handoff::packed`]): each part is in a Secret of its own.
 
+use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
 
 use handoff::packed;
@@ -10,6 +11,9 @@ use crate::{Object, names};
 
 /// The most bytes of a document in a Secret; the API server's limit for a Secret is 1 MiB.
 pub const LARGEST_IN_SECRET: usize = 1_000_000;
+/// The most bytes of documents in an object that people apply. `kubectl apply` copies the object, with its data in base64, into an
+/// annotation, and all annotations together have 262,144 bytes at most.
+pub(crate) const LARGEST_TO_APPLY: usize = 180_000;
 /// Label of the first Secret of a document that is divided: how many there are.
 pub const PARTS: &str = "quarks.cloudfoundry.org/parts";
 
@@ -18,6 +22,26 @@ pub fn divided(name: &str, key: &str, text: &str) -> Vec<(String, String, Vec<u8
     let files = packed::pack(text.as_bytes(), LARGEST_IN_SECRET);
     let secret = |(number, (end, content))| (names::part(name, number + 1), format!("{key}{end}"), content);
     files.into_iter().enumerate().map(secret).collect()
+}
+
+/// Files distributed over as many objects as they need, in order: each has [`LARGEST_TO_APPLY`] bytes at most. Larger documents are
+/// compressed and divided.
+pub(crate) fn distributed(documents: Vec<(String, &[u8])>) -> Vec<BTreeMap<String, ByteString>> {
+    let mut objects = vec![BTreeMap::new()];
+    let mut size = 0;
+    for (name, text) in documents {
+        for (end, content) in packed::pack(text, LARGEST_TO_APPLY) {
+            size += content.len();
+            if size > LARGEST_TO_APPLY {
+                size = content.len();
+                objects.push(BTreeMap::new());
+            }
+            if let Some(object) = objects.last_mut() {
+                object.insert(format!("{name}{end}"), ByteString(content));
+            }
+        }
+    }
+    objects
 }
 
 /// The number of Secrets of a document, from the first one.

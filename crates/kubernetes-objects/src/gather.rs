@@ -8,11 +8,13 @@ use k8s_openapi::api::batch::v1::{
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, ObjectFieldSelector, PodSpec,
-    PodTemplateSpec, Secret, SecretVolumeSource, SecurityContext, ServiceAccount, Volume, VolumeMount,
+    PodTemplateSpec, ProjectedVolumeSource, Secret, SecretProjection, SecretVolumeSource, SecurityContext,
+    ServiceAccount, Volume, VolumeMount, VolumeProjection,
 };
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::documents::distributed;
 use crate::metadata::{KIND, of_deployment};
 use crate::names::digest;
 use crate::token::{NAMESPACE, token};
@@ -74,8 +76,8 @@ const WITH_TOKEN: [&str; 3] = ["check", "write-secrets", "deploy"];
 pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     let name = gather.deployment;
     let account = gather.service_account.map_or_else(|| names::gather_prefix(name), str::to_owned);
-    let manifest = gather.manifest_secret();
-    let secret = manifest.metadata.name.clone().unwrap_or_default();
+    let manifest = gather.manifest_secrets();
+    let secrets: Vec<String> = manifest.iter().filter_map(|secret| secret.metadata.name.clone()).collect();
     let anchor = ConfigMap {
         metadata: of_deployment(names::anchor(name), name, &[(KIND, "anchor")]),
         data: Some([("deployment".to_owned(), name.to_owned())].into()),
@@ -89,8 +91,8 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
         objects.push(object(&network::of_gather(names::gather_prefix(name), name, gather.api_servers)));
     }
     objects.extend(gather.patches.iter().map(|patches| object(&patches.config_map(name))));
-    objects.push(object(&manifest));
-    objects.push(object(&gather.job(&account, &secret)));
+    objects.extend(manifest.iter().map(object));
+    objects.push(object(&gather.job(&account, &secrets)));
     if let Some(namespace) = gather.namespace {
         for of in &mut objects {
             of["metadata"]["namespace"] = namespace.into();
@@ -169,24 +171,24 @@ impl Gather<'_> {
         configs
     }
 
-    /// The manifest and the configs; its name changes with its content.
-    fn manifest_secret(&self) -> Secret {
-        let mut data = BTreeMap::from([("manifest.yaml".to_owned(), ByteString(self.manifest.to_vec()))]);
-        data.extend(self.configs().into_iter().map(|(_, file, text)| (file, ByteString(text.to_vec()))));
-        let digest = digest(object(&data).to_string().as_bytes());
-        Secret {
-            metadata: of_deployment(
-                format!("{}-manifest-{digest}", names::gather_prefix(self.deployment)),
-                self.deployment,
-                &[(KIND, "manifest")],
-            ),
+    /// The manifest and the configs, in as many Secrets as they need; their names change with the content of all of them.
+    fn manifest_secrets(&self) -> Vec<Secret> {
+        let mut documents = vec![("manifest.yaml".to_owned(), self.manifest)];
+        documents.extend(self.configs().into_iter().map(|(_, file, text)| (file, text)));
+        let files = distributed(documents);
+        let all: BTreeMap<&String, &ByteString> = files.iter().flatten().collect();
+        let digest = digest(object(&all).to_string().as_bytes());
+        let name = format!("{}-manifest-{digest}", names::gather_prefix(self.deployment));
+        let secret = |(number, data): (usize, BTreeMap<String, ByteString>)| Secret {
+            metadata: of_deployment(names::part(&name, number), self.deployment, &[(KIND, "manifest")]),
             data: Some(data),
             immutable: Some(true),
             ..Secret::default()
-        }
+        };
+        (1..).zip(files).map(secret).collect()
     }
 
-    fn job(&self, account: &str, manifest: &str) -> Job {
+    fn job(&self, account: &str, manifest: &[String]) -> Job {
         let labels = of_deployment(String::new(), self.deployment, &[(KIND, "gather")]).labels;
         let template = PodTemplateSpec {
             metadata: Some(ObjectMeta { labels, ..ObjectMeta::default() }),
@@ -215,7 +217,7 @@ impl Gather<'_> {
         Job { metadata: of_deployment(name, self.deployment, &[(KIND, "gather")]), spec: Some(spec), status: None }
     }
 
-    fn pod(&self, account: &str, manifest: &str) -> PodSpec {
+    fn pod(&self, account: &str, manifest: &[String]) -> PodSpec {
         let mut init = vec![self.boson("install", &["install"], SMALL, vec![writable("all-releases", SOURCES)])];
         let copy = self.releases.iter().map(|release| format!("copy-jobs/{release}")).collect::<Vec<_>>();
         let copy = names::containers(copy.iter().map(String::as_str));
@@ -293,7 +295,7 @@ impl Gather<'_> {
         Container { env: Some(env), ..self.boson("plan", &command, PLANNING, mounts) }
     }
 
-    fn volumes(&self, manifest: &str) -> Vec<Volume> {
+    fn volumes(&self, manifest: &[String]) -> Vec<Volume> {
         let patches = self.patches.iter();
         let patches =
             patches.map(|of| patches::volume(&patches::volume_name(&of.release), &of.config_map_name(self.deployment)));
@@ -355,20 +357,32 @@ fn field(name: &str, path: &str) -> EnvVar {
     }
 }
 
-fn volumes(manifest: &str) -> Vec<Volume> {
+/// The volumes of all gather Jobs; `manifest` are the Secrets with the manifest, which `plan` sees in one directory.
+fn volumes(manifest: &[String]) -> Vec<Volume> {
     let named = |name: &str| Volume { name: name.to_owned(), ..Volume::default() };
     let empty = |name: &str, medium: Option<&str>| Volume {
         empty_dir: Some(EmptyDirVolumeSource { medium: medium.map(str::to_owned), size_limit: None }),
         ..named(name)
     };
-    let secret = SecretVolumeSource {
-        secret_name: Some(manifest.to_owned()),
-        default_mode: Some(0o440),
-        ..SecretVolumeSource::default()
+    let manifest = match manifest {
+        [only] => {
+            let secret_name = Some(only.clone());
+            let secret = SecretVolumeSource { secret_name, default_mode: Some(0o440), ..SecretVolumeSource::default() };
+            Volume { secret: Some(secret), ..named("manifest") }
+        }
+        several => {
+            let source = |name: &String| VolumeProjection {
+                secret: Some(SecretProjection { name: name.clone(), ..SecretProjection::default() }),
+                ..VolumeProjection::default()
+            };
+            let sources = Some(several.iter().map(source).collect());
+            let projected = ProjectedVolumeSource { default_mode: Some(0o440), sources };
+            Volume { projected: Some(projected), ..named("manifest") }
+        }
     };
     vec![
         empty("all-releases", None),
-        Volume { secret: Some(secret), ..named("manifest") },
+        manifest,
         // Secrets are in the documents: they never reach a disk.
         empty("output", Some("Memory")),
         empty("tmp", Some("Memory")),

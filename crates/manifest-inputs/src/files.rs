@@ -9,6 +9,7 @@ use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 
 use crate::documents::{Document, Documents};
 use crate::flags::{Configs, Inputs};
+use crate::packed;
 use crate::places::Sources;
 use crate::store::{StoreFile, StorePaths};
 
@@ -146,7 +147,7 @@ impl Reader {
 
     fn bytes(&mut self, path: &Path, message: &str) -> Option<Vec<u8>> {
         let problem = |e| Problem::input(message).because(e).code(code::INPUT_FILE);
-        vcap::input::read(path).map_err(|e| self.problems.push(problem(e))).ok()
+        packed::read(path).map_err(|e| self.problems.push(problem(e))).ok()
     }
 
     fn invalid(&mut self, message: &str, error: &go_yaml::Error) {

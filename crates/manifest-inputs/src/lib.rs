@@ -10,6 +10,7 @@ mod files;
 mod flags;
 mod leaves;
 mod origins;
+mod packed;
 mod places;
 mod store;
 mod usage;
@@ -187,7 +188,7 @@ pub fn read(path: &Path) -> (String, std::io::Result<Vec<u8>>) {
         let mut text = Vec::new();
         return ("<stdin>".to_owned(), std::io::stdin().read_to_end(&mut text).map(|_| text));
     }
-    (path.display().to_string(), vcap::input::read(path))
+    (path.display().to_string(), packed::read(path))
 }
 
 /// A failure of an operation.
