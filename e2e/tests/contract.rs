@@ -188,13 +188,14 @@ fn every_field_of_deployment_yaml_is_documented() {
         ],
     };
     let text = snapshot("3-output/deployment.yaml");
-    // What the scenario does not have: tags, a zone of a cloud config, a package of another release.
+    // What the scenario does not have: tags, a zone of a cloud config, a package of another release, a setting of the kernel.
     let mut further = Deployment::decode(&text, "deployment.yaml").unwrap();
     let group = &mut further.instance_groups[0];
     group.tags.insert("team".to_owned(), "a".to_owned());
     group.azs[0].zone = Some("eu-central-1a".to_owned());
     let package = ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() };
     group.jobs[0].foreign_packages.push(package);
+    group.jobs[0].sysctls.push("kernel.shmmax".to_owned());
     let [deployment, name, service] = ["shared", "db", "postgres"].map(str::to_owned);
     let external = Some(ExternalLink { deployment, name: name.clone(), service: Some(service) });
     let link = ConsumedLink { name, link_type: "sql".to_owned(), instance_group: None, external };

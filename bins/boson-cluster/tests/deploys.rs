@@ -421,3 +421,26 @@ fn a_shell_in_an_instance_is_one_of_kubectl_exec() {
     let (code, _, err) = ssh(&["nats/0"]);
     assert!(code == 70 && err.contains("cannot run kubectl"), "{err}");
 }
+
+/// A container may write settings of the kernel only if it is privileged. A script may do without.
+#[test]
+fn jobs_that_write_settings_of_the_kernel_are_named_before_anything_is_applied() {
+    let cluster = Cluster::new();
+    let planned = cluster.path("output");
+    let check = || cluster.deploy(&["--check", planned.to_str().unwrap()]);
+    let with = |run: Value| {
+        cluster.edit_deployment(|deployment| {
+            deployment.instance_groups[0].jobs[0].sysctls = vec!["kernel.shmmax".to_owned()];
+            deployment.instance_groups[0].jobs[0].quarks.run = run.clone();
+        });
+    };
+    with(Value::Null);
+    let printed = check();
+    let warning =
+        "job nats of instance group nats writes kernel.shmmax: needs properties.quarks.run.security_context.privileged";
+    assert!(printed.code == 0 && printed.err.contains(warning), "{}", printed.err);
+    assert_eq!(cluster.written(), [""; 0]);
+    with(json!({"security_context": {"privileged": true}}));
+    let printed = check();
+    assert!(printed.code == 0 && !printed.err.contains("kernel.shmmax"), "{}", printed.err);
+}

@@ -70,6 +70,33 @@ impl Documents {
         Ok(Documents { anchor, deployment, groups })
     }
 
+    /// Warns of jobs whose scripts write settings of the kernel, which only privileged containers may. A script may do without: it is no
+    /// error.
+    pub(crate) fn warn_of_sysctls(&self) {
+        for (group, of) in self.deployment.instance_groups.iter().zip(&self.groups) {
+            let jobs = of.info.group().jobs.iter();
+            let is_privileged = |job: &handoff::bpm_info::Job| {
+                job.properties
+                    .quarks
+                    .bpm
+                    .iter()
+                    .flat_map(|bpm| &bpm.processes)
+                    .any(|process| process.unsafe_.privileged)
+            };
+            let privileged: Vec<&String> = jobs.filter(|job| is_privileged(job)).map(|job| &job.name).collect();
+            for job in group.jobs.iter().filter(|job| !job.sysctls.is_empty() && !privileged.contains(&&job.name)) {
+                if job.quarks.run["security_context"]["privileged"] != true {
+                    tracing::warn!(
+                        "job {} of instance group {} writes {}: needs properties.quarks.run.security_context.privileged",
+                        job.name,
+                        group.name,
+                        job.sysctls.join(", ")
+                    );
+                }
+            }
+        }
+    }
+
     /// Warns of DNS aliases of groups that the deployment does not have.
     pub(crate) fn warn_of_ignored_aliases(&self) {
         const SHOWN: usize = 5;

@@ -54,6 +54,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     };
     documents.workloads(&settings).check()?;
     documents.warn_of_ignored_aliases();
+    documents.warn_of_sysctls();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
     let tried = with_name_server(false)?;
     let plan = Plan::new(&cluster, &documents.workloads(&tried), &documents.anchor)?;

@@ -147,6 +147,7 @@ impl Group<'_> {
             provides: provided(job, &settings.aliases),
             consumes: job.links.iter().map(consumed).collect(),
             foreign_packages: self.foreign_packages.get(j).cloned().unwrap_or_default(),
+            sysctls: Vec::new(),
             quarks: settings.quarks.clone(),
         }
     }

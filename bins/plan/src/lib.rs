@@ -19,6 +19,7 @@ mod pod_settings;
 mod rendering;
 mod schema;
 mod shared_links;
+mod sysctls;
 mod templates;
 mod unused_settings;
 mod write;
@@ -86,7 +87,8 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
         digest::warn(&groups, &rendered);
         let digests = digest::of_instances(&groups, &rendered);
         let groups_with_infos = groups.iter().zip(&infos).zip(digests.into_iter().zip(foreign_packages));
-        let document = deployment_yaml::document(&input, &domain, groups_with_infos, dns_aliases);
+        let mut document = deployment_yaml::document(&input, &domain, groups_with_infos, dns_aliases);
+        add_sysctls(&mut document, &rendered);
         dns::warn(&groups, &document);
         document
     });
@@ -94,6 +96,18 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
     write::write(vm, request, &groups, &infos, whole.as_ref().map(|whole| (whole, &shared)))?;
     steps.done("wrote the documents");
     Ok(())
+}
+
+/// Adds to each job the kernel's settings that its scripts write.
+fn add_sysctls(document: &mut handoff::deployment::Deployment, rendered: &[templates::Rendered]) {
+    for file in rendered.iter().filter(|file| file.of.template.destination.starts_with("bin/")) {
+        let job = document.instance_groups.get_mut(file.of.group).and_then(|group| group.jobs.get_mut(file.of.job));
+        let Some(job) = job else { continue };
+        let new = file.mentions.sysctls.iter().filter(|name| !job.sysctls.contains(name));
+        let new: Vec<String> = new.cloned().collect();
+        job.sysctls.extend(new);
+    }
+    document.instance_groups.iter_mut().flat_map(|group| &mut group.jobs).for_each(|job| job.sysctls.sort());
 }
 
 /// Adds to each job what the manifest changes in its `bpm.yml`.

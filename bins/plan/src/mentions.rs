@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::sysctls;
+
 pub(crate) const PACKAGES: &str = "/var/vcap/packages/";
 const JOBS: &str = "/var/vcap/jobs/";
 
@@ -11,6 +13,8 @@ pub(crate) struct Mentions {
     pub(crate) packages: BTreeSet<String>,
     /// The jobs of which it names a file below `bin/`.
     pub(crate) called_jobs: BTreeSet<String>,
+    /// The kernel's settings that it writes, if it is a script.
+    pub(crate) sysctls: BTreeSet<String>,
 }
 
 impl Mentions {
@@ -21,6 +25,7 @@ impl Mentions {
             all.packages.extend(names_after(text, PACKAGES).map(|(name, _)| name.to_owned()));
             let jobs = names_after(text, JOBS).filter(|(_, rest)| rest.starts_with(b"/bin/"));
             all.called_jobs.extend(jobs.map(|(name, _)| name.to_owned()));
+            sysctls::find(text, &mut all.sysctls);
         }
         all
     }

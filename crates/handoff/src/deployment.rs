@@ -252,6 +252,9 @@ pub struct Job {
     /// The packages of other releases of the group that it uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign_packages: Vec<ForeignPackage>,
+    /// The kernel's settings that its scripts write, such as `kernel.shmmax`, as far as the scripts show it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sysctls: Vec<String>,
     /// The rest of `properties.quarks`.
     #[serde(default, skip_serializing_if = "Quarks::is_empty")]
     pub quarks: Quarks,

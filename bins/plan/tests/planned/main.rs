@@ -14,6 +14,7 @@ mod links;
 mod manifests;
 mod messages;
 mod monit;
+mod sysctls;
 
 use std::process::Command;
 
