@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use clap::Args;
-use problem::Result;
+use problem::{Problem, Problems, Result, code};
 use release::{CompiledPackage, Compiler, Progress as CompileProgress, Release, Runner};
 use startup::Common;
 
@@ -38,7 +38,8 @@ pub(crate) use sandboxed::Sandboxed;
         --in-place gives the script the real /var/vcap.",
     after_long_help = "Examples:\n\
         \x20\x20boson compile --release ./nats-release\n\
-        \x20\x20boson compile --release nats-1.2.tgz --output ./image/var/vcap\n\n\
+        \x20\x20boson compile --release nats-1.2.tgz --output ./image/var/vcap\n\
+        \x20\x20boson compile --release cf-cli.tgz --job cf-cli-8-linux --output ./image/var/vcap\n\n\
         Exit codes: 0 compiled; 2 usage; 65 the release is wrong or a package does not compile; 70 internal or \
         environment error; 130 interrupted."
 )]
@@ -46,6 +47,9 @@ pub(crate) struct Options {
     /// The release: its source directory (jobs/, packages/, src/), or an archive made by bosh
     #[arg(long, short, env = "BOSON_RELEASE", value_name = "PATH")]
     pub(crate) release: PathBuf,
+    /// Compile only what this job needs, and write only this job; repeatable [default: all jobs of the release]
+    #[arg(long = "job", value_name = "JOB")]
+    pub(crate) jobs: Vec<String>,
     /// Directory for jobs-src/ and packages/; existing content is replaced
     #[arg(long, short, env = "BOSON_OUTPUT", value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
@@ -84,9 +88,24 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     }
 }
 
+/// Keeps these jobs of a release; all if none is named.
+fn keep(release: &mut Release, jobs: &[String]) -> Result<()> {
+    let problem = |job: &String| {
+        let message = format!("release '{}' has no job '{job}'", release.name);
+        let near = problem::did_you_mean(job, release.jobs.iter().map(|job| job.name.as_str()));
+        let hint = near.map(|near| format!("did you mean '{near}'?"));
+        hint.into_iter().fold(Problem::input(message).code(code::JOB_UNKNOWN), Problem::hint)
+    };
+    let unknown = jobs.iter().filter(|job| release.jobs.iter().all(|known| known.name != **job));
+    Problems::check(unknown.map(problem).collect())?;
+    release.jobs.retain(|job| jobs.is_empty() || jobs.contains(&job.name));
+    Ok(())
+}
+
 fn compile(options: &Options, interrupt: &Interrupt) -> Result<()> {
     let cache = state::cache()?;
-    let release = Release::open_any(&options.release, &cache, &|| interrupt.is_asked())?;
+    let mut release = Release::open_any(&options.release, &cache, &|| interrupt.is_asked())?;
+    keep(&mut release, &options.jobs)?;
     let stemcells = Stemcells::open(options.stemcell.as_slice(), &cache, &|| interrupt.is_asked())?;
     let alias = options.stemcell.as_ref().and_then(|option| option.alias.as_deref());
     let base = stemcells.of(alias);

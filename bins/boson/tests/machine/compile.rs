@@ -113,6 +113,26 @@ fn an_image_directory_is_written_and_packages_are_compiled_once() {
     assert!(third.stdout.contains("packages: 1 compiled, 1 from the cache"), "{}", third.stdout);
 }
 
+/// As `bosh export-release --job`.
+#[test]
+fn only_what_chosen_jobs_need_is_compiled() {
+    let machine = machine();
+    let check = compile(&machine, &["--job", "check", "--output", "image"]).ends_with(0);
+    assert!(!check.stdout.contains("1 compiled") && !check.stdout.contains("2 compiled"), "{}", check.stdout);
+    let image = || tree(&machine.path("image")).into_keys().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    assert!(
+        image().iter().all(|path| !path.starts_with("packages/") && !path.starts_with("jobs-src/web")),
+        "{:?}",
+        image()
+    );
+    let both = compile(&machine, &["--job", "check", "--job", "web", "--output", "image"]).ends_with(0);
+    assert!(both.stdout.contains("packages: 2 compiled"), "{}", both.stdout);
+    assert!(image().contains(&"packages/tool".to_owned()) && image().contains(&"jobs-src/web".to_owned()));
+    let refused = compile(&machine, &["--job", "checks"]).ends_with(65);
+    assert!(refused.stderr.contains("release 'small' has no job 'checks'"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("did you mean 'check'?"), "{}", refused.stderr);
+}
+
 #[test]
 fn an_archive_is_compiled_and_deployed() {
     let machine = machine();
