@@ -22,9 +22,11 @@ pub fn executable(name: &str) -> PathBuf {
     static BOSON_POD: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_CLOUD: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_BROKERPAK: OnceLock<PathBuf> = OnceLock::new();
+    static BOSON_CLUSTER: OnceLock<PathBuf> = OnceLock::new();
     let file = match file_of(name) {
         "boson" => BOSON.get_or_init(|| find("boson")),
         "boson-brokerpak" => BOSON_BROKERPAK.get_or_init(|| find("boson-brokerpak")),
+        "boson-cluster" => BOSON_CLUSTER.get_or_init(|| find("boson-cluster")),
         "boson-cloud" => BOSON_CLOUD.get_or_init(|| find("boson-cloud")),
         _ => BOSON_POD.get_or_init(|| find("boson-pod")),
     };
@@ -37,6 +39,7 @@ pub fn file_of(name: &str) -> &'static str {
         "boson" | "plan" | "render-jobs" => "boson",
         "boson-brokerpak" | "brokerpak" => "boson-brokerpak",
         "boson-cloud" | "render-files" => "boson-cloud",
+        "boson-cluster" => "boson-cluster",
         _ => "boson-pod",
     }
 }

@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "each bench uses a part")]
 
+pub(crate) mod foundation;
 mod job;
 mod property;
 mod random;

@@ -60,6 +60,53 @@ fn aliases_follow_the_instances() {
     nats.delete();
 }
 
+/// The aliases of the job bosh-dns: addresses that boson gives, and groups that the deployment does not have.
+const OWN: &str = "- type: replace
+  path: /instance_groups/name=nats/jobs/-
+  value:
+    name: bosh-dns
+    release: bosh-dns
+    properties:
+      aliases:
+        link.internal: [nats-nats.((namespace)).svc.cluster.local]
+        second.internal: [nats-nats-1.((namespace)).svc.cluster.local]
+        kubernetes.internal: [kubernetes.default.svc.cluster.local]
+        none.internal: ['*.none.default.nats.bosh']
+        gone.internal: ['*.gone.default.nats.bosh']
+- type: replace
+  path: /instance_groups/-
+  value:
+    name: none
+    instances: 0
+    vm_type: default
+    stemcell: default
+    networks: [{name: default}]
+    jobs: [{name: nats, release: nats, properties: {nats: {user: a, password: b, cluster: {user: c, password: d}}}, provides: {nats: {as: none}}}]
+";
+
+#[test]
+fn aliases_of_own_addresses_are_answered_and_those_of_other_groups_are_ignored() {
+    let nats = Gathered::new("alias-own", "nats").with_ops_file(OWN);
+    let namespace = format!("namespace={}", nats.namespace.name);
+    let arguments = [&RESTRICTED[..], &["--var", &namespace]].concat();
+    let job = nats.run(&[&arguments[..], &["--strict-aliases"]].concat());
+    assert_eq!(nats.ended(&job).as_deref(), Some("Failed"));
+    let messages = nats.messages(&job);
+    assert!(messages.contains("no instance answers the DNS alias 'gone.internal'"), "{messages}");
+    assert!(!messages.contains("none.internal") && nats.pods("nats").is_empty(), "{messages}");
+
+    nats.assert_complete(&nats.run(&arguments));
+    let pod = "nats-nats-z1-0";
+    let all = addresses(&nats.pods("nats"));
+    nats.namespace.wait_until("the link's address is all instances", || resolve(&nats, pod, "link.internal") == all);
+    let second = resolve(&nats, pod, "second.internal");
+    assert!(second.len() == 1 && all.contains(&second[0]), "{second:?}");
+    assert_eq!(resolve(&nats, pod, "kubernetes.internal").len(), 1);
+    assert_eq!(resolve(&nats, pod, "none.internal"), [""; 0]);
+    assert_eq!(resolve(&nats, pod, "gone.internal"), [""; 0]);
+    nats.delete();
+}
+
 #[test]
 fn an_alias_that_no_instance_answers_changes_nothing() {
     let nats = Gathered::new("alias-wrong", "nats");

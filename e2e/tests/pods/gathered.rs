@@ -91,6 +91,12 @@ impl Gathered {
         output(gather.args(more).arg(self.path("manifest.yml"))).unwrap()
     }
 
+    /// What `boson gather` prints for the manifest without ops files and variables, which keeps its comments.
+    pub(crate) fn objects_as_they_are(&self, more: &[&str]) -> String {
+        let mut gather = Command::new(from_run("E2E_BOSON"));
+        output(gather.arg("gather").args(self.images()).args(more).arg(self.path("manifest.yml"))).unwrap()
+    }
+
     /// `boson gather | kubectl apply -f -`; gives the name of the Job.
     pub(crate) fn apply(&self, more: &[&str]) -> String {
         self.apply_objects(&self.objects(more))

@@ -4,8 +4,29 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::cluster::{Namespace, from_run, output};
-use crate::gathered::RESTRICTED;
+use crate::gathered::{Gathered, RESTRICTED};
 use crate::generate::{cf_like, write};
+
+/// `kubectl apply` copies objects into annotations, which have 262,144 bytes at most.
+#[test]
+fn a_manifest_that_is_larger_than_an_annotation_is_applied_by_kubectl() {
+    let nats = Gathered::new("large-manifest", "nats");
+    let mut random = 1_u64;
+    let mut line = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("# {:032x}{:032x}\n", u128::from(random) << 60, u128::from(random.rotate_left(29)) << 47)
+    };
+    // Comments: without ops files and variables the manifest is planned as it is.
+    let comments: String = (0..20_000).map(|_| line()).collect();
+    nats.edit("---\n", &format!("---\n{comments}"));
+    let objects = nats.objects_as_they_are(&RESTRICTED);
+    let secrets = objects.matches("-part").count();
+    assert!(secrets > 2, "{secrets}");
+    let job = nats.apply_objects(&objects);
+    nats.namespace.wait_until(&format!("{job} has ended"), || nats.ended(&job).is_some());
+    nats.assert_complete(&job);
+    nats.delete();
+}
 
 #[test]
 fn the_api_server_accepts_the_objects_of_a_large_deployment() {

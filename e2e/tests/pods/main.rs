@@ -20,6 +20,7 @@ mod links;
 mod nstance;
 mod plugin;
 mod postgres;
+mod scaled;
 mod settings;
 mod templates;
 mod templates_api;
