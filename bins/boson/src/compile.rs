@@ -39,7 +39,7 @@ pub(crate) use sandboxed::Sandboxed;
     after_long_help = "Examples:\n\
         \x20\x20boson compile --release ./nats-release\n\
         \x20\x20boson compile --release nats-1.2.tgz --output ./image/var/vcap\n\
-        \x20\x20boson compile --release cf-cli.tgz --job cf-cli-8-linux --output ./image/var/vcap\n\n\
+        \x20\x20boson compile --release cf-cli.tgz --job cf-cli-8-linux\n\n\
         Exit codes: 0 compiled; 2 usage; 65 the release is wrong or a package does not compile; 70 internal or \
         environment error; 130 interrupted."
 )]
