@@ -48,6 +48,7 @@ fn the_services_of_two_azs_are_as_documented() {
         network_policies: false,
         patches: BTreeMap::new(),
         dns_image: "coredns".to_owned(),
+        strict_aliases: false,
         name_server: None,
         grace: Duration::from_secs(60),
         vm_types: BTreeMap::new(),
