@@ -33,6 +33,7 @@ fn full() -> Deployment {
             external: None,
         }],
         foreign_packages: vec![ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() }],
+        sysctls: vec!["kernel.shmmax".to_owned()],
         quarks: Quarks {
             resources: Tree::Null,
             run: serde_json::json!({"healthcheck": {"store": {"readiness": {"tcpSocket": {"port": 5432}}}}}),
