@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::{Method, Request, header};
 use kube::Error;
+use kube::core::response::StatusDetails;
 use problem::{Problem, Result, code};
 
 use crate::message::without_values;
@@ -223,6 +224,17 @@ impl Cluster {
         self.delete_at(&path, kind.kind, name, None)
     }
 
+    /// As [`Cluster::delete`], but not another object that has got the same name since.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn delete_exactly(&self, kind: Kind, object: &Object) -> Result<bool> {
+        let path = format!("{}/{}", kind.path(&self.namespace), name(object));
+        let options = serde_json::json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+            "preconditions": {"uid": object["metadata"]["uid"]}});
+        self.delete_at(&path, kind.kind, name(object), Some(&options))
+    }
+
     /// `options` are DeleteOptions. An object that does not fulfil their preconditions is another one, and stays.
     pub(crate) fn delete_at(&self, path: &str, kind: &str, name: &str, options: Option<&Object>) -> Result<bool> {
         match self.send(Method::DELETE, path, options.map(|options| ("application/json", options))) {
@@ -307,9 +319,13 @@ fn is_conflict(error: &Error, reason: &str) -> bool {
 
 /// Whether an object that must not have changed has. A conflict of field managers lists the fields.
 fn has_changed(object: &Object, error: &Error) -> bool {
-    let is_of_fields = matches!(error, Error::Api(status)
-        if status.details.as_ref().is_some_and(|details| !details.causes.is_empty()));
-    object["metadata"]["resourceVersion"].is_string() && is_conflict(error, "Conflict") && !is_of_fields
+    let of_fields = matches!(error, Error::Api(status) if is_of_fields(status.details.as_ref()));
+    object["metadata"]["resourceVersion"].is_string() && is_conflict(error, "Conflict") && !of_fields
+}
+
+/// Whether a conflict is one of field managers.
+fn is_of_fields(details: Option<&StatusDetails>) -> bool {
+    details.is_some_and(|details| !details.causes.is_empty())
 }
 
 fn kind_of(object: &Object) -> Result<Kind> {
@@ -332,10 +348,11 @@ pub(crate) fn explained(problem: Problem, error: &Error) -> Problem {
             let (code, hint) = match (status.code, status.reason.as_str()) {
                 (401, _) => (code::CLUSTER_FORBIDDEN, Some("the credentials are not valid, or have expired")),
                 (403, _) => (code::CLUSTER_FORBIDDEN, None),
-                (409, _) => (
+                (409, _) if is_of_fields(status.details.as_ref()) => (
                     code::CLUSTER_CONFLICT,
                     Some("another program manages these fields; --force-conflicts takes them over"),
                 ),
+                (409, _) => (code::CLUSTER_CONFLICT, None),
                 _ => (code::CLUSTER_REFUSED, None),
             };
             let problem = problem.code(code).because(without_values(&status.message));

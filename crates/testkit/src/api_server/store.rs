@@ -136,7 +136,7 @@ impl Store {
                 }
                 (Some(_), _) => (200, self.insert(path, request.body.clone())),
             },
-            "DELETE" if !self.is_expected(path, &request.body["preconditions"]["resourceVersion"]) => {
+            "DELETE" if !self.is_expected(path, &request.body["preconditions"]) => {
                 failure(409, "Conflict", "the object has been modified")
             }
             "DELETE" => match self.remove(path) {
@@ -147,10 +147,12 @@ impl Store {
         }
     }
 
-    /// Whether an object that exists has a version that a request expects, if it expects one.
-    fn is_expected(&self, path: &str, version: &Value) -> bool {
-        let present = self.objects.get(path).map(|object| &object["metadata"]["resourceVersion"]);
-        version.is_null() || present.is_none_or(|present| present == version)
+    /// Whether an object that exists has the version and the uid that a request expects, if it expects any.
+    fn is_expected(&self, path: &str, preconditions: &Value) -> bool {
+        let is_expected =
+            |object: &Value, key: &str| preconditions[key].is_null() || preconditions[key] == object["metadata"][key];
+        let present = self.objects.get(path);
+        present.is_none_or(|object| is_expected(object, "resourceVersion") && is_expected(object, "uid"))
     }
 
     /// A list, or a part of it: `continue` is the path of the last object before.
@@ -182,8 +184,11 @@ impl Store {
         if !expected.is_null() && *expected != present["metadata"]["resourceVersion"] {
             return failure(409, "Conflict", "the object has been modified");
         }
-        if without_own(present) == without_own(body) || is_trial {
+        if without_own(present) == without_own(body) {
             return (200, present.clone());
+        }
+        if is_trial {
+            return (200, tried(path, body, present));
         }
         (200, self.insert(path, body.clone()))
     }
@@ -198,6 +203,17 @@ fn allocate(path: &str, object: &mut Value, present: Option<Value>, number: u64)
         let new = || format!("10.0.0.{}", number % 250 + 1).into();
         object["spec"][ADDRESS] = present.filter(|address| !address.is_null()).unwrap_or_else(new);
     }
+}
+
+/// What an object would be: with the version that it has.
+fn tried(path: &str, body: &Value, present: &Value) -> Value {
+    let mut object = body.clone();
+    for key in ["uid", "creationTimestamp", "generation", "resourceVersion"] {
+        object["metadata"][key] = present["metadata"][key].clone();
+    }
+    object["status"] = present["status"].clone();
+    allocate(path, &mut object, Some(present["spec"][ADDRESS].clone()), 0);
+    object
 }
 
 /// An object of which a field manager has applied all labels.
