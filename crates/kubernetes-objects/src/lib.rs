@@ -20,6 +20,7 @@ mod metadata;
 mod names;
 mod network;
 mod object;
+mod ownership;
 mod patches;
 mod pod;
 mod probes;
@@ -44,6 +45,7 @@ pub use metadata::{
 };
 pub use names::{anchor, dns, gather_prefix, part, record, replicas, versioned};
 pub use object::Object;
+pub use ownership::{check_anchor, check_owner, check_record, is_anchor, is_own};
 pub use patches::{PATCHES, Patches};
 pub use rollout::{Previous, Rollout};
 pub use security::{Need, Standard, needs};

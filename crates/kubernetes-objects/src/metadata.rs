@@ -26,7 +26,7 @@ pub(crate) const ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 /// The field manager, and the value of `app.kubernetes.io/managed-by`.
 pub const MANAGER: &str = "boson";
 
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
 /// Labels, as Kubernetes has them.
 pub(crate) type Labels = BTreeMap<String, String>;
