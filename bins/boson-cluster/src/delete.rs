@@ -7,21 +7,27 @@ use problem::{Problem, Result};
 use startup::Common;
 
 use crate::output::line;
-use crate::target::Target;
+use crate::target::{Deployment, Target};
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Deletes a deployment";
+pub(crate) const ABOUT: &str = "Delete a deployment";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Deletes everything of a deployment except its persistent disks (PersistentVolumeClaims). The objects that \
-        own others come first, so that nothing is made again.",
-    after_long_help = "Example:\n\x20\x20kubectl boson delete nats --yes"
+    long_about = "Deletes everything of a deployment except its persistent disks (PersistentVolumeClaims), which a deployment of the \
+        same name uses again; with --with-disks also these. The objects that own others come first, so that nothing is made \
+        again.",
+    after_long_help = "Examples:\n\
+        \x20\x20kubectl boson delete nats --yes\n\
+        \x20\x20kubectl boson delete nats --with-disks --yes"
 )]
 pub(crate) struct Options {
     #[command(flatten)]
     target: Target,
+    /// Delete the persistent disks, too, with all data on them
+    #[arg(long)]
+    with_disks: bool,
     /// Delete; without this flag only what would be deleted is shown
     #[arg(long)]
     yes: bool,
@@ -44,22 +50,61 @@ const KINDS: [Kind; 10] = [
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let deployment = options.target.find()?;
+    let disks = disks(&deployment)?;
     let is_anchor = |object: &Object| label(object, objects::KIND) == Some("anchor");
     let mut count = 0;
+    let mut delete = |kind: Kind, object: &Object| -> Result<()> {
+        count += 1;
+        if options.yes {
+            deployment.cluster.delete_exactly(kind, object)?;
+        }
+        line(format_args!("{} {}{}", kind.kind, name(object), if options.yes { " deleted" } else { "" }));
+        Ok(())
+    };
     for kind in KINDS {
         let mut found = deployment.cluster.list(kind, &objects::selector(&deployment.name))?;
         found.sort_by_key(is_anchor);
-        for object in &found {
-            count += 1;
-            if options.yes {
-                deployment.cluster.delete(kind, name(object))?;
-            }
-            line(format_args!("{} {}{}", kind.kind, name(object), if options.yes { " deleted" } else { "" }));
+        // A deployment whose disks could not be deleted is still found.
+        if options.with_disks && kind == Kind::CONFIG_MAP {
+            disks.iter().try_for_each(|disk| delete(Kind::CLAIM, disk))?;
         }
+        found.iter().try_for_each(|object| delete(kind, object))?;
+    }
+    if !options.with_disks {
+        keep(&deployment, &disks, options.yes);
     }
     if options.yes {
         return Ok(0);
     }
     let problem = Problem::usage(format!("these {count} objects of deployment {} would be deleted", deployment.name));
     Err(problem.hint("--yes deletes them").into())
+}
+
+/// The persistent disks. Claims that a pod owns are deleted with it.
+fn disks(deployment: &Deployment) -> Result<Vec<Object>> {
+    let mut disks = deployment.list(Kind::CLAIM)?;
+    let is_of_pod =
+        |disk: &Object| disk["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+    disks.retain(|disk| !is_of_pod(disk));
+    Ok(disks)
+}
+
+/// Says which disks stay, and how to delete them.
+fn keep(deployment: &Deployment, disks: &[Object], is_deleted: bool) {
+    if disks.is_empty() {
+        return;
+    }
+    for disk in disks {
+        let size = disk["spec"]["resources"]["requests"]["storage"].as_str().unwrap_or("size unknown");
+        line(format_args!("{} {} stays ({size})", Kind::CLAIM.kind, name(disk)));
+    }
+    let kept = disks.len();
+    if is_deleted {
+        let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&deployment.name));
+        let namespace = deployment.cluster.namespace();
+        line(format_args!("a deployment of the same name uses these {kept} disks again; this deletes them:"));
+        line(format_args!("  kubectl delete persistentvolumeclaims --selector {selector} --namespace {namespace}"));
+    } else {
+        line(format_args!("--with-disks deletes these {kept} disks, too"));
+    }
 }
