@@ -1,13 +1,12 @@
 //! `kubectl boson apply`: what `boson gather` prints, applied, and followed until the deployment is up.
 
 use clap::Args;
-use cluster::{Cluster, Connection, Kind, Object, label, name};
-use kubernetes_objects as objects;
-use problem::{Problem, Result};
+use cluster::{Cluster, Connection};
+use problem::Result;
 use startup::Common;
 
-use crate::follow;
-use crate::output::line;
+use crate::interrupt::Interrupt;
+use crate::{follow, run};
 
 /// One line for `--help`.
 pub(crate) const ABOUT: &str = "Brings a deployment up, or updates it";
@@ -16,12 +15,15 @@ pub(crate) const ABOUT: &str = "Brings a deployment up, or updates it";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Applies what `boson gather` prints for a manifest, and shows what the gather Job does until all instances \
-        are ready, or why they are not. The namespace is the one of --namespace or of the context. With --vars-store, the variables \
-        that the manifest defines and nothing else sets are generated first: keep that file for the next run.",
+        are ready, or why they are not. Each call is a new run, which restores objects that were deleted or edited by hand; a run of the \
+        same content that is under way is joined. The namespace is the one of --namespace or of the context. With --vars-store, the \
+        variables that the manifest defines and nothing else sets are generated first: keep that file for the next run.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson apply nats.yml --registry registry.example/releases\n\
         \x20\x20kubectl boson apply nats.yml -o scale.yml --image nats=nats-release:2.3 --context test\n\
-        \x20\x20kubectl boson apply nats.yml --vars-store creds.yml --registry registry.example/releases"
+        \x20\x20kubectl boson apply nats.yml --vars-store creds.yml --registry registry.example/releases\n\n\
+        Exit codes: 0 done; 2 usage; 65 the manifest, an ops file or an image is wrong, or an object belongs to others; 66 a template \
+        failed; 69 the update failed; 70 the API server failed or cannot be reached; 130 interrupted, the Job goes on."
 )]
 // The flags of gather are a group of this name, too.
 #[group(skip)]
@@ -34,9 +36,6 @@ pub(crate) struct Options {
     /// The context in that file [default: the current one]
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     context: Option<String>,
-    /// Take over objects and fields that belong to others
-    #[arg(long, env = "FORCE_CONFLICTS", help_heading = "Cluster")]
-    force_conflicts: bool,
 }
 
 /// Runs the verb; returns the exit code.
@@ -44,33 +43,19 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let all = gather::objects(&options.gather)?;
     let connection =
         Connection { kubeconfig: options.kubeconfig, context: options.context, namespace: options.gather.namespace };
+    let interrupt = Interrupt::handle()?;
     let cluster = Cluster::connect(&connection)?;
-    let how = cluster::Apply { manager: objects::MANAGER, force: options.force_conflicts, dry_run: false };
-    let mut job = String::new();
-    for object in &all {
-        let kind = Kind::of(object).ok_or_else(|| Problem::internal(format!("unknown kind {}", object["kind"])))?;
-        if kind == Kind::JOB {
-            name(object).clone_into(&mut job);
-            again_after_failure(&cluster, object)?;
-        }
-        cluster.apply(object, how)?;
-        line(format_args!("{} {}", kind.kind, name(object)));
-    }
+    let deployment = run::deployment(&all)?;
+    let job = run::start(&cluster, &all, options.gather.force_conflicts)?;
+    let namespace = cluster.namespace();
+    interrupt.explain(
+        &format!("Job {job} goes on in namespace {namespace}"),
+        &format!(
+            "the same `kubectl boson apply` follows it again, `kubectl boson status {deployment} -n {namespace}` shows the \
+             instances, `kubectl delete job {job} -n {namespace}` stops it"
+        ),
+    );
     let limit = options.gather.ready_timeout.as_deref().and_then(|text| startup::parse_duration(text).ok());
     follow::job(&cluster, &job, "deploy", Some(limit.unwrap_or(follow::START)))?;
     Ok(0)
-}
-
-/// A Job that failed does not start again by itself.
-fn again_after_failure(cluster: &Cluster, job: &Object) -> Result<()> {
-    let Some(present) = cluster.get(Kind::JOB, name(job))? else { return Ok(()) };
-    let conditions = present["status"]["conditions"].as_array().into_iter().flatten();
-    let has_failed = conditions.into_iter().any(|of| of["type"] == "Failed" && of["status"] == "True");
-    if has_failed && label(&present, objects::KIND) == Some("gather") {
-        cluster.delete(Kind::JOB, name(job))?;
-        while cluster.get(Kind::JOB, name(job))?.is_some() {
-            std::thread::sleep(std::time::Duration::from_millis(200));
-        }
-    }
-    Ok(())
 }

@@ -48,7 +48,7 @@ const TRIES: u32 = 1000;
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let wanted = options.deployment_name.filter(|name| !name.is_empty());
-    let deployment = target::find(Cluster::connect(&options.connection)?, wanted)?;
+    let deployment = target::find(Cluster::connect(&options.connection)?, &options.connection, wanted)?;
     let jobs = deployment.list(Kind::JOB)?;
     let cluster = &deployment.cluster;
     let errand = match errands::find(jobs.iter(), &options.name) {

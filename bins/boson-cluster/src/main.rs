@@ -2,13 +2,16 @@
 //! kubectl.
 
 mod apply;
+mod containers;
 mod delete;
 mod errand;
 mod events;
 mod follow;
+mod interrupt;
 mod logs;
 mod output;
 mod rollback;
+mod run;
 mod ssh;
 mod status;
 mod target;

@@ -10,6 +10,7 @@ use kubernetes_objects as objects;
 use problem::Result;
 use startup::Common;
 
+use crate::containers::counts;
 use crate::output::{line, row, table};
 use crate::target::{Deployment, Target};
 
@@ -20,7 +21,10 @@ pub(crate) const ABOUT: &str = "Shows the instances of a deployment";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Shows the instances of a deployment with their pods, nodes and restarts, and below them what keeps an \
-        instance from being ready, and the packages that pods have of other releases than their containers'. Exits with 0 if all instances are ready, else with 70.",
+        instance from being ready, the packages that pods have of other releases than their containers', and the objects that are \
+        missing or differ from what the documents of the present run say. READY and RESTARTS count as `kubectl get pods` does: \
+        containers and sidecars. Exits with 0 if all instances are ready and no object is missing or differs, with 69 if not, with \
+        70 if the API server fails or cannot be reached.",
     after_long_help = "Example:\n\x20\x20kubectl boson status nats"
 )]
 pub(crate) struct Options {
@@ -28,8 +32,8 @@ pub(crate) struct Options {
     target: Target,
 }
 
-/// The exit code if an instance is not ready.
-const NOT_READY: u8 = 70;
+/// The exit code if an instance is not ready, or an object is missing or differs: as of an update that fails.
+const NOT_READY: u8 = 69;
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
@@ -49,7 +53,30 @@ pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     if let Some(job) = deployment.newest_gather()?.filter(|_| sets.is_empty()) {
         line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
     }
-    Ok(if all_ready && !sets.is_empty() { 0 } else { NOT_READY })
+    let is_as_documented = differences(&deployment)?;
+    Ok(if all_ready && !sets.is_empty() && is_as_documented { 0 } else { NOT_READY })
+}
+
+/// Prints which objects are missing or differ from what the documents of the present run say; returns whether none was found.
+fn differences(deployment: &Deployment) -> Result<bool> {
+    let Some((versions, _)) = deployment.record()? else { return Ok(true) };
+    let Some(run) = versions.runs.first() else { return Ok(true) };
+    let options = deploy::Options::of_run(&deployment.name, run, deployment.connection.clone());
+    match options.and_then(|options| deploy::differences(options, run)) {
+        Ok(found) => {
+            found.iter().for_each(|difference| line(format_args!("{difference}")));
+            if !found.is_empty() {
+                line(format_args!("applying the manifest again restores them: kubectl boson apply MANIFEST"));
+            }
+            Ok(found.is_empty())
+        }
+        // A user who may only read still sees the instances.
+        Err(problems) => {
+            let why = problems.into_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ");
+            line(format_args!("objects are not compared with the documents of run {}: {why}", run.run));
+            Ok(true)
+        }
+    }
 }
 
 /// What keeps instances from being ready.
@@ -67,11 +94,8 @@ fn is_finished(pod: &Object) -> bool {
 }
 
 fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
-    let statuses = || pod["status"]["containerStatuses"].as_array().into_iter().flatten();
-    let restarts: u64 = statuses().filter_map(|status| status["restartCount"].as_u64()).sum();
-    let ready = statuses().filter(|status| status["ready"] == true).count();
-    let total = pod["spec"]["containers"].as_array().map_or(0, Vec::len);
-    let state = if is_finished(pod) { "completed".to_owned() } else { format!("{ready}/{total}") };
+    let counts = counts(pod);
+    let state = if is_finished(pod) { "completed".to_owned() } else { format!("{}/{}", counts.ready, counts.total) };
     let text = |value: &Object| value.as_str().unwrap_or("-").to_owned();
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let expressions = affinity["nodeSelectorTerms"][0]["matchExpressions"].as_array();
@@ -82,7 +106,7 @@ fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
         zone.map_or_else(|| "-".to_owned(), |zone| text(&zone["values"][0])),
         name(pod).to_owned(),
         state,
-        restarts.to_string(),
+        counts.restarts.to_string(),
         text(&pod["spec"]["nodeName"]),
     ]
 }

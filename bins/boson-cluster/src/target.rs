@@ -20,6 +20,8 @@ pub(crate) struct Target {
 /// A deployment that was found.
 pub(crate) struct Deployment {
     pub(crate) cluster: Cluster,
+    /// How it was found.
+    pub(crate) connection: Connection,
     pub(crate) name: String,
 }
 
@@ -27,15 +29,16 @@ impl Target {
     /// Finds the deployment.
     pub(crate) fn find(self) -> Result<Deployment> {
         let cluster = Cluster::connect(&self.connection)?;
-        find(cluster, self.deployment)
+        find(cluster, &self.connection, self.deployment)
     }
 }
 
 /// The deployment of this name, or the only one.
-pub(crate) fn find(cluster: Cluster, wanted: Option<String>) -> Result<Deployment> {
+pub(crate) fn find(cluster: Cluster, connection: &Connection, wanted: Option<String>) -> Result<Deployment> {
     let anchors = cluster.list(Kind::CONFIG_MAP, &format!("{}=anchor", objects::KIND))?;
-    let names = anchors.iter().filter_map(|anchor| anchor["data"]["deployment"].as_str());
-    let names: Vec<String> = names.map(str::to_owned).collect();
+    let named = |anchor: &Object| Some((anchor["data"]["deployment"].as_str()?.to_owned(), anchor.clone()));
+    let anchors: Vec<(String, Object)> = anchors.iter().filter_map(named).collect();
+    let names: Vec<String> = anchors.iter().map(|(name, _)| name.clone()).collect();
     let problem = |message: String| {
         let problem = Problem::input(message).code(code::DEPLOYMENT_UNKNOWN);
         if names.is_empty() { problem } else { problem.hint(format!("its deployments are: {}", names.join(", "))) }
@@ -50,7 +53,9 @@ pub(crate) fn find(cluster: Cluster, wanted: Option<String>) -> Result<Deploymen
             _ => return Err(problem(format!("namespace {namespace} has several deployments")).into()),
         },
     };
-    Ok(Deployment { cluster, name })
+    let of_name = anchors.iter().filter(|(of, _)| *of == name);
+    of_name.map(|(_, anchor)| anchor).try_for_each(|anchor| objects::check_anchor(anchor, &name))?;
+    Ok(Deployment { cluster, connection: connection.clone(), name })
 }
 
 impl Deployment {
@@ -70,12 +75,18 @@ impl Deployment {
 
     /// The record of its runs, and the ConfigMap that holds it.
     pub(crate) fn versions(&self) -> Result<(Versions, Object)> {
-        let name = objects::record(&self.name);
-        let record = self.cluster.get(Kind::CONFIG_MAP, &name)?.ok_or_else(|| {
+        Ok(self.record()?.ok_or_else(|| {
             Problem::input(format!("deployment {} has not been planned yet", self.name)).code(code::DOCUMENT_MISSING)
-        })?;
+        })?)
+    }
+
+    /// As [`Deployment::versions`]; nothing before the first run has written its documents.
+    pub(crate) fn record(&self) -> Result<Option<(Versions, Object)>> {
+        let name = objects::record(&self.name);
+        let Some(record) = self.cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(None) };
+        objects::check_record(&record, &self.name)?;
         let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-        Ok((Versions::decode(text, &format!("ConfigMap {name}"))?, record))
+        Ok(Some((Versions::decode(text, &format!("ConfigMap {name}"))?, record)))
     }
 
     /// The newest gather Job.

@@ -3,6 +3,8 @@
 
 #[path = "deploys/failures.rs"]
 mod failures;
+#[path = "deploys/repairs.rs"]
+mod repairs;
 
 use std::fs;
 use std::path::PathBuf;
@@ -67,8 +69,13 @@ impl Cluster {
     }
 
     fn write_secrets(&self) {
+        self.write_secrets_of(&[]);
+    }
+
+    /// Writes the documents of a run with these flags of `deploy`.
+    fn write_secrets_of(&self, flags: &[&str]) {
         let from = self.path("output");
-        let printed = self.run(&["write-secrets", "--from", from.to_str().unwrap()]);
+        let printed = self.run(&[&["write-secrets", "--from", from.to_str().unwrap()][..], &["--"], flags].concat());
         assert_eq!(printed.code, 0, "{}", printed.err);
         self.server.take_writes();
     }
@@ -82,8 +89,10 @@ impl Cluster {
 
     fn run(&self, arguments: &[&str]) -> Printed {
         let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
+        // A flag after `--` would not be one.
+        let (verb, more) = arguments.split_at(1);
         let Output { status, stdout, stderr } =
-            command.args(arguments).arg("--kubeconfig").arg(self.path("kubeconfig")).output().unwrap();
+            command.args(verb).arg("--kubeconfig").arg(self.path("kubeconfig")).args(more).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Printed { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
     }

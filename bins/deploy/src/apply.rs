@@ -1,9 +1,10 @@
 //! Applying objects.
 
-use cluster::{Apply, Cluster, Kind, Object, name};
+use cluster::{Apply, Cluster, Object, name};
 use kubernetes_objects as objects;
 use problem::Result;
 
+use crate::differences::{is_changed, is_replaced};
 use crate::errands;
 use crate::options::Request;
 use crate::output::say;
@@ -34,15 +35,15 @@ impl<'a> Applier<'a> {
             say(format_args!("{kind} {} replaced", name(object)));
             return Ok(());
         }
-        let applied = self.cluster.apply(object, self.how)?;
+        // What was edited by hand is restored: the documents decide about the deployment's own objects.
+        let how = Apply { force: self.how.force || present.is_some(), ..self.how };
+        let applied = self.cluster.apply(object, how)?;
         let version = |of: &Object| of["metadata"]["resourceVersion"].as_str().map(str::to_owned);
         match present {
             None => say(format_args!("{kind} {} created", name(object))),
             // A trial has the present version, whatever would change.
             Some(present) if self.how.dry_run => {
-                if applied["metadata"]["generation"] != present["metadata"]["generation"]
-                    || applied["data"] != present["data"]
-                {
+                if is_changed(present, &applied) {
                     say(format_args!("{kind} {} changed", name(object)));
                 }
             }
@@ -51,10 +52,4 @@ impl<'a> Applier<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether an errand's Job has to be made again: the template of a Job cannot change.
-fn is_replaced(object: &Object, present: &Object) -> bool {
-    let digest = |of: &Object| of["metadata"]["annotations"][objects::TEMPLATE_DIGEST].clone();
-    object["kind"] == Kind::JOB.kind && digest(object) != digest(present)
 }

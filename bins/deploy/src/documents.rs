@@ -7,7 +7,7 @@ use deployment::replaced::is_spec_unneeded;
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{Deployment, InstanceGroup};
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML};
-use handoff::versions::{VERSIONS_YAML, Versions};
+use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
 use objects::{GroupWorkload, ReleaseRef, Settings, Workloads};
 use problem::{Problem, Result, code};
@@ -43,6 +43,7 @@ impl Documents {
         Ok(Documents { anchor: anchor(cluster, name)?, deployment, groups })
     }
 
+    /// Those of the present run.
     pub(crate) fn read(cluster: &Cluster, name: &str) -> Result<Documents> {
         let record = objects::record(name);
         let missing = || {
@@ -50,9 +51,15 @@ impl Documents {
             problem.hint("`write-secrets` writes it; is this the right namespace?")
         };
         let record_of = cluster.get(Kind::CONFIG_MAP, &record)?.ok_or_else(missing)?;
+        objects::check_record(&record_of, name)?;
         let text = record_of["data"][VERSIONS_YAML].as_str().unwrap_or_default();
         let versions = Versions::decode(text, &format!("ConfigMap {record}"))?;
-        let run = versions.runs.first().ok_or_else(missing)?;
+        Documents::of_run(cluster, name, versions.runs.first().ok_or_else(missing)?)
+    }
+
+    /// Those of a run.
+    pub(crate) fn of_run(cluster: &Cluster, name: &str, run: &Run) -> Result<Documents> {
+        let record = objects::record(name);
         let anchor = anchor(cluster, name)?;
         let secret = objects::versioned("deployment", None, run.deployment);
         let deployment = Deployment::decode(&document(cluster, &secret, DEPLOYMENT_YAML)?, &secret)?;
@@ -154,7 +161,9 @@ fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
         let problem = Problem::input(format!("ConfigMap {name} does not exist")).code(code::DOCUMENT_MISSING);
         problem.hint("what `boson gather` prints has it; is this the right namespace?")
     };
-    Ok(cluster.get(Kind::CONFIG_MAP, &name)?.ok_or_else(problem)?)
+    let anchor = cluster.get(Kind::CONFIG_MAP, &name)?.ok_or_else(problem)?;
+    objects::check_anchor(&anchor, deployment)?;
+    Ok(anchor)
 }
 
 fn problem(secret: &str, what: &str) -> Problem {

@@ -2,6 +2,7 @@
 
 mod admission;
 mod apply;
+mod differences;
 mod documents;
 pub mod errands;
 pub mod health;
@@ -19,11 +20,14 @@ mod watch;
 
 use cluster::Cluster;
 use handoff::requests::What;
+use handoff::versions::Run;
 use kubernetes_objects as objects;
 use objects::GroupObjects;
 use problem::{IoContext, Problems, Result};
 use startup::Common;
 
+pub use crate::differences::Difference;
+use crate::documents::Documents;
 pub use crate::options::Options;
 use crate::options::Request;
 use crate::output::say;
@@ -42,39 +46,71 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let cluster = Cluster::connect(&request.connection)?;
     cluster.check_version()?;
     let documents = match &request.check {
-        Some(directory) => documents::Documents::planned(&cluster, &request.deployment, directory)?,
-        None => documents::Documents::read(&cluster, &request.deployment)?,
+        Some(directory) => Documents::planned(&cluster, &request.deployment, directory)?,
+        None => Documents::read(&cluster, &request.deployment)?,
     };
-    let settings = request.pods.settings(&documents.releases())?;
-    let settings = objects::Settings { patches: request.patches.clone(), ..settings };
-    let with_name_server = |apply: bool| -> Result<objects::Settings> {
-        let workloads = documents.workloads(&settings);
-        let name_server = name_server::address(&cluster, &request, &workloads, &documents.anchor, apply)?;
-        Ok(objects::Settings { name_server, ..settings.clone() })
-    };
-    documents.workloads(&settings).check()?;
     documents.warn_of_ignored_aliases();
     documents.warn_of_sysctls();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
-    let tried = with_name_server(false)?;
+    let tried = settings(&cluster, &request, &documents, false)?;
     let plan = Plan::new(&cluster, &documents.workloads(&tried), &documents.anchor)?;
-    plan.check_owners(request.force_conflicts)?;
     if let Some(directory) = &request.output_dir {
+        plan.check_owners(request.force_conflicts)?;
         return write_files(directory, &plan).map(|()| 0);
     }
-    errands::check(&plan, &request)?;
-    storage::check(&cluster, &plan)?;
-    admission::check(&cluster, &plan)?;
+    check(&cluster, &request, &plan)?;
     if request.check.is_some() {
         return Ok(0);
     }
-    let settings = with_name_server(!request.dry_run)?;
+    let settings = settings(&cluster, &request, &documents, !request.dry_run)?;
     if settings == tried {
         deploy(&cluster, &request, &plan)?;
     } else {
         deploy(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)?;
     }
     Ok(0)
+}
+
+/// Checks whether the cluster takes the objects of an earlier run; changes nothing.
+///
+/// # Errors
+/// As [`run`] before anything is applied.
+pub fn check_run(options: Options, run: &Run) -> Result<()> {
+    let request = options.check()?;
+    let cluster = Cluster::connect(&request.connection)?;
+    let documents = Documents::of_run(&cluster, &request.deployment, run)?;
+    let settings = settings(&cluster, &request, &documents, false)?;
+    check(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)
+}
+
+/// The objects of a run that are missing or differ in the cluster; changes nothing.
+///
+/// # Errors
+/// Flags and documents that cannot be used, failures of the cluster.
+pub fn differences(options: Options, run: &Run) -> Result<Vec<Difference>> {
+    let request = options.check()?;
+    let cluster = Cluster::connect(&request.connection)?;
+    let documents = Documents::of_run(&cluster, &request.deployment, run)?;
+    let settings = settings(&cluster, &request, &documents, false)?;
+    differences::of_plan(&cluster, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)
+}
+
+/// The settings of all pods, with the address of the server of DNS aliases, for which `apply` makes a Service.
+fn settings(cluster: &Cluster, request: &Request, documents: &Documents, apply: bool) -> Result<objects::Settings> {
+    let settings = request.pods.settings(&documents.releases())?;
+    let settings = objects::Settings { patches: request.patches.clone(), ..settings };
+    let workloads = documents.workloads(&settings);
+    workloads.check()?;
+    let name_server = name_server::address(cluster, request, &workloads, &documents.anchor, apply)?;
+    Ok(objects::Settings { name_server, ..settings })
+}
+
+/// The checks before the first change.
+fn check(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
+    plan.check_owners(request.force_conflicts)?;
+    errands::check(plan, request)?;
+    storage::check(cluster, plan)?;
+    admission::check(cluster, plan)
 }
 
 fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::builder::Resettable;
+use clap::{Args, FromArgMatches};
 use cluster::Connection;
+use handoff::versions::Run;
 use object_flags::ObjectFlags;
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, code};
 
 /// The arguments of `deploy`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     long_about = "Applies the objects that run a deployment, from the documents that `write-secrets` has written: for each \
         instance group and AZ a StatefulSet, a Service for each instance and group, a suspended Job for each errand. \
@@ -73,6 +75,22 @@ pub(crate) struct Request {
 }
 
 impl Options {
+    /// The options of a run: its flags as the record has them, whatever variables the environment has.
+    ///
+    /// # Errors
+    /// Flags that this program does not know.
+    pub fn of_run(deployment: &str, run: &Run, connection: Connection) -> Result<Options> {
+        let command = Options::augment_args(clap::Command::new("deploy").no_binary_name(true));
+        let command = command.mut_args(|arg| arg.env(Resettable::Reset));
+        let parsed = command.try_get_matches_from(&run.flags);
+        let options = parsed.and_then(|matches| Options::from_arg_matches(&matches)).map_err(|_| {
+            Problem::internal(format!("the record of run {} has flags that this program does not know", run.run))
+                .code(code::DOCUMENT_INVALID)
+                .hint("use the release of boson that made the run")
+        })?;
+        Ok(Options { deployment_name: Some(deployment.to_owned()), connection, ..options })
+    }
+
     pub(crate) fn check(self) -> Result<Request> {
         let mut problems = Vec::new();
         let deployment = self.deployment_name.filter(|name| !name.is_empty()).unwrap_or_else(|| {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use cluster::{Cluster, Kind, Object, label, name};
+use cluster::{Cluster, Kind, Object, name};
 use kubernetes_objects as objects;
 use objects::{GroupObjects, Previous, Settings, Workloads};
-use problem::{Problem, Problems, Result, code};
+use problem::{Problems, Result};
 use serde_json::json;
 
 /// The kinds that are applied.
@@ -90,20 +90,14 @@ impl Plan {
 
     /// Whether an object is one of this deployment.
     pub(crate) fn is_own(&self, object: &Object) -> bool {
-        let of_deployment = objects::deployment_label(&self.deployment);
-        label(object, objects::DEPLOYMENT) == Some(&of_deployment)
-            && label(object, "app.kubernetes.io/managed-by") == Some(objects::MANAGER)
+        objects::is_own(object, &self.deployment)
     }
 
     /// Refuses to change objects of others.
     pub(crate) fn check_owners(&self, force: bool) -> Result<()> {
-        let foreign = self.objects().filter(|object| self.present(object).is_some_and(|of| !self.is_own(of)));
-        let problems = foreign.map(|object| {
-            let (kind, name) = (object["kind"].as_str().unwrap_or_default(), name(object));
-            let message = format!("{kind} {name} exists, and does not belong to deployment {}", self.deployment);
-            let hint = "delete or rename it, or take it over with --force-conflicts";
-            Problem::input(message).code(code::CLUSTER_CONFLICT).hint(hint)
-        });
+        let present = self.objects().filter_map(|object| Some((object["kind"].as_str()?, self.present(object)?)));
+        let checked = present.map(|(kind, present)| objects::check_owner(present, kind, &self.deployment));
+        let problems = checked.filter_map(Result::err).flat_map(Problems::into_vec);
         Problems::check(if force { Vec::new() } else { problems.collect() })
     }
 }

@@ -34,6 +34,9 @@ pub struct Options {
     /// [default: canary_watch_time and update_watch_time of `update`]
     #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION", value_parser = duration)]
     pub ready_timeout: Option<String>,
+    /// Take over objects that belong to others
+    #[arg(long, env = "FORCE_CONFLICTS")]
+    pub force_conflicts: bool,
     /// Addresses of the cluster's API servers, for --network-policies; repeatable [default: any address, ports 443 and 6443]
     #[arg(long = "api-server", value_name = "CIDR")]
     pub api_servers: Vec<String>,

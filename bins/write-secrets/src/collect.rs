@@ -79,7 +79,9 @@ mod tests {
     fn only_versions_before_all_runs_are_old() {
         let mut versions = Versions::default();
         for version in 3..=8 {
-            versions = versions.with(version, [("a_b".to_owned(), version), ("web".to_owned(), 2)].into()).unwrap();
+            versions = versions
+                .with(version, [("a_b".to_owned(), version), ("web".to_owned(), 2)].into(), Vec::new())
+                .unwrap();
         }
         let name = |version| objects::versioned("bpm", Some("a_b"), version);
         assert!(is_before_all_runs(&name(4), &versions) && is_before_all_runs("deployment-v4", &versions));

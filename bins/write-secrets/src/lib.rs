@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use cluster::{Apply, Cluster, Connection, Kind, Object};
+use handoff::versions::Versions;
 use kubernetes_objects as objects;
 use problem::{Problem, Result};
 use serde_json::json;
@@ -36,7 +37,7 @@ pub const ABOUT: &str = "Writes the documents of plan into Secrets";
         version is immutable. A record, written last, names the versions that are valid together; `deploy` reads only \
         those. Versions that nothing uses are deleted, except those of the last runs.",
     after_long_help = "Example:\n\x20\x20write-secrets --from /mnt/quarks\n\n\
-        Exit codes: 0 done; 2 usage; 65 a document is missing or too large; 70 the cluster or the environment failed."
+        Exit codes: 0 done; 2 usage; 65 a document is missing or too large, or an object belongs to others; 70 the cluster or the environment failed."
 )]
 pub struct Options {
     /// The output directory of plan [default: /mnt/quarks]
@@ -45,9 +46,30 @@ pub struct Options {
     /// The gather Job that this is a part of: older ones of the deployment are deleted
     #[arg(long, env = "GATHER_JOB", value_name = "NAME")]
     pub gather_job: Option<String>,
+    /// Take over objects that belong to others
+    #[arg(long, env = "FORCE_CONFLICTS")]
+    pub force_conflicts: bool,
+    /// The flags that `deploy` gets, for the record: `kubectl boson rollback` and `status` use them
+    #[arg(value_name = "FLAG", last = true, allow_hyphen_values = true)]
+    pub flags: Vec<String>,
     /// The cluster
     #[command(flatten)]
     pub connection: Connection,
+}
+
+/// What is written, and for which deployment.
+pub(crate) struct Target<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) deployment: &'a str,
+    /// Whether objects of others are taken over.
+    pub(crate) force: bool,
+}
+
+impl Target<'_> {
+    /// Checks that an object which has the name of one of the deployment's belongs to it.
+    pub(crate) fn check(&self, kind: Kind, present: &Object) -> Result<()> {
+        if self.force { Ok(()) } else { objects::check_owner(present, kind.kind, self.deployment) }
+    }
 }
 
 /// Runs the verb; gives the exit code.
@@ -64,19 +86,21 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     if let Some(job) = &job {
         supersede::supersede(&cluster, &documents.deployment.name, job)?;
     }
-    write(&cluster, &documents)?;
+    let target = Target { cluster: &cluster, deployment: &documents.deployment.name, force: options.force_conflicts };
+    let versions = write(&target, &documents, options.flags)?;
     if let Some(job) = &job {
-        patches::collect(&cluster, &documents.deployment.name, job)?;
+        patches::collect(&cluster, &documents.deployment.name, job, &versions)?;
     }
     Ok(0)
 }
 
-/// The field manager of everything that is applied.
-pub(crate) const APPLY: Apply<'static> = Apply { manager: objects::MANAGER, force: false, dry_run: false };
+/// How everything is applied: what was edited by hand is restored, because only objects of the deployment are applied.
+pub(crate) const APPLY: Apply<'static> = Apply { manager: objects::MANAGER, force: true, dry_run: false };
 
-fn write(cluster: &Cluster, documents: &Documents) -> Result<()> {
-    let name = documents.deployment.name.as_str();
+fn write(target: &Target, documents: &Documents, flags: Vec<String>) -> Result<Versions> {
+    let (cluster, name) = (target.cluster, target.deployment);
     let owner = owner(&anchor(cluster, name)?);
+    links::check_owners(target, &documents.shared)?;
     let secrets = cluster.list(Kind::SECRET, &objects::selector(name))?;
     let mut known = versioned::Known::new(cluster, name, &owner, secrets);
     let deployment = known.write(None, &documents.of_deployment)?;
@@ -85,20 +109,17 @@ fn write(cluster: &Cluster, documents: &Documents) -> Result<()> {
         groups.insert(group.clone(), known.write(Some(group), documents)?);
     }
     links::write(cluster, name, &owner, &documents.shared)?;
-    let versions = record::write(cluster, name, &owner, deployment, &groups)?;
-    collect::collect(cluster, name, &versions)
+    let versions = record::write(target, &owner, deployment, &groups, &flags)?;
+    collect::collect(cluster, name, &versions)?;
+    Ok(versions)
 }
 
 /// The object that owns everything of the deployment; it is made where `boson gather` has not made it.
 fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
     let name = objects::anchor(deployment);
     if let Some(anchor) = cluster.get(Kind::CONFIG_MAP, &name)? {
-        if cluster::label(&anchor, objects::KIND) == Some("anchor") {
-            return Ok(anchor);
-        }
-        let message = format!("ConfigMap {name} exists, and does not belong to deployment {deployment}");
-        let problem = Problem::input(message).code(problem::code::CLUSTER_CONFLICT);
-        return Err(problem.hint("delete or rename it, or rename the deployment").into());
+        objects::check_anchor(&anchor, deployment)?;
+        return Ok(anchor);
     }
     let anchor = json!({
         "apiVersion": "v1", "kind": "ConfigMap",

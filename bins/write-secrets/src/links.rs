@@ -9,7 +9,7 @@ use kubernetes_objects as objects;
 use objects::LinkRef;
 use problem::{Problem, Problems, Result, code};
 
-use crate::APPLY;
+use crate::{APPLY, Target};
 
 /// Checks that the Secrets and Services of the links that the deployment consumes exist, and are labelled for it.
 ///
@@ -44,6 +44,21 @@ fn fault(kind: &str, named: &str, found: Option<&Object>, wanted: &str, value: &
     let hint = format!("kubectl label {} {named} {wanted}={value}", kind.to_lowercase());
     let problem = Problem::input(message).code(code::LINK_UNRESOLVED);
     Some(if found.is_some() { problem.hint(hint) } else { problem })
+}
+
+/// Checks that no Secret of a shared link belongs to something else.
+///
+/// # Errors
+/// All that do.
+pub(crate) fn check_owners(target: &Target, shared: &SharedLinks) -> Result<()> {
+    let names: BTreeSet<&String> = shared.links.iter().map(|link| &link.name).collect();
+    let mut problems = Vec::new();
+    for name in names {
+        let present = target.cluster.get(Kind::SECRET, &objects::link_secret(target.deployment, name))?;
+        let checked = present.iter().try_for_each(|present| target.check(Kind::SECRET, present));
+        problems.extend(checked.err().into_iter().flat_map(Problems::into_vec));
+    }
+    Problems::check(problems)
 }
 
 /// Writes the shared links, and deletes those that are no longer shared.

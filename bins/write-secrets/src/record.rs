@@ -2,30 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use cluster::{Cluster, Created, Kind, Object};
+use cluster::{Created, Kind, Object};
 use handoff::versions::{VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 use serde_json::json;
 
-use crate::{APPLY, labels};
+use crate::{APPLY, Target, labels};
 
 /// Writers that race each other need one try each.
 const TRIES: u32 = 100;
 
-/// Makes these versions the valid ones; changes nothing if they are. Gives the record.
+/// Makes these versions and flags the valid ones; changes nothing if they are. Gives the record.
 pub(crate) fn write(
-    cluster: &Cluster,
-    deployment: &str,
+    target: &Target,
     owner: &Object,
     version: u32,
     groups: &BTreeMap<String, u32>,
+    flags: &[String],
 ) -> Result<Versions> {
+    let (cluster, deployment) = (target.cluster, target.deployment);
     let name = objects::record(deployment);
     for _ in 0..TRIES {
         let present = cluster.get(Kind::CONFIG_MAP, &name)?;
+        present.iter().try_for_each(|present| objects::check_record(present, deployment))?;
         let versions = present.as_ref().map_or(Ok(Versions::default()), |of| decode(of, &name))?;
-        let Some(next) = versions.with(version, groups.clone()) else { return Ok(versions) };
+        let Some(next) = versions.with(version, groups.clone(), flags.to_vec()) else { return Ok(versions) };
         let mut record = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name, "labels": labels(deployment, "versions"), "ownerReferences": [owner]},
@@ -35,7 +37,7 @@ pub(crate) fn write(
             None => matches!(cluster.create(&record, false)?, Created::New(_)),
             Some(present) => {
                 record["metadata"]["resourceVersion"] = present["metadata"]["resourceVersion"].clone();
-                cluster.try_apply(&record, cluster::Apply { force: true, ..APPLY })?.is_some()
+                cluster.try_apply(&record, APPLY)?.is_some()
             }
         };
         if written {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Format;
 
-const FORMAT: Format = Format { name: "versions.yaml", version: 1, class: Class::Internal };
+const FORMAT: Format = Format { name: "versions.yaml", version: 2, class: Class::Internal };
 
 /// The key of the record in its ConfigMap.
 pub const VERSIONS_YAML: &str = "versions.yaml";
@@ -32,6 +32,8 @@ pub struct Run {
     pub deployment: u32,
     /// The version of each group's documents: `ig-resolved.<ig>-v<n>` and `bpm.<ig>-v<n>`.
     pub groups: BTreeMap<String, u32>,
+    /// The flags of `deploy`: the images of releases, and what else the manifest does not say.
+    pub flags: Vec<String>,
 }
 
 impl Versions {
@@ -51,15 +53,15 @@ impl Versions {
         FORMAT.decode_yaml(text, path)
     }
 
-    /// The record after a run with these versions; nothing if they are those of the present run.
+    /// The record after a run with these versions and flags; nothing if they are those of the present run.
     #[must_use]
-    pub fn with(&self, deployment: u32, groups: BTreeMap<String, u32>) -> Option<Versions> {
-        let present = self.runs.first();
-        if present.is_some_and(|run| run.deployment == deployment && run.groups == groups) {
+    pub fn with(&self, deployment: u32, groups: BTreeMap<String, u32>, flags: Vec<String>) -> Option<Versions> {
+        let run = self.runs.iter().map(|run| run.run).max().unwrap_or_default() + 1;
+        let next = Run { run, deployment, groups, flags };
+        if self.runs.first().is_some_and(|present| Run { run, ..present.clone() } == next) {
             return None;
         }
-        let number = self.runs.iter().map(|run| run.run).max().unwrap_or_default() + 1;
-        let mut runs = vec![Run { run: number, deployment, groups }];
+        let mut runs = vec![next];
         runs.extend(self.runs.iter().take(KEPT - 1).cloned());
         Some(Versions { runs })
     }
@@ -75,12 +77,15 @@ mod tests {
 
     #[test]
     fn a_run_without_a_change_is_no_run() {
-        let first = Versions::default().with(1, groups(1)).unwrap();
+        let flags = |image: &str| vec!["--image".to_owned(), image.to_owned()];
+        let first = Versions::default().with(1, groups(1), flags("nats=1")).unwrap();
         assert_eq!(first.runs[0].run, 1);
-        assert_eq!(first.with(1, groups(1)), None);
+        assert_eq!(first.with(1, groups(1), flags("nats=1")), None);
+        // Other images are another run.
+        assert_eq!(first.with(1, groups(1), flags("nats=2")).unwrap().runs[0].run, 2);
         let mut versions = first;
         for version in 2..9 {
-            versions = versions.with(1, groups(version)).unwrap();
+            versions = versions.with(1, groups(version), Vec::new()).unwrap();
         }
         let kept: Vec<u32> = versions.runs.iter().map(|run| run.run).collect();
         assert_eq!(kept, [8, 7, 6, 5]);
@@ -88,8 +93,15 @@ mod tests {
 
     #[test]
     fn it_is_read_strictly() {
-        let text = Versions::default().with(2, groups(3)).unwrap().encode().unwrap();
-        assert_eq!(text, "version: 1\nruns:\n- run: 1\n  deployment: 2\n  groups:\n    nats: 3\n");
+        let text = Versions::default()
+            .with(2, groups(3), vec!["--grace".to_owned(), "60s".to_owned()])
+            .unwrap()
+            .encode()
+            .unwrap();
+        assert_eq!(
+            text,
+            "version: 2\nruns:\n- run: 1\n  deployment: 2\n  groups:\n    nats: 3\n  flags:\n  - --grace\n  - 60s\n"
+        );
         crate::document::tests::refuses_other_documents(&text, |text| Versions::decode(text, "x").map(drop));
     }
 }

@@ -18,7 +18,7 @@ use crate::documents::distributed;
 use crate::metadata::{KIND, of_deployment};
 use crate::names::digest;
 use crate::token::{NAMESPACE, token};
-use crate::{LinkRef, Object, Patches, Settings, links, names, network, object, patches, pod, resources};
+use crate::{LinkRef, Object, Patches, Settings, links, names, network, object, ownership, patches, pod, resources};
 
 /// The content of a gather run.
 #[derive(Debug, Clone)]
@@ -49,8 +49,10 @@ pub struct Gather<'a> {
     pub planned_groups: &'a [String],
     /// Addresses of API servers (CIDR), for network policies; any if empty.
     pub api_servers: &'a [String],
-    /// The arguments of `deploy`.
+    /// The flags of `deploy`, which the record of the run keeps, too.
     pub deploy: Vec<String>,
+    /// Whether `deploy` takes over objects of others.
+    pub force_conflicts: bool,
 }
 
 const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -80,7 +82,7 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     let secrets: Vec<String> = manifest.iter().filter_map(|secret| secret.metadata.name.clone()).collect();
     let anchor = ConfigMap {
         metadata: of_deployment(names::anchor(name), name, &[(KIND, "anchor")]),
-        data: Some([("deployment".to_owned(), name.to_owned())].into()),
+        data: Some([(ownership::NAME.to_owned(), name.to_owned())].into()),
         ..ConfigMap::default()
     };
     let mut objects = vec![object(&anchor)];
@@ -229,13 +231,17 @@ impl Gather<'_> {
         let more = self.deploy.iter().map(String::as_str);
         let patches = self.patches.iter().map(|of| (&of.release, of.config_map_name(self.deployment)));
         let patches: Vec<String> = patches.map(|(release, name)| format!("--patches={release}={name}")).collect();
-        let more = more.chain(patches.iter().map(String::as_str));
-        let deploy: Vec<&str> = ["deploy", "--deployment-name", self.deployment].into_iter().chain(more).collect();
+        let flags: Vec<&str> = more.chain(patches.iter().map(String::as_str)).collect();
+        let mut deploy = [&["deploy", "--deployment-name", self.deployment][..], &flags].concat();
+        deploy.extend(self.force_conflicts.then_some("--force-conflicts"));
         // What the cluster would refuse is reported before anything is written.
         let check: Vec<&str> = deploy.iter().copied().chain(["--check", OUTPUT]).collect();
         let mounts = || vec![read_only("output", OUTPUT), read_only("token", TOKEN)];
         init.push(self.boson("check", &check, SMALL, mounts()));
-        let write = ["write-secrets", "--from", OUTPUT];
+        let mut write = vec!["write-secrets", "--from", OUTPUT];
+        write.extend(self.force_conflicts.then_some("--force-conflicts"));
+        // The record keeps what `rollback` and `status` need to compute the same objects.
+        write.extend(["--"].into_iter().chain(flags));
         let job = field("GATHER_JOB", "metadata.labels['batch.kubernetes.io/job-name']");
         init.push(Container { env: Some(vec![job]), ..self.boson("write-secrets", &write, SMALL, mounts()) });
         let deploy = self.boson("deploy", &deploy, SMALL, vec![read_only("token", TOKEN)]);

@@ -108,7 +108,7 @@ fn a_script_that_fails_is_reported_at_once_and_ends_the_run_when_the_watch_time_
     }
     assert!(printed.out.contains("instance group nats: 0 of 4 instances are ready; "), "{}", printed.out);
     let status = cluster.run(&["status"]);
-    assert_eq!(status.code, 70, "{}", status.err);
+    assert_eq!(status.code, 69, "{}", status.err);
     assert!(parts.iter().all(|part| status.out.contains(part)), "{}", status.out);
     // With a limit of its own, the manifest's does not count.
     let printed = cluster.deploy(&["--ready-timeout", "1s"]);

@@ -1,0 +1,82 @@
+//! What is not in the cluster as the documents of the present run say.
+
+use std::fmt;
+
+use cluster::{Apply, Cluster, Kind, Object, name};
+use kubernetes_objects as objects;
+use problem::Result;
+
+use crate::plan::Plan;
+
+/// An object that differs from what the documents say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    kind: &'static str,
+    name: String,
+    is_missing: bool,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.is_missing { "is missing" } else { "differs from the documents of the present run" };
+        write!(f, "{} {} {what}", self.kind, self.name)
+    }
+}
+
+/// Compares everything of a plan with the cluster: as an API server would change it.
+pub(crate) fn of_plan(cluster: &Cluster, plan: &Plan) -> Result<Vec<Difference>> {
+    let mut found = Vec::new();
+    for object in plan.objects() {
+        let Some(kind) = Kind::of(object) else { continue };
+        let is_missing = match plan.present(object) {
+            None => true,
+            Some(present) if is_replaced(object, present) || !plan.is_own(present) => false,
+            Some(present) => {
+                let trial = Apply { manager: objects::MANAGER, force: true, dry_run: true };
+                if !is_changed(present, &cluster.apply(object, trial)?) {
+                    continue;
+                }
+                false
+            }
+        };
+        found.push(Difference { kind: kind.kind, name: name(object).to_owned(), is_missing });
+    }
+    Ok(found)
+}
+
+/// Whether a trial has changed an object. Versions, and who manages which field, say nothing about its content.
+pub(crate) fn is_changed(present: &Object, tried: &Object) -> bool {
+    let content = |object: &Object| {
+        let mut object = object.clone();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.retain(|key, _| !matches!(key.as_str(), "managedFields" | "resourceVersion" | "generation"));
+        }
+        object.as_object_mut().map(|map| map.remove("status"));
+        object
+    };
+    content(present) != content(tried)
+}
+
+/// Whether an errand's Job has to be made again: the template of a Job cannot change.
+pub(crate) fn is_replaced(object: &Object, present: &Object) -> bool {
+    let digest = |of: &Object| of["metadata"]["annotations"][objects::TEMPLATE_DIGEST].clone();
+    object["kind"] == Kind::JOB.kind && digest(object) != digest(present)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn versions_and_status_are_no_difference() {
+        let service = |version: &str, port: u16, status: Object| {
+            json!({"kind": "Service", "metadata": {"name": "a", "resourceVersion": version, "managedFields": [version]},
+                "spec": {"ports": [{"port": port}]}, "status": status})
+        };
+        let present = service("1", 80, json!({"loadBalancer": {}}));
+        assert!(!is_changed(&present, &service("2", 80, Object::Null)));
+        assert!(is_changed(&present, &service("1", 81, json!({"loadBalancer": {}}))));
+    }
+}
