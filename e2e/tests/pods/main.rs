@@ -21,6 +21,7 @@ mod nstance;
 mod plugin;
 mod postgres;
 mod scaled;
+mod repair;
 mod settings;
 mod templates;
 mod templates_api;

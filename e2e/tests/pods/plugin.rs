@@ -32,6 +32,14 @@ fn apply_waits_until_all_is_up_and_the_errand_has_run() {
     let status = nats.kubectl_boson(&["status"]).unwrap();
     let pods = ["nats-nats-z1-0", "nats-nats-z1-1", "nats-nats-z2-0", "nats-nats-z2-1"];
     assert!(pods.iter().all(|pod| status.contains(pod)), "{status}");
+    // READY and RESTARTS are those of kubectl.
+    for pod in pods {
+        let shown = nats.namespace.kubectl(&["get", "pod", pod, "--no-headers"]);
+        let shown: Vec<&str> = shown.split_whitespace().collect();
+        let line = status.lines().find(|line| line.contains(pod)).unwrap();
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!((cells[4], cells[5]), (shown[1], shown[3]), "{status}");
+    }
     let logs = nats.kubectl_boson(&["logs", "--instance-group", "nats", "--lines", "5"]).unwrap();
     assert!(pods.iter().all(|pod| logs.contains(pod)), "{logs}");
     let events = nats.kubectl_boson(&["events"]).unwrap();

@@ -78,4 +78,13 @@ fn postgresql_keeps_every_row_over_deleted_pods_kills_updates_and_a_deleted_depl
     run();
     assert!(logs(&postgres, "postgres-watcher-z1-0", "watcher-watcher").contains("seen before: 5 runs"));
     write_rows(&postgres, "run 6: wrote 100 rows, and found 500 rows of 5 earlier runs");
+
+    // They are named, and deleted on request.
+    let shown = postgres.kubectl_boson(&["delete"]).unwrap_err();
+    assert!(shown.contains("PersistentVolumeClaim store-postgres-postgres-z1-0 stays (512Mi)\n"), "{shown}");
+    assert!(shown.contains("--with-disks deletes these 2 disks, too"), "{shown}");
+    postgres.kubectl_boson(&["delete", "--with-disks", "--yes"]).unwrap();
+    postgres.namespace.wait_until("the disks are deleted", || {
+        postgres.namespace.kubectl(&["get", "persistentvolumeclaims", "--output", "name"]).is_empty()
+    });
 }
