@@ -50,7 +50,7 @@ const SHELL: [&str; 3] = ["sh", "-c", "if command -v bash >/dev/null; then exec 
 /// Runs the verb; returns only if the command cannot be started.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
     let wanted = options.deployment_name.filter(|name| !name.is_empty());
-    let deployment = target::find(Cluster::connect(&options.connection)?, wanted)?;
+    let deployment = target::find(Cluster::connect(&options.connection)?, &options.connection, wanted)?;
     let (pods, services) = (deployment.pods()?, deployment.list(Kind::SERVICE)?);
     let (pod, job) = find(&options.instance, &pods, &services)?;
     let container = job.map(|job| container(pod, job)).transpose()?;
