@@ -1,6 +1,7 @@
 //! The reference pages match the executables.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 use e2e::{check, here, run};
@@ -120,4 +121,63 @@ fn every_error_code_is_used() {
 fn variables(help: &str) -> Vec<String> {
     let parts = help.split("[env: ").skip(1);
     parts.filter_map(|part| part.split(['=', ']']).next()).map(str::to_owned).collect()
+}
+
+/// The pages about BOSH, each with what it names of other programs, and of what boson does not have.
+const PAGES: [(&str, &[&str]); 10] = [
+    ("boson-up.md", &["--tarball", "CAP_SYS_RESOURCE"]),
+    ("contract.md", &["--id", "--port", "INITIAL_ROLLOUT", "OUTPUT_FILE_PATH", "REMOTE_ID"]),
+    ("control.md", &["SO_PEERCRED"]),
+    ("dialects/erb.md", &["--version"]),
+    ("images.md", &["--base", "--brokerpak", "--pak", "--tag", "--tarball", "CONTAINER_ENGINE", "SOURCE_DATE_EPOCH"]),
+    (
+        "kubernetes.md",
+        &["--base", "--clusterrole", "--resource", "--serviceaccount", "--tag", "--verb", "NET_BIND_SERVICE"],
+    ),
+    ("manifests.md", &["PREFIX_NAME"]),
+    ("run-process.md", &["MONIT_DATE", "MONIT_EVENT", "MONIT_SERVICE"]),
+    ("tail-logs.md", &["LOGROTATE_INTERVAL"]),
+    ("wait-for.md", &[]),
+];
+
+fn is_flag(word: &str) -> bool {
+    word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+}
+
+fn is_variable(word: &str) -> bool {
+    word.contains('_')
+        && !word.ends_with('_')
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(|c| c == '_' || c.is_ascii_uppercase() || c.is_ascii_digit())
+}
+
+/// The flags in a text, and the variables in its backquotes.
+fn named(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let flags = text.split(|c: char| !is_part(c)).filter(|word| is_flag(word));
+    let variables = text.split('`').skip(1).step_by(2).filter(|word| is_variable(word));
+    flags.chain(variables).map(str::to_owned).collect()
+}
+
+#[test]
+fn flags_variables_and_verbs_that_pages_name_exist() {
+    let read = |page: &str| fs::read_to_string(here().join("../docs").join(page)).unwrap();
+    let help = format!("{}{}", read("cli.md"), read("cli-cluster.md"));
+    let known = &named(&help) | &named(&read("env.md"));
+    let mut wrong = Vec::new();
+    for (page, others) in PAGES {
+        let text = read(page);
+        let unknown = named(&text).into_iter().filter(|name| !known.contains(name) && !others.contains(&name.as_str()));
+        wrong.extend(unknown.map(|name| format!("docs/{page}: {name}")));
+        for (call, executable) in [("`boson ", "boson"), ("kubectl boson ", "boson-cluster")] {
+            for rest in text.split(call).skip(1) {
+                let verb: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+                if !verb.is_empty() && !verb.starts_with('-') && !help.contains(&format!("\n## {executable} {verb}\n"))
+                {
+                    wrong.push(format!("docs/{page}: {executable} {verb}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
