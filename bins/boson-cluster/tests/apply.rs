@@ -94,7 +94,7 @@ fn what_is_wrong_is_reported_before_anything_is_generated_or_applied() {
         let printed = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(65), "{printed}");
         assert!(printed.contains(message), "{printed}");
-        assert!(!printed.contains("generat"), "{printed}");
+        assert!(!printed.contains("generating"), "{printed}");
         assert!(!fixture.directory.path().join("creds.yml").exists());
         assert_eq!(fixture.server.take_writes(), [""; 0]);
     }

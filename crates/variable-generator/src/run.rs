@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
             Event::Done(index, key) => {
                 progress.ended(name(index));
                 match key {
-                    Ok(key) => self.use_key(index, key),
+                    Ok(key) => self.use_key(index, *key),
                     Err(cause) => self.fail(index, cause),
                 }
                 true

@@ -23,7 +23,7 @@ pub(crate) enum Event {
     /// It generates the key of this order.
     Started(usize),
     /// The key of this order, or why there is none.
-    Done(usize, std::result::Result<PrivateKey, String>),
+    Done(usize, std::result::Result<Box<PrivateKey>, String>),
 }
 
 /// The threads; they end when this is dropped, after the key that each of them is generating.
@@ -66,7 +66,7 @@ impl Drop for Workers {
 fn work(queue: &Queue, events: &Sender<Event>) {
     while let Some(task) = queue.tasks.get(queue.next.fetch_add(1, Ordering::Relaxed)) {
         let is_heard = events.send(Event::Started(task.order)).is_ok()
-            && events.send(Event::Done(task.order, keys::generate(task.bits))).is_ok();
+            && events.send(Event::Done(task.order, keys::generate(task.bits).map(Box::new))).is_ok();
         if !is_heard {
             return;
         }
