@@ -77,6 +77,7 @@ const SHIPPED: [(&str, &[&str]); 5] = [
             "status",
             "logs",
             "events",
+            "ssh",
             "errand",
             "versions",
             "rollback",
