@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use cluster::{Cluster, Connection, Object, name};
-use dialect_kubernetes_templates::{self as dialect, read, write};
+use dialect_kubernetes_templates::{self as dialect, SYNTAX_ANNOTATION, Syntax, read, write};
 use problem::{Problem, Result};
 use serde_json::json;
 use startup::Common;
@@ -110,9 +110,13 @@ fn template(cluster: &Cluster, chosen: &[Chosen], name: Option<&str>) -> Object 
     let objects: Vec<Object> =
         chosen.iter().map(|of| parameters.parameterized(exported(cluster, of), cluster.namespace())).collect();
     json!({
-        "apiVersion": "template.openshift.io/v1",
+        // The syntax of its references, in which a `$` can be escaped. The annotation keeps it when the template is stored.
+        "apiVersion": "v1",
         "kind": "Template",
-        "metadata": {"name": name.unwrap_or(cluster.namespace())},
+        "metadata": {
+            "name": name.unwrap_or(cluster.namespace()),
+            "annotations": {SYNTAX_ANNOTATION: Syntax::Kubernetes.name()},
+        },
         "parameters": parameters.into_list(),
         "objects": objects,
     })

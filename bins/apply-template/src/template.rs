@@ -1,16 +1,15 @@
 //! The template, processed with the values of the user and of the instance.
 
 use cluster::{Cluster, Object, Resource};
-use dialect_kubernetes_templates::{Document, Given, Outcome, Processed, Syntax, compact, process};
+use dialect_kubernetes_templates::{
+    Document, Given, OPENSHIFT_API_VERSION, Outcome, Processed, Syntax, compact, process,
+};
 use problem::{Place, Problem, Problems, Result, code};
-use template_flags::{Generator, Inputs, with_generated};
+use template_flags::{Generator, Inputs, syntax_of, with_generated};
 
 use crate::instance;
 use crate::options::{Action, Request, Source};
 use crate::secrets::Secrets;
-
-/// The annotation that names the syntax of a stored template.
-const SYNTAX: &str = "boson.cloudfoundry.org/template-syntax";
 
 /// A processed template.
 pub(crate) struct Template {
@@ -22,8 +21,10 @@ pub(crate) struct Template {
 
 /// Processes the template; `stored` are the values that the instance has.
 pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) -> Result<Template> {
-    let Inputs { labels, given: user, mut problems } = request.flags.inputs()?;
-    let (document, syntax) = match document(cluster, request) {
+    let found = document(cluster, request);
+    let message_syntax = found.as_ref().map_or(Syntax::Kubernetes, |(_, syntax)| *syntax);
+    let Inputs { labels, given: user, mut problems } = request.flags.inputs(message_syntax)?;
+    let (document, syntax) = match found {
         Ok(found) => found,
         Err(error) => {
             problems.extend(error.into_vec());
@@ -41,9 +42,7 @@ pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) ->
         given.set(name, value, Place::file(format!("Secret {}", instance::secret(&request.name))));
     }
     given.replace_with(user);
-    let mut options = request.flags.processing(labels);
-    options.syntax = syntax;
-    options.label_selectors = request.flags.label_selectors.unwrap_or(syntax == Syntax::Kubernetes);
+    let mut options = request.flags.processing(syntax, labels);
     // A role needs no values.
     options.check_only |= request.action == Action::Rbac;
     let generator = Generator::default();
@@ -77,27 +76,30 @@ fn file(request: &Request) -> String {
 
 fn document(cluster: &Cluster, request: &Request) -> Result<(Document, Syntax)> {
     let name = match &request.source {
-        Source::File(path) => return Ok((template_flags::template(path)?, request.flags.syntax())),
+        Source::File(path) => {
+            let document = template_flags::template(path)?;
+            let syntax = syntax_of(request.flags.syntax, &document)?;
+            return Ok((document, syntax));
+        }
         Source::Stored(name) => name,
     };
     let found = cluster.read(&resource(&request.group), cluster.namespace(), name)?.ok_or_else(|| {
         let message = format!("namespace {} has no template '{name}'", cluster.namespace());
         Problem::input(message).code(code::INPUT_FILE).hint("--group names the API group of templates")
     })?;
-    let syntax = match found["metadata"]["annotations"][SYNTAX].as_str() {
-        Some("openshift") => Syntax::Openshift,
-        Some("kubernetes") => Syntax::Kubernetes,
-        _ => request.flags.syntax(),
-    };
     let mut found = found;
-    // As in a file, whatever the group.
-    found["apiVersion"] = "template.openshift.io/v1".into();
+    // As in a file: templates of another group have the syntax of the proposal.
+    if found["apiVersion"] != OPENSHIFT_API_VERSION {
+        found["apiVersion"] = "v1".into();
+    }
     // JSON is YAML, too, but is read faster as what it is; the name of the file decides.
     let root =
         dialect_kubernetes_templates::read(found.to_string().as_bytes(), dialect_kubernetes_templates::Format::Json);
     let root =
         root.map_err(|e| Problem::template(e.message).code(code::TEMPLATE_SYNTAX).at(Place::file(file(request))))?;
-    Ok((Document::of(root, &file(request)), syntax))
+    let document = Document::of(root, &file(request));
+    let syntax = syntax_of(request.flags.syntax, &document)?;
+    Ok((document, syntax))
 }
 
 /// The kind of stored templates.

@@ -9,7 +9,7 @@ use clap::Args;
 use dialect_kubernetes_templates::{Format, Given, Map, Node, Value, write};
 use problem::{IoContext, Problem, Problems, Result};
 use startup::Common;
-use template_flags::{ReadValues, Syntax, is_generated, with_generated};
+use template_flags::{ReadValues, Syntax, is_generated, syntax_of, with_generated};
 use vcap::lock::{LONGEST_WAIT, Lock};
 
 /// The verb's line in `--help`.
@@ -40,9 +40,9 @@ pub struct Options {
     /// The file with the generated values; created if it does not exist
     #[arg(long, env = "BOSON_STORE", value_name = "FILE")]
     store: PathBuf,
-    /// Syntax of the template: kubernetes or openshift
-    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX", default_value = "kubernetes")]
-    syntax: Syntax,
+    /// Syntax of the template [default: of its annotation or apiVersion, as in process-template]
+    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX")]
+    syntax: Option<Syntax>,
 }
 
 /// Runs the verb and returns its exit code.
@@ -51,7 +51,7 @@ pub struct Options {
 /// The template, the store, and I/O.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let document = template_flags::template(&options.template);
-    let parameters = document.and_then(|document| document.parameters(options.syntax.into()));
+    let parameters = document.and_then(|document| document.parameters(syntax_of(options.syntax, &document)?));
     let (values, mut problems) = stored(&options.store);
     let parameters = parameters.map_err(|error| problems.extend(error.into_vec())).unwrap_or_default();
     Problems::check(problems)?;

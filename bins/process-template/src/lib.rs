@@ -6,13 +6,14 @@ pub mod generate_parameters;
 mod notify;
 mod options;
 mod output;
+mod parameter_table;
 mod signals;
 mod watch;
 
-use dialect_kubernetes_templates::{Format, Outcome, Processed, files, process, write};
+use dialect_kubernetes_templates::{Format, Outcome, Processed, Syntax, files, process, write};
 use problem::{Problem, Problems, Result};
 use startup::Common;
-use template_flags::{Generator, Inputs, warn};
+use template_flags::{Generator, Inputs, syntax_of, warn};
 
 use crate::options::Form;
 pub use crate::options::Options;
@@ -25,11 +26,19 @@ pub const ABOUT: &str = "Process a Kubernetes Template: objects with parameters"
 ///
 /// # Errors
 /// Usage, the template, the values, and I/O.
-pub fn run(options: Options, common: &Common) -> Result<u8> {
+pub fn run(mut options: Options, common: &Common) -> Result<u8> {
     options.check()?;
+    options.take_assignments()?;
+    if options.parameters {
+        let document = template_flags::template(&options.template)?;
+        let table = parameter_table::table(&document.parameters(syntax_of(options.flags.syntax, &document)?)?);
+        Output::Stdout.write(&Content::Text(table))?;
+        return Ok(0);
+    }
     if options.describe {
         let document = template_flags::template(&options.template)?;
-        let schema = write(&document.schema(options.flags.syntax())?, options.format.map_or(Format::Json, Into::into));
+        let syntax = syntax_of(options.flags.syntax, &document)?;
+        let schema = write(&document.schema(syntax)?, options.format.map_or(Format::Json, Into::into));
         options.output.as_deref().map_or(Output::Stdout, Output::File).write(&Content::Text(schema))?;
         return Ok(0);
     }
@@ -47,20 +56,23 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 
 /// Processes the template once; `None` if it is only checked. Warnings are printed, together with problems.
 fn content(options: &Options) -> Result<Option<Content>> {
-    let Inputs { labels, mut given, mut problems } = options.flags.inputs()?;
+    let found = template_flags::template(&options.template)
+        .and_then(|document| Ok((syntax_of(options.flags.syntax, &document)?, document)));
+    let message_syntax = found.as_ref().map_or(Syntax::Kubernetes, |(syntax, _)| *syntax);
+    let Inputs { labels, mut given, mut problems } = options.flags.inputs(message_syntax)?;
     let has_all_values = problems.is_empty();
-    let document = match template_flags::template(&options.template) {
-        Ok(document) => document,
+    let (syntax, document) = match found {
+        Ok(found) => found,
         Err(error) => {
             problems.extend(error.into_vec());
             return Err(check(problems));
         }
     };
     // Declarations that are wrong are reported with everything else.
-    if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(options.flags.syntax())) {
-        ask::missing(&parameters, options.flags.syntax(), &mut given)?;
+    if let (true, Ok(parameters)) = (options.ask && has_all_values, document.parameters(syntax)) {
+        ask::missing(&parameters, syntax, &mut given)?;
     }
-    let processing = options.processing(labels);
+    let processing = options.processing(syntax, labels);
     let generator = Generator::default();
     let Outcome { result, warnings } = process(document, &given, &processing, &|bytes| generator.fill(bytes));
     warn(&warnings);

@@ -1,5 +1,6 @@
 //! The command line of `process-template`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,8 +31,11 @@ use crate::output::Output;
 )]
 pub struct Options {
     /// The template: JSON if the name ends in .json, else YAML; `-` is standard input
-    #[arg(long, env = "BOSON_TEMPLATE", value_name = "FILE")]
+    #[arg(long, short = 'f', visible_alias = "filename", env = "BOSON_TEMPLATE", value_name = "FILE")]
     pub template: PathBuf,
+    /// Give values, as --param does
+    #[arg(value_name = "NAME=VALUE")]
+    pub assignments: Vec<OsString>,
     /// Parameters and labels
     #[command(flatten)]
     pub flags: TemplateFlags,
@@ -39,7 +43,7 @@ pub struct Options {
     #[arg(long = "as", env = "BOSON_AS", value_name = "FORM", default_value = "list")]
     pub form: Form,
     /// Format of the output [default: yaml; of --describe json]
-    #[arg(long, env = "BOSON_FORMAT", value_name = "FORMAT")]
+    #[arg(long, short = 'o', env = "BOSON_FORMAT", value_name = "FORMAT")]
     pub format: Option<Format>,
     /// Write to a file with mode 0640 instead of standard output
     #[arg(long, env = "BOSON_OUTPUT", value_name = "FILE")]
@@ -54,6 +58,12 @@ pub struct Options {
     /// Print the parameters as a JSON Schema
     #[arg(long, env = "BOSON_DESCRIBE")]
     pub describe: bool,
+    /// Print the parameters as a table: name, description, generator, and default value or expression
+    #[arg(long)]
+    pub parameters: bool,
+    /// Has no effect: the template is never sent to a server. For command lines of `oc process`
+    #[arg(long)]
+    pub local: bool,
     /// Ask on the terminal for required values that are missing
     #[arg(long, env = "BOSON_ASK")]
     pub ask: bool,
@@ -104,6 +114,7 @@ impl From<Format> for dialect::Format {
 impl Options {
     /// Flags that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
+        let has_output = self.output.is_some() || self.output_dir.is_some();
         let mut problems = Vec::new();
         let mut wrong = |message: &str| problems.push(Problem::usage(message));
         if self.output.is_some() && self.output_dir.is_some() {
@@ -115,10 +126,12 @@ impl Options {
         if self.check && self.describe {
             wrong("--check and --describe exclude each other");
         }
+        if self.parameters && (self.check || self.describe || self.ask || self.watch || has_output) {
+            wrong("--parameters excludes --check, --describe, --ask, --watch, --output and --output-dir");
+        }
         if self.ask && self.template.as_os_str() == "-" {
             wrong("--ask reads answers from standard input, so --template cannot be '-'");
         }
-        let has_output = self.output.is_some() || self.output_dir.is_some();
         if self.watch && !has_output {
             wrong("--watch needs --output or --output-dir");
         }
@@ -134,9 +147,22 @@ impl Options {
         Problems::check(problems)
     }
 
-    /// How the template is processed with these labels.
-    pub(crate) fn processing(&self, labels: Vec<(String, String)>) -> dialect::Options {
-        dialect::Options { check_only: self.check, ..self.flags.processing(labels) }
+    /// Makes values of `--param` of the assignments.
+    pub(crate) fn take_assignments(&mut self) -> Result<()> {
+        let has_no_value = |text: &&OsString| !text.as_encoded_bytes().contains(&b'=');
+        let wrong = |_| {
+            // The text may be a value.
+            Problem::usage("an argument is not NAME=VALUE")
+                .hint("process-template reads a template from a file: -f FILE; boson-cluster apply-template --stored NAME uses one of the cluster")
+        };
+        Problems::check(self.assignments.iter().find(has_no_value).map(wrong).into_iter().collect())?;
+        self.flags.param.append(&mut self.assignments);
+        Ok(())
+    }
+
+    /// How a template with this syntax is processed with these labels.
+    pub(crate) fn processing(&self, syntax: dialect::Syntax, labels: Vec<(String, String)>) -> dialect::Options {
+        dialect::Options { check_only: self.check, ..self.flags.processing(syntax, labels) }
     }
 
     pub(crate) fn output(&self) -> Output<'_> {

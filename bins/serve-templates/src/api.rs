@@ -9,7 +9,7 @@ use crate::patch::{Limit, Patch};
 use crate::selector::Selector;
 use crate::status::{Failure, RESOURCE};
 use crate::store::{Part, Refusal, Store, Stored, parsed};
-use crate::template::{Form, KIND, Rules};
+use crate::template::{Form, KIND, Processed, Rules};
 
 /// More bytes than names, versions and times take that the server sets.
 const SET_BY_SERVER: usize = 4 * 1024;
@@ -189,13 +189,19 @@ impl Api {
     }
 
     /// Processes a template that is not stored.
-    pub(crate) fn process(&self, body: Node, form: Form) -> Result<Node, Failure> {
+    pub(crate) fn process(&self, body: Node, form: Form) -> Result<Processed, Failure> {
         let template = self.rules.template(body)?;
         self.rules.processed(template, &Given::default(), form)
     }
 
     /// Processes a template that is stored with the values of a Parameters object.
-    pub(crate) fn process_stored(&self, namespace: &str, name: &str, body: &Node, form: Form) -> Result<Node, Failure> {
+    pub(crate) fn process_stored(
+        &self,
+        namespace: &str,
+        name: &str,
+        body: &Node,
+        form: Form,
+    ) -> Result<Processed, Failure> {
         let stored = self.get(namespace, name)?;
         let given = self.rules.parameters(body)?;
         let mut template = stored.node();
@@ -419,12 +425,12 @@ mod tests {
         );
         api.create("n", yaml(&text), false).unwrap();
         let values = yaml("kind: Parameters\napiVersion: v1\nparameters: [{name: A, value: x}]");
-        let list = compact(&api.process_stored("n", "a", &values, Form::List).unwrap());
+        let list = compact(&api.process_stored("n", "a", &values, Form::List).unwrap().node);
         assert_eq!(
             list,
             r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"K","apiVersion":"v1","a":"x","metadata":{"labels":{"app":"x"}}}]}"#
         );
-        let done = compact(&api.process_stored("n", "a", &values, Form::Template).unwrap());
+        let done = compact(&api.process_stored("n", "a", &values, Form::Template).unwrap().node);
         assert!(done.contains(r#""metadata":{"name":"a","namespace":"n"},"objects""#), "{done}");
         assert!(done.contains(r#""parameters":[{"name":"A","required":true,"value":"x"}]"#), "{done}");
         let none = yaml("kind: Parameters\napiVersion: v1");

@@ -53,9 +53,10 @@ pub struct Options {
     /// Largest body of a request, in bytes or with a unit: 512K, 8M
     #[arg(long, env = "BOSON_MAX_BODY", value_name = "SIZE", default_value = "8M", value_parser = parse_size)]
     pub max_body: u64,
-    /// Syntax of references in templates that do not name one in the annotation boson.cloudfoundry.org/template-syntax
-    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX", default_value = "kubernetes")]
-    pub syntax: Syntax,
+    /// Syntax of references in templates that do not name one in the annotation boson.cloudfoundry.org/template-syntax [default: of
+    /// their apiVersion: template.openshift.io/v1 is OpenShift's]
+    #[arg(long, env = "BOSON_SYNTAX", value_name = "SYNTAX")]
+    pub syntax: Option<Syntax>,
     /// Whether undeclared references and unknown fields are errors (strict) or stay (compat)
     #[arg(long, env = "BOSON_MODE", value_name = "MODE", default_value = "strict")]
     pub mode: Mode,
@@ -151,13 +152,17 @@ impl Options {
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
+    /// The syntax of templates that do not name one.
+    pub(crate) fn syntax(&self) -> Option<dialect::Syntax> {
+        self.syntax.map(|syntax| match syntax {
+            Syntax::Kubernetes => dialect::Syntax::Kubernetes,
+            Syntax::Openshift => dialect::Syntax::Openshift,
+        })
+    }
+
     /// How templates are processed.
     pub(crate) fn processing(&self) -> dialect::Options {
         dialect::Options {
-            syntax: match self.syntax {
-                Syntax::Kubernetes => dialect::Syntax::Kubernetes,
-                Syntax::Openshift => dialect::Syntax::Openshift,
-            },
             mode: match self.mode {
                 Mode::Strict => dialect::Mode::Strict,
                 Mode::Compat => dialect::Mode::Compat,

@@ -192,7 +192,7 @@ async fn update(
 }
 
 async fn process(State(server): State<Server>, request: Request) -> Response {
-    let work = move |api: &Api, body: Node, query: &Query| Ok(Done::Object(201, api.process(body, form(query)?)?));
+    let work = move |api: &Api, body: Node, query: &Query| Ok(Done::Processed(api.process(body, form(query)?)?));
     server.with_document(request, Server::reads, work).await
 }
 
@@ -202,7 +202,7 @@ async fn process_stored(
     request: Request,
 ) -> Response {
     let work = move |api: &Api, body: Node, query: &Query| {
-        Ok(Done::Object(201, api.process_stored(&namespace, &name, &body, form(query)?)?))
+        Ok(Done::Processed(api.process_stored(&namespace, &name, &body, form(query)?)?))
     };
     server.with_document(request, |server, bytes| server.reads(bytes.max(STORED)), work).await
 }

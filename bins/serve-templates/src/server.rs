@@ -147,5 +147,10 @@ async fn listen(options: &Options, store: Store, secured: Option<Secured>) -> Re
 }
 
 fn rules(options: &Options) -> Rules {
-    Rules { group: options.group.clone(), options: options.processing(), label_selectors: options.label_selectors }
+    Rules {
+        group: options.group.clone(),
+        options: options.processing(),
+        syntax: options.syntax(),
+        label_selectors: options.label_selectors,
+    }
 }

@@ -12,11 +12,7 @@ use crate::status::{Cause, DUPLICATE, Failure, INVALID, NOT_SUPPORTED, PARAMETER
 pub(crate) use checks::is_name;
 use checks::{MOST_NODES, check_types, metadata_causes, nodes, without_servers_fields};
 
-/// The annotation of a template that names the syntax of its references.
-pub(crate) const SYNTAX: &str = "boson.cloudfoundry.org/template-syntax";
-
-/// The group that the dialect knows.
-const OPENSHIFT: &str = "template.openshift.io/v1";
+use dialect_kubernetes_templates::{OPENSHIFT_API_VERSION as OPENSHIFT, SYNTAX_ANNOTATION as SYNTAX};
 
 pub(crate) const KIND: &str = "Template";
 
@@ -28,8 +24,10 @@ const LONGEST_PREFIX: usize = 58;
 pub(crate) struct Rules {
     /// The group of the API.
     pub(crate) group: String,
-    /// How templates are processed; the syntax is that of those that do not name one.
+    /// How templates are processed; the syntax is decided for each.
     pub(crate) options: Options,
+    /// The syntax of templates that do not name one; else their apiVersion decides.
+    pub(crate) syntax: Option<Syntax>,
     /// Whether labels go to selectors too; else the syntax decides.
     pub(crate) label_selectors: Option<bool>,
 }
@@ -39,6 +37,13 @@ pub(crate) struct Rules {
 pub(crate) enum Form {
     Template,
     List,
+}
+
+/// A processed template in the form of the request, with messages that the client shows.
+#[derive(Debug)]
+pub(crate) struct Processed {
+    pub(crate) node: Node,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What the server knows of a new object.
@@ -67,6 +72,8 @@ impl Rules {
             return Err(Failure::bad_request(format!("expected a Template, not {}", node.kind())));
         };
         self.check_kind(template, KIND, &[&version, OPENSHIFT, "v1"])?;
+        let syntax = self.syntax_of_version(template.str("apiVersion").unwrap_or_default());
+        let is_lost = syntax != self.syntax_of_version(&version);
         template.set("apiVersion", text(version));
         if nodes(template) > MOST_NODES {
             return Err(Failure::too_long(format!("the Template has more than {MOST_NODES} values")));
@@ -75,10 +82,25 @@ impl Rules {
             return Err(Failure::bad_request("metadata: must be a map"));
         }
         check_types(template)?;
+        // The apiVersion that named the syntax is replaced by the server's: the annotation keeps the syntax.
+        if is_lost
+            && let Some(annotations) = template.map_mut("metadata").and_then(|metadata| metadata.map_mut("annotations"))
+            && annotations.get(SYNTAX).is_none()
+        {
+            annotations.set(SYNTAX, text(syntax.name()));
+        }
         Ok(node)
     }
 
+    /// The syntax of templates with this apiVersion that do not name one.
+    fn syntax_of_version(&self, version: &str) -> Syntax {
+        self.syntax.unwrap_or_else(|| Syntax::of_api_version(version))
+    }
+
     fn check_kind(&self, map: &Map, kind: &str, versions: &[&str]) -> Result<(), Failure> {
+        let mut versions = versions.to_vec();
+        // The group of the server may be OpenShift's.
+        versions.dedup();
         let found = |key: &str| map.str(key).unwrap_or_default().escape_debug().to_string();
         if map.str("kind") != Some(kind) || !map.str("apiVersion").is_some_and(|version| versions.contains(&version)) {
             let (version, found_kind) = (found("apiVersion"), found("kind"));
@@ -188,7 +210,7 @@ impl Rules {
     fn options_of(&self, template: &Node) -> Result<Options, Cause> {
         let annotations = metadata(template).and_then(|metadata| metadata.get("annotations")).and_then(Node::as_map);
         let syntax = match annotations.and_then(|annotations| annotations.str(SYNTAX)) {
-            None => self.options.syntax,
+            None => self.syntax_of_version(&self.api_version()),
             Some("kubernetes") => Syntax::Kubernetes,
             Some("openshift") => Syntax::Openshift,
             Some(_) => {
@@ -221,13 +243,14 @@ impl Rules {
     ///
     /// # Errors
     /// 422 with everything that is wrong with the Template and the values.
-    pub(crate) fn processed(&self, template: Node, given: &Given, form: Form) -> Result<Node, Failure> {
+    pub(crate) fn processed(&self, template: Node, given: &Given, form: Form) -> Result<Processed, Failure> {
         let name = Rules::name(&template).to_owned();
         let options =
             self.options_of(&template).map_err(|cause| Failure::invalid(&self.group, KIND, &name, vec![cause]))?;
-        let done = self.outcome(template, given, &options)?.result;
-        let done = done.map_err(|problems| Failure::of_problems(&self.group, KIND, &name, &problems))?;
-        Ok(match form {
+        let Outcome { result, warnings } = self.outcome(template, given, &options)?;
+        let warnings = warnings.into_iter().map(|warning| warning.message).collect();
+        let done = result.map_err(|problems| Failure::of_problems(&self.group, KIND, &name, &problems))?;
+        let node = match form {
             Form::List => done.into_list(),
             Form::Template => {
                 let mut template = done.into_template();
@@ -236,7 +259,8 @@ impl Rules {
                 }
                 template
             }
-        })
+        };
+        Ok(Processed { node, warnings })
     }
 
     /// The values of a Parameters object.
@@ -248,7 +272,7 @@ impl Rules {
         let Some(map) = node.as_map() else {
             return Err(Failure::bad_request(format!("expected Parameters, not {}", node.kind())));
         };
-        self.check_kind(map, PARAMETERS, &["v1", &version, OPENSHIFT])?;
+        self.check_kind(map, PARAMETERS, &[&version, OPENSHIFT, "v1"])?;
         let (mut given, mut causes) = (Given::default(), Vec::new());
         match map.present("parameters").map(|node| &node.value) {
             None => {}
@@ -276,7 +300,8 @@ fn parameter(index: usize, item: &Node, given: &mut Given, causes: &mut Vec<Caus
         return;
     };
     if given.get(name).is_some() {
-        causes.push(Cause::new(DUPLICATE, field("name"), "another value is given for this parameter"));
+        let message = format!("another value is given for the parameter '{}'", name.escape_debug());
+        causes.push(Cause::new(DUPLICATE, field("name"), message));
         return;
     }
     match map.get("value").map(|node| &node.value) {
@@ -286,7 +311,11 @@ fn parameter(index: usize, item: &Node, given: &mut Given, causes: &mut Vec<Caus
         }
         other => {
             let found = other.map_or("absent", Value::kind);
-            causes.push(Cause::new(INVALID, field("value"), format!("must be a string, but is {found}")));
+            causes.push(Cause::new(
+                INVALID,
+                field("value"),
+                format!("the value of '{}' must be a string, but is {found}", name.escape_debug()),
+            ));
         }
     }
 }

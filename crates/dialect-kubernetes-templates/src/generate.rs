@@ -172,7 +172,8 @@ pub fn generated(parameter: &Declaration, mode: Mode, random: Random<'_>) -> Opt
     if generator != "expression" {
         return Some(Err(format!("Unknown generator name '{}' for parameter {name}", generator.escape_debug())));
     }
-    Some(Expression::parse(from).and_then(|expression| {
+    let parsed = Expression::parse(from).map_err(|message| format!("{message} (parameter {name})"));
+    Some(parsed.and_then(|expression| {
         if expression.is_constant() && (mode == Mode::Strict || from.is_empty()) {
             return Err(format!("the expression for parameter {name} always generates the same value"));
         }

@@ -36,6 +36,7 @@ mod report;
 mod scan;
 mod schema;
 mod substitute;
+mod syntax;
 mod values;
 mod write;
 
@@ -47,16 +48,17 @@ pub use node::{Entry, Map, Node, Position, Value};
 pub use parameter::{Declaration, Type};
 pub use path::field;
 pub use process::{Document, Outcome, Processed, process};
-pub use read::{DEEPEST, Format, LARGEST, ReadError, read};
+pub use read::{DEEPEST, Format, KeyWarning, LARGEST, ReadError, read, read_with_warnings};
 pub use report::Warning;
 pub use scan::Syntax;
 pub use smol_str::SmolStr;
+pub use syntax::{OPENSHIFT_API_VERSION, SYNTAX_ANNOTATION};
 pub use write::{compact, compact_within, write, write_within};
 
 /// What happens with what a template or its values leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Undeclared references, unknown fields, and unquoted values that are not JSON scalars are errors.
+    /// Undeclared references, unknown fields, and empty values without quotes are errors.
     Strict,
     /// They stay as they are.
     Compat,

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use problem::{code, did_you_mean};
+use problem::{Problem, code, did_you_mean};
 
 use crate::node::{Map, Node, Position, Value};
 use crate::path::Path;
-use crate::report::Report;
+use crate::report::{Report, Warning};
 use crate::scan::{Syntax, is_name};
 
 /// The type of a parameter.
@@ -144,8 +144,11 @@ impl Declarations {
                 );
                 continue;
             };
+            let (problems, warnings) = (report.problems.len(), report.warnings.len());
             warn_of_unknown_fields(map, &path, report);
-            let Some(declaration) = declaration(map, index, item.position, syntax, &path, report) else { continue };
+            let declaration = declaration(map, index, item.position, syntax, &path, report);
+            name_parameter(map, &mut report.problems[problems..], &mut report.warnings[warnings..]);
+            let Some(declaration) = declaration else { continue };
             if let Some(first) = declarations.by_name.get(&declaration.name) {
                 let first = declarations.list[*first].index;
                 let message = format!("the parameter '{}' is declared twice", declaration.name);
@@ -171,6 +174,15 @@ impl Declarations {
         }
         let names = self.list.iter().map(|declaration| declaration.name.as_str());
         did_you_mean(name, names).map(|name| format!("did you mean '{name}'?"))
+    }
+}
+
+/// Adds the name of a parameter to the messages about its fields, in which its number alone says little.
+fn name_parameter(map: &Map, problems: &mut [Problem], warnings: &mut [Warning]) {
+    let Some(name) = map.str("name").filter(|name| is_name(name)) else { return };
+    let messages = problems.iter_mut().map(|problem| &mut problem.message);
+    for message in messages.chain(warnings.iter_mut().map(|warning| &mut warning.message)) {
+        message.push_str(&format!(" (parameter {name})"));
     }
 }
 

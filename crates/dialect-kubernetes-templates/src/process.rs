@@ -10,23 +10,25 @@ use crate::labels::{self, Labelling, Labels};
 use crate::node::{Map, Node, Position, Value};
 use crate::parameter::{Declaration, Declarations};
 use crate::path::Path;
-use crate::read::{self, Format};
+use crate::read::{self, Format, KeyWarning};
 use crate::report::{Positions, Report, Warning, place};
 use crate::scan::{Piece, Syntax, pieces};
 use crate::substitute::{Added, Substitution, Touched};
 use crate::values::{self, Origin, Resolved};
-use crate::{Mode, Options, openshift, schema};
+use crate::{Mode, Options, openshift, schema, syntax};
 
 /// The fields of a Template. `message` is OpenShift's.
 const FIELDS: [&str; 7] = ["apiVersion", "kind", "metadata", "message", "labels", "objects", "parameters"];
 
-const API_VERSIONS: [&str; 2] = ["v1", "template.openshift.io/v1"];
+const API_VERSIONS: [&str; 2] = ["v1", syntax::OPENSHIFT_API_VERSION];
 
 /// A file that should contain a template.
 #[derive(Debug, Clone)]
 pub struct Document {
     file: String,
     root: Node,
+    /// What is remarkable about how it was written.
+    warnings: Vec<KeyWarning>,
 }
 
 /// A processed template.
@@ -54,14 +56,22 @@ impl Document {
     /// # Errors
     /// As [`crate::read()`].
     pub fn read(text: &[u8], file: &str) -> problem::Result<Document> {
-        let root = read::read(text, Format::of(file))
+        let (root, warnings) = read::read_with_warnings(text, Format::of(file))
             .map_err(|e| Problem::template(e.message).code(code::TEMPLATE_SYNTAX).at(place(file, e.position)))?;
-        Ok(Document { file: file.to_owned(), root })
+        Ok(Document { file: file.to_owned(), root, warnings })
     }
 
     /// A document that has been read already. `file` is its name in messages.
     pub fn of(root: Node, file: &str) -> Document {
-        Document { file: file.to_owned(), root }
+        Document { file: file.to_owned(), root, warnings: Vec::new() }
+    }
+
+    /// The syntax of its references: the one that the annotation [`crate::SYNTAX_ANNOTATION`] names, else that of its apiVersion.
+    ///
+    /// # Errors
+    /// The annotation names no syntax.
+    pub fn syntax(&self) -> problem::Result<Syntax> {
+        syntax::of_template(&self.root, &self.file)
     }
 
     /// The parameters that the template declares.
@@ -157,10 +167,14 @@ fn run(
     random: Random<'_>,
     report: &mut Report,
 ) -> Option<Processed> {
+    for warning in &document.warnings {
+        report.warn_as_is(warning.position, warning.message.clone());
+    }
     document.template(options.syntax, report)?;
     let (position, Value::Map(mut template)) = (document.root.position, document.root.value) else { return None };
     check_fields(&template, options, report);
     let declarations = Declarations::read(template.get("parameters"), options.syntax, report);
+    syntax::warn_of_other(&template, options.syntax, &declarations, report);
     let values = values::resolve(&declarations, given, options, random, report);
     let mut substitution = Substitution {
         declarations: &declarations,
@@ -193,15 +207,17 @@ fn run(
 
 /// Fields that a Template does not have.
 fn check_fields(template: &Map, options: &Options, report: &mut Report) {
-    if options.mode == Mode::Compat {
-        return;
-    }
     for entry in template.iter().filter(|entry| !FIELDS.contains(&entry.key.as_str())) {
         let hint = match entry.key.as_str() {
             "objectLabels" => Some("labels"),
             key => did_you_mean(key, FIELDS),
         };
         let message = format!("a Template has no field '{}'", entry.key.escape_debug());
+        if options.mode == Mode::Compat {
+            let nearest = hint.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default();
+            report.warn_as_is(entry.position, format!("{message}, which has no effect{nearest}"));
+            continue;
+        }
         let path = Path::Root.key(&entry.key);
         report.add_as_is(Class::Template, code::TEMPLATE_INVALID, &path, entry.position, message).hint =
             hint.map(|name| format!("did you mean '{name}'?"));

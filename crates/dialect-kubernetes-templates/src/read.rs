@@ -74,17 +74,35 @@ impl std::error::Error for ReadError {}
 /// Text of another form or encoding, a second document, a key that occurs twice, more than 500 levels, aliases that expand to
 /// far more than the text, more than [`LARGEST`] bytes.
 pub fn read(text: &[u8], format: Format) -> Result<Node, ReadError> {
+    read_with_warnings(text, format).map(|(node, _)| node)
+}
+
+/// A key that is not text in YAML 1.1, and becomes text: `n` becomes `false`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyWarning {
+    /// The message.
+    pub message: String,
+    /// Where the key is.
+    pub position: Position,
+}
+
+/// As [`read()`], with warnings about keys that become another text than the document has.
+///
+/// # Errors
+/// As [`read()`].
+pub fn read_with_warnings(text: &[u8], format: Format) -> Result<(Node, Vec<KeyWarning>), ReadError> {
     if text.len() > LARGEST {
         let message = format!("the document has more than {} MiB", LARGEST / 1024 / 1024);
         return Err(ReadError::content(message, Position::default()));
     }
     let text = go_yaml::text(text, go_yaml::Source::default())
         .map_err(|e| ReadError::content(e.message, Position { line: e.origin.line, column: e.origin.column }))?;
+    let plain = |result: Result<Node, ReadError>| result.map(|node| (node, Vec::new()));
     match format {
-        Format::Json => json::read(&text),
+        Format::Json => plain(json::read(&text)),
         Format::Yaml if text.trim_start().starts_with('{') => match json::read(&text) {
             Err(error) if !error.is_content => yaml::read(&text),
-            result => result,
+            result => plain(result),
         },
         Format::Yaml => yaml::read(&text),
     }

@@ -114,11 +114,17 @@ impl Report {
         self.add(Class::Template, code, path, position, message)
     }
 
+    /// Adds a warning, whose message begins with the path.
     pub(crate) fn warn(&mut self, path: &Path, position: Position, message: impl fmt::Display) {
+        self.warn_as_is(position, format!("{path}: {message}"));
+    }
+
+    /// Adds a warning, with a message that names the path itself.
+    pub(crate) fn warn_as_is(&mut self, position: Position, message: String) {
         if self.warnings.len() >= MOST || self.bytes > MOST_BYTES {
             return;
         }
-        let (place, message) = (place(&self.file, position), format!("{path}: {message}"));
+        let place = place(&self.file, position);
         self.bytes += message.len();
         self.warnings.push(Warning { message, place });
     }

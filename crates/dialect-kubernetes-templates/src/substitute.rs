@@ -370,10 +370,16 @@ impl Substitution<'_> {
             return Substituted::Text(found.value.clone());
         }
         let name = &found.declaration.name;
-        let message = self.empty(number).unwrap_or_else(|| match found.value.is_empty() {
-            true => format!("$(({name})) must be a JSON scalar, but its value is empty"),
-            false => format!("$(({name})) must be a JSON scalar (a number, true, false, null or a quoted string)"),
-        });
+        if found.kind().is_none() && !found.value.is_empty() {
+            // As in the proposal: `BAR` without quotes is the text BAR.
+            let text = Substituted::Text(found.value.clone());
+            let message =
+                format!("$(({name})) gives text: the value is not a JSON scalar (a number, true, false or null)");
+            self.report.warn(path, position, message);
+            return text;
+        }
+        let message =
+            self.empty(number).unwrap_or_else(|| format!("$(({name})) must be a JSON scalar, but its value is empty"));
         self.refuse_unquoted(number, path, position, message);
         Substituted::Same
     }

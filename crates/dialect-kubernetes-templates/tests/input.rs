@@ -3,7 +3,8 @@
 
 mod common;
 
-use dialect_kubernetes_templates::{Format, Node, Value, read, write};
+use common::x;
+use dialect_kubernetes_templates::{Format, Mode, Node, Value, read, write};
 use proptest::prelude::*;
 
 fn yaml(text: &str) -> String {
@@ -336,4 +337,20 @@ fn long_keys_are_explicit() {
     let text = write(&node, Format::Yaml);
     assert!(text.starts_with("? k"));
     assert!(read(text.as_bytes(), Format::Yaml).unwrap() == node);
+}
+
+#[test]
+fn keys_that_yaml_reads_as_booleans_and_unknown_fields_are_warned_about() {
+    let template = "kind: Template\napiVersion: v1\nobjectLabels: {a: b}\nobjects:\n- {kind: K, apiVersion: v1, x: {n: 1, 'y': 2, true: 3}}\n";
+    let outcome = common::outcome(template, &[], &common::mode(Mode::Compat));
+    let warnings: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "warning: the key n is a boolean in YAML 1.1, and becomes 'false'; put it in quotes if it is text\n  --> t.yaml:5:37",
+            "warning: a Template has no field 'objectLabels', which has no effect (did you mean 'labels'?)\n  --> t.yaml:3:1"
+        ]
+    );
+    let object = x(&outcome.result.unwrap()).split_whitespace().collect::<String>();
+    assert_eq!(object, r#"{"false":1,"y":2,"true":3}"#);
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{messages, openshift, processed};
 use dialect_kubernetes_templates::Mode::{Compat, Strict};
-use dialect_kubernetes_templates::{Format, write};
+use dialect_kubernetes_templates::{Document, Format, Options, Syntax, write};
 
 const PARAMETERS: &str = "parameters:
 - {name: VALUE, value: '1'}
@@ -133,11 +133,11 @@ fn values_are_generated() {
         ),
         (
             "generate: expression, from: '[Z-A]{3}'",
-            "template.parameters[0]: Invalid value: \"expression\": invalid range specified: Z-A",
+            "template.parameters[0]: Invalid value: \"expression\": invalid range specified: Z-A (parameter P)",
         ),
         (
             "generate: expression, from: '[a-z]{300}'",
-            "template.parameters[0]: Invalid value: \"expression\": range must be within [1-255] characters (300)",
+            "template.parameters[0]: Invalid value: \"expression\": range must be within [1-255] characters (300) (parameter P)",
         ),
         (
             "generate: expression, from: secret",
@@ -149,7 +149,7 @@ fn values_are_generated() {
         ),
         (
             "generate: expression, from: '[ABC'",
-            "template.parameters[0]: Invalid value: \"expression\": malformed expresion syntax: [ABC",
+            "template.parameters[0]: Invalid value: \"expression\": malformed expresion syntax: [ABC (parameter P)",
         ),
     ] {
         let (found, code) = messages(&template(parameter), &[], &openshift(Strict));
@@ -200,4 +200,48 @@ fn labels_and_the_message_are_text() {
     let template = "kind: Template\napiVersion: v1\nmessage: '${{NUM}}'\nlabels: {a: '${{NUM}}', '${NUM}': '${NUM}'}\nobjects: [{kind: K, apiVersion: v1}]\nparameters: [{name: NUM, value: '5'}]";
     let text = write(&processed(template, &[], &openshift(Strict)).into_template(), Format::Yaml);
     assert!(text.contains("message: \"5\"\nlabels:\n  a: \"5\"\n  \"5\": \"5\"\n"), "{text}");
+}
+
+/// The syntax of a template, and the warnings of processing it in this syntax.
+fn syntax_and_warnings(template: &str) -> (Syntax, Vec<String>) {
+    let syntax = Document::read(template.as_bytes(), "t.yaml").unwrap().syntax().unwrap();
+    let options = Options { syntax, ..Options::default() };
+    let warnings = common::outcome(template, &[], &options).warnings;
+    (syntax, warnings.into_iter().map(|warning| warning.message).collect())
+}
+
+#[test]
+fn the_api_version_decides_the_syntax_unless_an_annotation_does() {
+    let template = |head: &str, text: &str| {
+        format!(
+            "kind: Template\n{head}\nobjects: [{{kind: K, apiVersion: v1, x: '{text}'}}]\nparameters: [{{name: PW, value: secret}}]"
+        )
+    };
+    let (own, openshift) = ("apiVersion: v1", "apiVersion: template.openshift.io/v1");
+    let annotated = |head: &str, name: &str| {
+        format!("{head}\nmetadata: {{annotations: {{boson.cloudfoundry.org/template-syntax: {name}}}}}")
+    };
+    assert_eq!(syntax_and_warnings(&template(own, "$(PW)")), (Syntax::Kubernetes, vec![]));
+    assert_eq!(syntax_and_warnings(&template(openshift, "${PW}")), (Syntax::Openshift, vec![]));
+    assert_eq!(syntax_and_warnings(&template(&annotated(openshift, "kubernetes"), "$(PW)")).0, Syntax::Kubernetes);
+    assert_eq!(syntax_and_warnings(&template(&annotated(own, "openshift"), "${PW}")).0, Syntax::Openshift);
+    let wrong = template(&annotated(own, "other"), "");
+    let error = Document::read(wrong.as_bytes(), "t.yaml").unwrap().syntax().unwrap_err();
+    assert!(error.to_string().contains("must be kubernetes or openshift\n  --> t.yaml:3:"), "{error}");
+    // References of the other syntax, and none of its own.
+    let warning = |reference: &str, own: &str, other: &str, version: &str, name: &str| {
+        format!(
+            "objects[0].x: {reference} stays as it is: references in this template are written {own}; for {other}, set apiVersion {version} or use --syntax {name}"
+        )
+    };
+    for (head, text, expected) in [
+        (own, "a ${PW}", Some(warning("${PW}", "$(NAME)", "${NAME}", "template.openshift.io/v1", "openshift"))),
+        (own, "${{PW}}", Some(warning("${{PW}}", "$(NAME)", "${NAME}", "template.openshift.io/v1", "openshift"))),
+        (openshift, "a $((PW))", Some(warning("$((PW))", "${NAME}", "$(NAME)", "v1", "kubernetes"))),
+        (own, "${HOME} $PW", None),
+        (own, "${PW} $(PW)", None),
+        (openshift, "${PW} $(PW) $(HOME)", None),
+    ] {
+        assert_eq!(syntax_and_warnings(&template(head, text)).1, Vec::from_iter(expected), "{text}");
+    }
 }

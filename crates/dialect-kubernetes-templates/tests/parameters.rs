@@ -242,3 +242,20 @@ fn the_template_has_the_values_that_were_used() {
     let expected = "parameters:\n- name: A\n  value: a\n  x: kept\n- name: B\n  required: true\n  value: b\n- name: C\n- name: D\n  value: \"\"\nobjects:\n";
     assert!(text.contains(expected), "{text}");
 }
+
+#[test]
+fn messages_about_fields_of_a_parameter_name_it() {
+    let template = "kind: Template\napiVersion: v1\nobjects: []\nparameters: [{name: A, value: 5, typo: x}, {name: B, type: integer}, {name: C, required: 'yes'}]";
+    let outcome = common::outcome(template, &[], &Options::default());
+    let problems = outcome.result.map(|done| done.into_list()).unwrap_err();
+    let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "parameters[0].value: must be a string, not a number (parameter A)",
+            "parameters[1].type: unknown type 'integer': must be string, int, bool or base64 (parameter B)",
+            "parameters[2].required: must be true or false, not a string (parameter C)"
+        ]
+    );
+    assert!(outcome.warnings[0].message.ends_with("(parameter A)"), "{:?}", outcome.warnings);
+}

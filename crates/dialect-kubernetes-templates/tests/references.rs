@@ -50,10 +50,14 @@ fn the_examples_of_the_proposal() {
         ("prefix_$((FOO))_suffix", "prefix_BAR_suffix"),
         ("prefix_$((FOO))_$(FOO)_suffix", "prefix_BAR_BAR_suffix"),
     ] {
-        // Without quotes, BAR is no JSON: only compat keeps it as text.
-        assert_eq!(x(&processed(&template(text), &[], &mode(Compat))), format!("\"{expected}\""), "{text}");
+        for mode in [mode(Strict), mode(Compat)] {
+            assert_eq!(x(&processed(&template(text), &[], &mode)), format!("\"{expected}\""), "{text}");
+        }
     }
-    assert_eq!(messages(&template("$((FOO))"), &[], &mode(Strict)).1, 66);
+    // Without quotes, BAR is text nevertheless, which a typing mistake could be.
+    let warnings = outcome(&template("$((FOO))"), &[], &mode(Strict)).warnings;
+    let message = "objects[0].x: $((FOO)) gives text: the value is not a JSON scalar (a number, true, false or null)";
+    assert_eq!(warnings.iter().map(|warning| warning.message.as_str()).collect::<Vec<_>>(), [message]);
 }
 
 #[test]
@@ -69,12 +73,17 @@ fn an_untyped_value_without_quotes_is_the_scalar_that_it_spells() {
     ] {
         assert_eq!(x(&processed(&field("$((A))"), &[("A", value)], &mode(Strict))), expected, "{value}");
     }
-    for value in ["", "abc", "True", "yes", "007", "0x1", " 1", "1 ", "[1]", "{}", "1e999", "~", "'a'", "1,2"] {
-        let (messages, code) = messages(&field("$((A))"), &[("A", value)], &mode(Strict));
-        assert!(messages[0].starts_with("4:32: objects[0].x: $((A)) must be a JSON scalar"), "{messages:?}");
-        assert_eq!((messages.len(), code), (1, 65));
+    let (messages, code) = messages(&field("$((A))"), &[("A", "")], &mode(Strict));
+    assert_eq!(messages, ["4:32: objects[0].x: $((A)) must be a JSON scalar, but its value is empty"]);
+    assert_eq!((messages.len(), code), (1, 65));
+    for value in ["abc", "True", "yes", "007", "0x1", " 1", "1 ", "[1]", "{}", "1e999", "~", "'a'", "1,2"] {
         let text = write(&dialect_kubernetes_templates::Node::string(value), Format::Json);
-        assert_eq!(x(&processed(&field("$((A))"), &[("A", value)], &mode(Compat))), text.trim_end());
+        for (mode, warnings) in [(mode(Strict), 1), (mode(Compat), 0)] {
+            let outcome = outcome(&field("$((A))"), &[("A", value)], &mode);
+            assert_eq!(outcome.warnings.len(), warnings, "{value}");
+            assert!(outcome.warnings.iter().all(|warning| !warning.message.contains("abc")));
+            assert_eq!(x(&outcome.result.unwrap()), text.trim_end());
+        }
     }
 }
 

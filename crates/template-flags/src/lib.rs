@@ -12,7 +12,7 @@ use problem::{Problem, code};
 
 pub use generation::{is_generated, with_generated};
 pub use inputs::{ReadValues, file, is_document, paths, template};
-pub use options::{Inputs, Mode, Syntax, TemplateFlags};
+pub use options::{Inputs, Mode, Syntax, TemplateFlags, syntax_of};
 pub use random::Generator;
 
 /// Prints warnings on stderr.

@@ -155,7 +155,7 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
 fn template(name: &str, message: &str) -> Value {
     json!({
         "kind": "Template", "apiVersion": "template.openshift.io/v1",
-        "metadata": {"name": name, "labels": {"tier": name}, "annotations": {"description": "A web server"}},
+        "metadata": {"name": name, "labels": {"tier": name}, "annotations": {"description": "A web server", "boson.cloudfoundry.org/template-syntax": "kubernetes"}},
         "message": message,
         "labels": {"app": "$(NAME)"},
         "objects": [{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "$(NAME)"}, "data": {"replicas": "$(REPLICAS)"}}],

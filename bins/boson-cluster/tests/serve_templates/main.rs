@@ -21,7 +21,7 @@ const BASE: &str = "/apis/template.openshift.io/v1/namespaces/shop";
 fn template(name: &str) -> Value {
     json!({
         "kind": "Template", "apiVersion": "template.openshift.io/v1",
-        "metadata": {"name": name, "labels": {"tier": name}, "annotations": {"description": "A web server"}},
+        "metadata": {"name": name, "labels": {"tier": name}, "annotations": {"description": "A web server", "boson.cloudfoundry.org/template-syntax": "kubernetes"}},
         "labels": {"app": "$(NAME)"},
         "objects": [{"kind": "Service", "apiVersion": "v1", "metadata": {"name": "$(NAME)"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": "$((PORT))"}]}}],
         "parameters": [{"name": "NAME", "required": true}, {"name": "PORT", "type": "int", "value": "80"}],
@@ -420,6 +420,47 @@ fn an_annotation_and_a_flag_name_the_syntax() {
     assert_eq!(server.post(&path, &web).json()["items"][0]["x"], json!("${A} v"));
     web["metadata"] = json!({"annotations": {"boson.cloudfoundry.org/template-syntax": "other"}});
     assert_eq!(server.post(&path, &web).fields(), ["metadata.annotations[\"boson.cloudfoundry.org/template-syntax\"]"]);
+}
+
+#[test]
+fn the_api_version_names_the_syntax_and_the_other_one_is_warned_about() {
+    let server = Server::start(&[]);
+    let path = format!("{BASE}/processedtemplates?as=list");
+    let template = |version: &str, text: &str| {
+        json!({
+            "kind": "Template", "apiVersion": version, "metadata": {"name": "db"},
+            "objects": [{"kind": "K", "apiVersion": "v1", "x": text}], "parameters": [{"name": "PW", "value": "v"}],
+        })
+    };
+    for (version, text, expected, warning) in [
+        ("template.openshift.io/v1", "${PW}", "v", None),
+        ("v1", "$(PW)", "v", None),
+        (
+            "template.openshift.io/v1",
+            "$(PW)",
+            "$(PW)",
+            Some("references in this template are written ${name}; for $(name)"),
+        ),
+        ("v1", "${PW}", "${PW}", Some("references in this template are written $(name); for ${name}")),
+    ] {
+        let done = server.post(&path, &template(version, text));
+        assert_eq!(done.json()["items"][0]["x"], json!(expected), "{version} {text}");
+        let found = done.head.lines().find(|line| line.starts_with("warning: 299 - "));
+        assert_eq!(found.is_some(), warning.is_some(), "{}", done.head);
+        assert!(warning.is_none_or(|warning| found.unwrap().contains(warning)), "{}", done.head);
+    }
+    // A stored template keeps the syntax that it was sent with.
+    assert_eq!(server.post(&format!("{BASE}/templates"), &template("v1", "$(PW)")).status, 201);
+    let none = json!({"kind": "Parameters", "apiVersion": "v1", "parameters": []});
+    let done = server.post(&format!("{BASE}/templates/db/processed?as=list"), &none);
+    assert_eq!(done.json()["items"][0]["x"], json!("v"));
+    // Messages name the parameter, and each apiVersion once.
+    let twice = json!([{"name": "PW", "value": "a"}, {"name": "PW", "value": "b"}]);
+    let parameters = json!({"kind": "Parameters", "apiVersion": "v1", "parameters": twice});
+    let failed = server.post(&format!("{BASE}/templates/db/processed"), &parameters);
+    assert!(failed.body.contains("another value is given for the parameter 'PW'"), "{}", failed.body);
+    let failed = server.post(&format!("{BASE}/templates/db/processed"), &template("v1", ""));
+    assert!(failed.body.contains("expected kind Parameters of template.openshift.io/v1 or v1, not"), "{}", failed.body);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod generation;
+mod oc;
 mod problems;
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! Answers: their text, which is made where the request is worked on, and how it is sent.
 
-use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WARNING};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -10,6 +10,10 @@ use crate::budget::{Budget, SMALL, Share};
 use crate::request::{Query, accepted};
 use crate::sending;
 use crate::status::Failure;
+use crate::template::Processed;
+
+/// At most this many bytes of warnings are sent, as by the API server.
+const MAX_WARNING_BYTES: usize = 4096;
 
 const YAML: HeaderValue = HeaderValue::from_static("application/yaml");
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -18,6 +22,8 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 pub(super) enum Done {
     /// A status and an object.
     Object(u16, Node),
+    /// A processed template.
+    Processed(Processed),
     /// JSON that the client gets as it is.
     Json(String),
 }
@@ -58,6 +64,7 @@ pub(super) struct Reply {
     format: Format,
     text: String,
     share: Share,
+    warnings: Vec<HeaderValue>,
 }
 
 impl Style {
@@ -89,7 +96,14 @@ impl Style {
             },
         };
         let is_done = reserved.is_some();
+        let mut warnings = Vec::new();
         let done = work().and_then(|done| match done {
+            Done::Processed(done) => {
+                warnings = warning_headers(&done.warnings);
+                self.text(&done.node, weight.most)
+                    .map(|text| (201, self.format, text))
+                    .ok_or_else(|| Failure::long_answer(weight.most))
+            }
             Done::Json(text) if text.len() > weight.most && !is_done => Err(Failure::long_list()),
             Done::Json(text) => Ok((200, Format::Json, text)),
             Done::Object(code, node) => match self.text(&node, weight.most) {
@@ -104,7 +118,7 @@ impl Style {
                 Some(share) => share,
                 None => budget.answer(text.len()).ok_or_else(Failure::too_many_requests)?,
             };
-            Ok(Reply { code, format, text, share })
+            Ok(Reply { code, format, text, share, warnings })
         });
         done.unwrap_or_else(|failure| self.refusal(&failure, budget, weight.most))
     }
@@ -113,10 +127,15 @@ impl Style {
         let reply = |failure: &Failure| {
             let text = self.text(&failure.status(), most)?;
             let share = budget.answer(text.len())?;
-            Some(Reply { code: failure.code, format: self.format, text, share })
+            Some(Reply { code: failure.code, format: self.format, text, share, warnings: Vec::new() })
         };
-        let nothing =
-            || Reply { code: failure.code, format: self.format, text: String::new(), share: Share::nothing() };
+        let nothing = || Reply {
+            code: failure.code,
+            format: self.format,
+            text: String::new(),
+            share: Share::nothing(),
+            warnings: Vec::new(),
+        };
         reply(failure).or_else(|| reply(&failure.without_causes())).unwrap_or_else(nothing)
     }
 }
@@ -124,11 +143,12 @@ impl Style {
 impl Reply {
     /// Sends it.
     pub(super) fn send(self, parts: &Parts) -> Response {
-        let Reply { code, format, text, share } = self;
+        let Reply { code, format, text, share, warnings } = self;
         tracing::debug!(method = %parts.method, path = parts.uri.path(), code, bytes = text.len(), "answered");
         let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let kind = if format == Format::Yaml { YAML } else { JSON };
         let mut response = (status, [(CONTENT_TYPE, kind)], sending::body(text, share)).into_response();
+        warnings.into_iter().for_each(|warning| drop(response.headers_mut().append(WARNING, warning)));
         // axum lists the methods, in its own form.
         response.headers_mut().remove(ALLOW);
         if status == StatusCode::TOO_MANY_REQUESTS {
@@ -137,4 +157,17 @@ impl Reply {
         }
         response
     }
+}
+
+/// Warnings as headers, which kubectl shows.
+fn warning_headers(warnings: &[String]) -> Vec<HeaderValue> {
+    let mut bytes = 0;
+    let header = |message: &String| {
+        let is_plain = |c: &char| c.is_ascii_graphic() || *c == ' ';
+        let plain: String = message.chars().filter(is_plain).collect();
+        let text = format!("299 - \"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""));
+        bytes += text.len();
+        HeaderValue::try_from(text).ok().filter(|_| bytes <= MAX_WARNING_BYTES)
+    };
+    warnings.iter().map_while(header).collect()
 }

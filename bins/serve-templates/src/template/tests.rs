@@ -4,7 +4,7 @@ use super::*;
 
 fn rules() -> Rules {
     let options = Options { mode: Mode::Strict, ..Options::default() };
-    Rules { group: "example.com".to_owned(), options, label_selectors: None }
+    Rules { group: "example.com".to_owned(), options, syntax: None, label_selectors: None }
 }
 
 fn yaml(text: &str) -> Node {
@@ -75,7 +75,7 @@ fn an_annotation_names_the_syntax() {
         let text = format!(
             "kind: Template\napiVersion: v1\nmetadata: {{annotations: {annotations}}}\nobjects: [{{kind: K, apiVersion: v1, a: '${{A}}$(A)'}}]\nparameters: [{{name: A, value: x}}]"
         );
-        let list = rules().processed(yaml(&text), &Given::default(), Form::List).unwrap();
+        let list = rules().processed(yaml(&text), &Given::default(), Form::List).unwrap().node;
         compact(&list)
     };
     assert!(template("{}").contains(r#""a":"${A}x""#));
@@ -91,7 +91,7 @@ fn values_come_from_a_parameters_object() {
     let processed = |text: &str| {
         given(text)
             .and_then(|given| rules().processed(template.clone(), &given, Form::Template))
-            .map(|done| compact(&done))
+            .map(|done| compact(&done.node))
     };
     let done = processed("parameters: [{name: A, value: '5'}]").unwrap();
     assert!(

@@ -6,7 +6,7 @@ use go_yaml::{Expansion, Integer, Scalar};
 use libyaml::{Event, Kind, Mark, Parser};
 use smol_str::{SmolStr, ToSmolStr};
 
-use super::{DEEPEST, LARGEST, ReadError, json};
+use super::{DEEPEST, KeyWarning, LARGEST, ReadError, json};
 use crate::node::{Entry, Map, Node, Position, START, Value};
 
 /// Copies for anchors and aliases may take so many bytes of memory. A document of anchors within anchors has no alias, and would
@@ -21,8 +21,11 @@ const UNKNOWN_ANCHOR: &str =
 
 const WANT_MAP: &str = "map merge requires map or sequence of maps as the value";
 
-/// The one document of a text that is not null.
-pub(super) fn read(text: &str) -> Result<Node, ReadError> {
+/// At most this many keys are warned about.
+const MAX_WARNINGS: usize = 100;
+
+/// The one document of a text that is not null, with warnings about its keys.
+pub(super) fn read(text: &str) -> Result<(Node, Vec<KeyWarning>), ReadError> {
     if let Some((at, _)) = text.match_indices("\n%TAG").nth(MOST_DIRECTIVES) {
         let message = format!("the document has more than {MOST_DIRECTIVES} %TAG directives");
         return Err(ReadError::content(message, START.behind(&text.as_bytes()[..=at])));
@@ -36,13 +39,14 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
         copied: 0,
         items: Vec::new(),
         entries: Vec::new(),
+        warnings: Vec::new(),
     };
     let mut found = Node { value: Value::Null, position: START };
     let mut event = Event::default();
     loop {
         reader.next(&mut event)?;
         match event.kind() {
-            Kind::StreamEnd => return Ok(found),
+            Kind::StreamEnd => return Ok((found, reader.warnings)),
             Kind::DocumentStart => {
                 let position = position(event.start());
                 if event.version().is_some_and(|version| version != (1, 1)) {
@@ -87,6 +91,7 @@ struct Reader<'t> {
     /// The items and entries of lists and maps that have not ended. When one has, it takes exactly the memory that it needs.
     items: Vec<Node>,
     entries: Vec<Entry>,
+    warnings: Vec<KeyWarning>,
 }
 
 fn excessive(at: Position) -> ReadError {
@@ -281,7 +286,16 @@ impl Reader<'_> {
         }
         match self.node(event, depth + 1)?.value {
             Value::String(text) | Value::Number(text) => Ok(text),
-            Value::Bool(b) => Ok(if b { "true" } else { "false" }.into()),
+            Value::Bool(b) => {
+                let text = if b { "true" } else { "false" };
+                if let Some(plain) = plain.filter(|plain| *plain != text && self.warnings.len() < MAX_WARNINGS) {
+                    let message = format!(
+                        "the key {plain} is a boolean in YAML 1.1, and becomes '{text}'; put it in quotes if it is text"
+                    );
+                    self.warnings.push(KeyWarning { message, position: at });
+                }
+                Ok(text.into())
+            }
             Value::Null => Err(ReadError::content("a key is null", at)),
             Value::List(_) | Value::Map(_) => Err(ReadError::content("a key is a list or a map", at)),
         }

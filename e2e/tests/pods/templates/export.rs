@@ -153,7 +153,7 @@ fn objects_are_chosen_by_name_and_label() {
     assert_eq!(names(&["-l", "tier=back"]), ["b"]);
     let yaml = export(&["configmap/a"]).out;
     let expected = format!(
-        "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata:\n  name: {}\nparameters: []\nobjects:\n\
+        "apiVersion: v1\nkind: Template\nmetadata:\n  name: {}\n  annotations:\n    boson.cloudfoundry.org/template-syntax: kubernetes\nparameters: []\nobjects:\n\
         - apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\n    labels:\n      tier: front\n  data:\n    k: v\n",
         namespace.name
     );
