@@ -39,7 +39,7 @@ fn defect_1_ranges_exclude_their_last_character() {
     let generated = template("${P}", "[{name: P, generate: expression, from: '[a-z]'}]");
     for mode in [openshift(Strict), openshift(Compat)] {
         let (found, code) = messages(&generated, &[], &mode);
-        let expected = "template.parameters[0]: Invalid value: \"expression\": malformed expresion syntax: [a-z]: a class needs its length behind it, as in [a-z]{8}";
+        let expected = "template.parameters[0]: Invalid value: \"expression\": malformed expresion syntax: [a-z]: a class needs its length behind it, as in [a-z]{8} (parameter P)";
         assert!(found.len() == 1 && found[0].ends_with(expected), "{found:?}");
         assert_eq!(code, 66);
     }

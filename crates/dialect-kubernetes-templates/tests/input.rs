@@ -347,7 +347,7 @@ fn keys_that_yaml_reads_as_booleans_and_unknown_fields_are_warned_about() {
     assert_eq!(
         warnings,
         [
-            "warning: the key n is a boolean in YAML 1.1, and becomes 'false'; put it in quotes if it is text\n  --> t.yaml:5:37",
+            "warning: the key n is a boolean in YAML 1.1, and becomes 'false'; put it in quotes if it is text\n  --> t.yaml:5:33",
             "warning: a Template has no field 'objectLabels', which has no effect (did you mean 'labels'?)\n  --> t.yaml:3:1"
         ]
     );

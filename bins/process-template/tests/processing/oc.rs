@@ -21,7 +21,7 @@ fn the_api_version_decides_the_syntax() {
     let output = run(path, &[]);
     assert!(output.stderr.is_empty() && !text(&output.stdout).contains("${"), "{output:?}");
     let output = run(path, &["--syntax", "kubernetes"]);
-    assert!(printed(&output).contains("user: ${DB_USER}"));
+    assert!(printed(&output).contains("user: \"${DB_USER}\""));
     let warning = "warning: objects[0].stringData.user: ${DB_USER} stays as it is: references in this template are written $(NAME); for ${NAME}, set apiVersion template.openshift.io/v1 or use --syntax openshift\n  --> web.yaml:4:";
     assert!(text(&output.stderr).starts_with(warning), "{}", text(&output.stderr));
     // Without a result, too.
