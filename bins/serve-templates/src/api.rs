@@ -295,7 +295,8 @@ mod tests {
     use crate::store::Memory;
 
     fn api() -> Api {
-        let rules = Rules { group: "example.com".into(), options: Options::default(), label_selectors: None };
+        let rules =
+            Rules { group: "example.com".into(), options: Options::default(), syntax: None, label_selectors: None };
         Api { rules, store: Store::Memory(Memory::new(0)), max_body: 10_000 }
     }
 

@@ -148,7 +148,9 @@ impl Reply {
         let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let kind = if format == Format::Yaml { YAML } else { JSON };
         let mut response = (status, [(CONTENT_TYPE, kind)], sending::body(text, share)).into_response();
-        warnings.into_iter().for_each(|warning| drop(response.headers_mut().append(WARNING, warning)));
+        for warning in warnings {
+            response.headers_mut().append(WARNING, warning);
+        }
         // axum lists the methods, in its own form.
         response.headers_mut().remove(ALLOW);
         if status == StatusCode::TOO_MANY_REQUESTS {
