@@ -2,7 +2,12 @@
 
 fn main() {
     precompile::archive(
-        &[("library", "ruby/library.rb"), ("context", "ruby/context.rb"), ("driver", "ruby/driver.rb")],
+        &[
+            ("library", "ruby/library.rb"),
+            ("context", "ruby/context.rb"),
+            ("another_time", "ruby/another_time.rb"),
+            ("driver", "ruby/driver.rb"),
+        ],
         &[],
     );
 }

@@ -78,7 +78,7 @@ fn render(input: &[u8], isolation: IsolationMode) -> String {
     let settings = Settings { workers: 1, timeout: TIMEOUT, isolation };
     let rendered = Vm::beside(|vm| {
         let renderer = Renderer::new(vm, settings);
-        let units: Vec<Unit> = sources.iter().map(|source| Unit { context: 0, job: "job", source }).collect();
+        let units: Vec<Unit> = sources.iter().map(|source| Unit::new(0, "job", source)).collect();
         let results = renderer.render(&[context()], &units)?;
         Ok(sources.iter().zip(results).fold(String::new(), |text, (source, result)| {
             let result = result.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

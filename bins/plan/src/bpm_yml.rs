@@ -85,7 +85,7 @@ impl BpmYml<'_> {
     /// Each instance's configuration, without those that equal the one before, and whether the manifest adds processes.
     fn configs(&self) -> Result<(Vec<JobConfig>, bool)> {
         let path = format!("{BPM_YML} rendered from {}", self.file());
-        let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(Vec::as_slice).collect();
+        let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(|text| &**text).collect();
         texts.dedup();
         let overlay = self.job.bpm_overlay.as_deref().map(Overlay::decode).transpose()?;
         let mut has_added = false;

@@ -43,7 +43,7 @@ fn of_instance(group: &Resolved, instance: usize, rendered: &[&Rendered]) -> Str
             add(&mut hasher, &group.spec(job, &job.instances[instance], Some(STAND_IN_IP)));
             hasher.finalize().into()
         } else {
-            file.digest(instance)
+            file.digests[instance]
         };
         files.insert(format!("{}/{}", job.name, file.of.template.destination), digest);
     }

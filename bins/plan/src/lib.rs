@@ -68,7 +68,7 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
     };
     steps.done("resolved properties and links");
     let scope = if request.is_whole() { Scope::Everything } else { Scope::Processes };
-    let found = templates::find(&input, &groups, scope, |template| renderer.proven(&template.source))?;
+    let found = templates::find(&input, &groups, scope, |template| renderer.is_repeatable(&template.source))?;
     steps.done("read the templates");
     let rendered = rendering::render(&renderer, &input, &groups, found, scope)?;
     let without_monit = bpm_yml::fill(&mut groups, &rendered)?;

@@ -1,10 +1,10 @@
 //! The templates that planning renders, and what they render to.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use deployment::replaced::is_spec_unneeded;
-use dialect_erb::Proven;
-use instance_group::{Instance, Resolved, ResolvedJob};
+use instance_group::{Resolved, ResolvedJob};
 use job_templates::{Template, job_ref, templates};
 use problem::{Problems, Result};
 
@@ -34,20 +34,14 @@ pub(crate) struct JobTemplate {
     pub(crate) job: usize,
     /// The template.
     pub(crate) template: Template,
-    /// What its code proves about its output.
-    pub(crate) proven: Proven,
+    /// Whether its code proves that it renders the same each time.
+    pub(crate) is_repeatable: bool,
 }
 
 impl JobTemplate {
     /// Its job.
     pub(crate) fn job<'g>(&self, groups: &'g [Resolved]) -> &'g ResolvedJob {
         &groups[self.group].jobs[self.job]
-    }
-
-    /// The instances for which it is rendered: all of the group, or the first where it renders the same for all.
-    pub(crate) fn instances<'g>(&self, groups: &'g [Resolved]) -> &'g [Instance] {
-        let all = &self.job(groups).instances;
-        if self.proven.same_for_all_instances { &all[..all.len().min(1)] } else { all }
     }
 
     /// Whether it is the job's `bpm.yml`.
@@ -61,7 +55,7 @@ impl JobTemplate {
     }
 }
 
-/// Reads the templates of all jobs, job by job; `prove` analyses one.
+/// Reads the templates of all jobs, job by job; `is_repeatable` analyses one.
 ///
 /// # Errors
 /// Templates that are missing, each reported once.
@@ -69,7 +63,7 @@ pub(crate) fn find(
     input: &Input,
     groups: &[Resolved],
     scope: Scope,
-    prove: impl Fn(&Template) -> Proven,
+    is_repeatable: impl Fn(&Template) -> bool,
 ) -> Result<Vec<JobTemplate>> {
     let mut problems = Vec::new();
     let mut read = BTreeSet::new();
@@ -95,7 +89,7 @@ pub(crate) fn find(
             found.extend(here.into_iter().map(|template| JobTemplate {
                 group: g,
                 job: j,
-                proven: prove(&template),
+                is_repeatable: is_repeatable(&template),
                 template,
             }));
         }
@@ -122,10 +116,9 @@ fn of_processes(input: &Input, job: &ResolvedJob) -> Result<Vec<Template>> {
 pub(crate) struct Rendered {
     /// The template.
     pub(crate) of: JobTemplate,
-    /// What it renders to, where that [is read](JobTemplate::is_read): for every instance, in order, or once where that is the
-    /// same for all.
-    pub(crate) texts: Vec<Vec<u8>>,
-    /// SHA-256 of what it renders to, likewise.
+    /// What it renders to for every instance, in order, where that [is read](JobTemplate::is_read).
+    pub(crate) texts: Vec<Rc<[u8]>>,
+    /// SHA-256 of what it renders to for every instance, in order.
     pub(crate) digests: Vec<[u8; 32]>,
     /// The packages and jobs that it names, for any instance.
     pub(crate) mentions: Mentions,
@@ -136,13 +129,6 @@ pub(crate) struct Rendered {
 impl Rendered {
     /// What it renders to for an instance of the group, by its place in the list of instances.
     pub(crate) fn text(&self, instance: usize) -> &[u8] {
-        let index = if self.of.proven.same_for_all_instances { 0 } else { instance };
-        self.texts.get(index).map_or(&[], Vec::as_slice)
-    }
-
-    /// SHA-256 of what it renders to for an instance of the group, by its place in the list of instances.
-    pub(crate) fn digest(&self, instance: usize) -> [u8; 32] {
-        let index = if self.of.proven.same_for_all_instances { 0 } else { instance };
-        self.digests[index]
+        self.texts.get(instance).map_or(&[], |text| text)
     }
 }

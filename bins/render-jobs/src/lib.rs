@@ -116,7 +116,7 @@ fn render(
         let identity = Instance::new(&group.domain, &group.name, &job.name, instance.index, instance.az.clone());
         contexts.push(group.spec(job, &identity, ip));
         for template in templates {
-            units.push(Unit { context: contexts.len() - 1, job: &job.name, source: &template.source });
+            units.push(Unit::new(contexts.len() - 1, &job.name, &template.source));
         }
     }
     let mut results = renderer.render(&contexts, &units)?.into_iter();
@@ -127,7 +127,9 @@ fn render(
         let mut monit_failed = false;
         for (t, template) in templates.iter().enumerate() {
             match results.next() {
-                Some(Ok(content)) => files.push(RenderedFile { path: template.destination.clone(), content }),
+                Some(Ok(content)) => {
+                    files.push(RenderedFile { path: template.destination.clone(), content: content.to_vec() })
+                }
                 // BOSH renders monit first, and where it fails none of the job's templates.
                 Some(Err(failure)) if !monit_failed => {
                     monit_failed = template.is_monit();

@@ -59,8 +59,10 @@ module Boson
   class LazySpec < BasicObject
     %i[== != ! equal? instance_eval instance_exec].each { |name| undef_method(name) }
 
-    def initialize(raw, build)
+    # `read` gets the keys that are asked for.
+    def initialize(raw, read, build)
       @raw = raw
+      @read = read
       @build = build
       @built = {}
       @whole = nil
@@ -68,6 +70,7 @@ module Boson
 
     def method_missing(name, *args, **options, &block)
       if @whole.nil? && args.empty? && options.empty? && block.nil? && @raw.key?(key = name.name)
+        @read[key] = true
         return @built.fetch(key) { @built[key] = @build.call(@raw[key]) }
       end
       whole.public_send(name, *args, **options, &block)
@@ -78,6 +81,7 @@ module Boson
     end
 
     def whole
+      @raw.each_key { |key| @read[key] = true }
       @whole ||= ::Bosh::Common::Template::EvaluationContext::BackCompatOpenStruct.new(
         @raw.to_h { |key, value| [key, @built.fetch(key) { @build.call(value) }] }
       )
@@ -232,10 +236,11 @@ module Bosh::Common
         end
       end
 
-      attr_reader :name, :index, :raw_properties
+      attr_reader :raw_properties
 
-      # `eager` builds the structs at once, where the template could see the difference.
-      def initialize(spec, eager = false)
+      # `eager` builds the structs at once, where the template could see the difference. Otherwise `read` gets the keys of the
+      # spec that the template reads.
+      def initialize(spec, eager = false, read = {})
         @name = spec['name']
         @index = spec['index']
         @spec = openstruct(spec, BackCompatOpenStruct) if eager
@@ -243,7 +248,20 @@ module Bosh::Common
         @properties = openstruct(@raw_properties) if eager
         @dns_encoder = nil
         @links = spec['links'] || {}
-        @boson_spec = spec unless eager
+        return if eager
+
+        @boson_spec = spec
+        @boson_read = read
+      end
+
+      def name
+        @boson_read['name'] = true if @boson_read
+        @name
+      end
+
+      def index
+        @boson_read['index'] = true if @boson_read
+        @index
       end
 
       def ==(other)
@@ -257,7 +275,7 @@ module Bosh::Common
       end
 
       def spec
-        @spec ||= Boson::LazySpec.new(@boson_spec, ->(value) { openstruct(value, BackCompatOpenStruct) })
+        @spec ||= Boson::LazySpec.new(@boson_spec, @boson_read, ->(value) { openstruct(value, BackCompatOpenStruct) })
       end
 
       def get_binding

@@ -5,8 +5,9 @@ module Boson
     module_function
 
     # `request`: "commons" (Marshal of [properties, links]), "contexts" ([which of them is its, Marshal of the rest of the
-    # spec]), "units" ([index of the context, {"file", "code", "erb", "isolation", "eager"}]), "features" (libraries to
-    # load before). Writes for each unit a frame: its length, and T and bytes, or F and Marshal of facts.
+    # spec]), "units" ([indexes of contexts, {"file", "code", "erb", "isolation", "eager", "noted", "later"}]), "features"
+    # (libraries to load before). Writes for each context of each unit a frame: its length, and T and bytes, or F and Marshal
+    # of facts, or S and how many frames before there is the same result.
     def work(request, output)
       Signal.trap(COLLECT) { GC.enable }
       utc
@@ -15,11 +16,29 @@ module Boson
       # Before any template runs: what templates in processes of their own use is loaded once.
       request['features'].each { |feature| Boson.feature(feature) }
       contexts = Contexts.new(request['commons'], request['contexts'])
-      request['units'].each do |context, unit|
-        case unit['isolation']
-        when 'shared' then send_result(output, evaluate(contexts.shared(context), unit))
-        when 'copy' then send_result(output, evaluate_apart(contexts.copy(context), unit))
-        else send_result(output, in_own_process(contexts.shared(context), unit))
+      request['units'].each do |indexes, unit|
+        if unit['isolation'] == 'process'
+          in_own_processes(contexts, indexes, unit, output)
+        else
+          in_this_process(contexts, indexes, unit, output)
+        end
+      end
+    end
+
+    # A template that leaves nothing behind. Its result depends on its properties, its links, and what it reads of the rest of
+    # its spec, which is noted: a context that has the same there gets the same result.
+    def in_this_process(contexts, indexes, unit, output)
+      template = Template.new(unit)
+      # Positions of results by what was read: names, then values.
+      known = {}
+      indexes.each_with_index do |index, n|
+        same = known.filter_map { |names, results| results[contexts.values(index, names)] }.first
+        if same
+          send_frame(output, 'S', [n - same].pack('N'))
+        else
+          read = {}
+          send_result(output, template.evaluate(contexts, index, read))
+          (known[read.keys] ||= {})[contexts.values(index, read.keys)] = n if unit['noted']
         end
       end
     end
@@ -42,7 +61,13 @@ module Boson
         @commons = commons
         @contexts = contexts
         @shared = {}
+        @own = {}
         @last = @last_index = nil
+      end
+
+      # What a context has under these names: objects that no template gets.
+      def values(index, names)
+        names.empty? ? names : (@own[index] ||= Marshal.load(@contexts[index][1])).values_at(*names)
       end
 
       def shared(index)
@@ -71,26 +96,51 @@ module Boson
       end
     end
 
-    # A process of its own for a template that may leave something behind. What it sends is checked here: it may have
-    # broken anything in its process, but nothing in this one.
-    def in_own_process(spec, unit)
+    # A template in processes of its own, since it may leave something behind: one process for several contexts, one after the
+    # other. Where a context has ended its process, the next one gets another.
+    def in_own_processes(contexts, indexes, unit, output)
+      until indexes.empty?
+        count = results_of_process(contexts, indexes.first(AT_A_TIME), unit) { |result| send_result(output, result) }
+        indexes = indexes.drop(count)
+      end
+    end
+
+    # Each has objects of its own, which are all loaded before the process starts.
+    AT_A_TIME = 8
+
+    # Yields results and gives their number; the one that ended the process is the last. What the process sends is checked
+    # here: the template may have broken anything there, but nothing in this process.
+    def results_of_process(contexts, indexes, unit)
+      reader, pid = start_process(contexts, indexes, unit)
+      count = 0
+      while (result = received(reader)) && count < indexes.size - 1
+        yield result
+        count += 1
+      end
+      reader.close
+      _, status = Process.wait2(pid)
+      yield(status.success? && result ? result : [false, LOST])
+      count + 1
+    ensure
+      reader&.close
+    end
+
+    def start_process(contexts, indexes, unit)
+      specs = indexes.drop(1).map { |index| contexts.copy(index) }.unshift(contexts.shared(indexes.first))
       reader, writer = IO.pipe(binmode: true)
       writer.sync = true
       parent = Process.pid
       pid = Process.fork do
         Boson.end_with(parent)
         reader.close
-        WRITE.bind_call(writer, Marshal.dump(evaluate(spec, unit)))
+        AnotherTime.begin if unit['later']
+        specs.each { |spec| WRITE.bind_call(writer, Marshal.dump(evaluate(spec, unit))) }
         Process.exit!(0)
       ensure
         Process.exit!(9)
       end
       writer.close
-      result = received(reader)
-      _, status = Process.wait2(pid)
-      status.success? && result ? result : [false, LOST]
-    ensure
-      reader.close
+      [reader, pid]
     end
 
     def received(reader)
@@ -104,13 +154,45 @@ module Boson
     LOST = { 'class' => 'Boson::Lost', 'message' => 'ended the process it was evaluated in', 'line' => nil }.freeze
 
     def send_result(output, (done, result))
-      result = Marshal.dump(result) unless done
-      output.write([result.bytesize + 1].pack('N'), done ? 'T' : 'F', result)
+      done ? send_frame(output, 'T', result) : send_frame(output, 'F', Marshal.dump(result))
+    end
+
+    def send_frame(output, kind, content)
+      output.write([content.bytesize + 1].pack('N'), kind, content)
+    end
+
+    # A template that is evaluated in this process.
+    class Template
+      def initialize(unit)
+        @unit = unit
+        @block = nil
+        @valid = false
+      end
+
+      def evaluate(contexts, index, read)
+        return Templates.evaluate_apart(contexts.copy(index), @unit, read) if @unit['isolation'] == 'copy'
+
+        @block ||= block if @valid
+        result = Templates.evaluate(contexts.shared(index), @unit, read, @block)
+        @valid ||= result[0]
+        result
+      end
+
+      private
+
+      # The code, compiled once for all further contexts. It has been evaluated, so it is whole. What it defines would not
+      # become part of the context's class: it defines nothing.
+      def block
+        binding = Bosh::Common::Template::EvaluationContext.new({}).get_binding
+        eval("proc { #{@unit['code']}\n}", binding, @unit['file'], 0) # rubocop:disable Security/Eval
+      rescue SyntaxError
+        nil
+      end
     end
 
     # One template with objects of its own; the methods and constants that it defines go with it.
-    def evaluate_apart(spec, unit)
-      evaluate(spec, unit)
+    def evaluate_apart(spec, unit, read)
+      evaluate(spec, unit, read)
     ensure
       owner = Bosh::Common::Template::EvaluationContext
       defined = owner.instance_methods(false) + owner.private_instance_methods(false) - METHODS
@@ -123,14 +205,17 @@ module Boson
     end
     CONSTANTS = Bosh::Common::Template::EvaluationContext.constants(false)
 
-    # One template in the current process.
-    def evaluate(spec, unit)
-      context = Bosh::Common::Template::EvaluationContext.new(spec, unit['eager'])
-      code = unit['erb'] ? compiled(unit) : unit['code']
-      output = eval(code, context.get_binding, unit['file'], 0) # rubocop:disable Security/Eval
+    # One template in the current process. `read` gets the names of what it reads of its spec, `block` is its compiled code.
+    def evaluate(spec, unit, read = {}, block = nil)
+      context = Bosh::Common::Template::EvaluationContext.new(spec, unit['eager'], read)
+      output = block ? context.instance_exec(&block) : run(unit, context.get_binding)
       [true, output.to_s.b]
     rescue Exception => e # rubocop:disable Lint/RescueException -- BOSH rescues it too: exit and syntax errors included
       [false, facts(e, unit['file'])]
+    end
+
+    def run(unit, binding)
+      eval(unit['erb'] ? compiled(unit) : unit['code'], binding, unit['file'], 0) # rubocop:disable Security/Eval
     end
 
     def compiled(unit)

@@ -52,8 +52,8 @@ pub struct Facts {
     pub eager: bool,
     /// Libraries worth loading before processes are forked.
     pub features: Vec<&'static str>,
-    /// Its output is the same for every instance of a group.
-    pub same_for_all_instances: bool,
+    /// It reads its spec only by methods that note what is read.
+    pub noted: bool,
     /// Its output is the same whenever it is rendered in the same context.
     pub repeatable: bool,
 }
@@ -68,14 +68,14 @@ pub fn analyse(template: &[u8]) -> Facts {
         methods: defined(&tokens, "def"),
         constants: assigned_constants(&tokens),
         facts: Facts::default(),
-        constant: true,
+        noted: true,
     };
     let isolation = reader.isolation();
     let mut facts = reader.facts;
     remember_required(&mut facts.features, text);
     facts.isolation = if scanner::has_magic_comment(template) { Isolation::Process } else { isolation };
     facts.repeatable = facts.isolation != Isolation::Process && !tokens.iter().any(is_of_the_moment);
-    facts.same_for_all_instances = facts.isolation != Isolation::Process && reader.constant;
+    facts.noted = facts.repeatable && reader.noted && !facts.eager;
     facts
 }
 
@@ -106,8 +106,8 @@ struct Reader<'a> {
     /// Constants that the template defines.
     constants: HashSet<String>,
     facts: Facts,
-    /// Nothing was seen that differs between instances.
-    constant: bool,
+    /// Nothing was seen that reads the context's variables.
+    noted: bool,
 }
 
 /// Unknown names need a process.
@@ -135,7 +135,7 @@ impl Reader<'_> {
                 Token::Word(word) => self.word(i, word),
                 Token::Constant(word) => self.constant(i, word),
                 Token::Instance(name) => {
-                    self.constant = false;
+                    self.noted = false;
                     self.facts.eager |= matches!(name.as_str(), "spec" | "properties");
                     Isolation::Shared
                 }
@@ -284,7 +284,8 @@ impl Reader<'_> {
             let feature = self.tokens[i + 1..].iter().find(|t| **t != Token::Sign("("));
             return known(matches!(feature, Some(Token::Literal(feature)) if names::is_requirable(feature)));
         }
-        self.constant &= !names::is_of_the_instance(word);
+        // It may be dumped as a whole.
+        self.noted &= word != "self";
         // A parameter may carry a name of the context's. A variable of one block is none in another, and a method may
         // never be defined: then Ruby's own is called.
         if self.locals.contains(word) || self.methods.contains(word) {
@@ -303,10 +304,7 @@ impl Reader<'_> {
         if names::may_be_defined(name) { Isolation::Copy } else { Isolation::Process }
     }
 
-    fn method(&mut self, i: usize, word: &str) -> Isolation {
-        if word == "now" || word == "object_id" {
-            self.constant = false;
-        }
+    fn method(&self, i: usize, word: &str) -> Isolation {
         let receiver = i.checked_sub(2);
         if matches!(self.token(receiver), Some(Token::Word(this)) if this == "self") && self.methods.contains(word) {
             return known(!names::is_reaching(word));
@@ -350,8 +348,7 @@ impl Reader<'_> {
         }
     }
 
-    fn constant(&mut self, i: usize, word: &str) -> Isolation {
-        self.constant &= !names::is_of_the_instance(word);
+    fn constant(&self, i: usize, word: &str) -> Isolation {
         if matches!(self.tokens.get(i + 1), Some(Token::Sign("("))) && names::is_function(word) {
             return Isolation::Shared;
         }

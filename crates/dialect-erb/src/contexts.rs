@@ -73,6 +73,11 @@ impl Contexts {
         context.odd || self.commons[context.common].odd
     }
 
+    /// Which properties and links a context has: the same number, the same ones.
+    pub(crate) fn common(&self, context: usize) -> usize {
+        self.contexts[context].common
+    }
+
     /// Some contexts as the driver wants them: dumps of what is common, and for each context which of them is its, and
     /// a dump of its own.
     pub(crate) fn request(&self, contexts: &[usize]) -> (Value, Value) {

@@ -13,5 +13,5 @@ pub mod scanner;
 mod settings;
 
 pub use mask::Mask;
-pub use render::{Asked, Failure, Proven, Renderer, Unit};
+pub use render::{Asked, Failure, Renderer, Unit};
 pub use settings::{IsolationMode, Settings};

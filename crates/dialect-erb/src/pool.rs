@@ -3,9 +3,10 @@
 
 mod shares;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -21,11 +22,15 @@ use crate::contexts::Contexts;
 use crate::settings::Settings;
 use shares::{portions, shares};
 
-/// What a worker evaluates: a template and the index of its context.
+/// What a worker evaluates: a template, in one context after the other.
 #[derive(Clone)]
 pub(crate) struct Task {
-    /// Index of its context.
-    pub(crate) context: usize,
+    /// Indexes of its contexts.
+    pub(crate) contexts: Vec<usize>,
+    /// Which properties and links they have: the same number, the same ones.
+    pub(crate) common: usize,
+    /// Whether it is evaluated in a process of its own.
+    pub(crate) has_own_process: bool,
     /// The template as the driver gets it.
     pub(crate) unit: Value,
     /// Libraries that it uses.
@@ -34,10 +39,13 @@ pub(crate) struct Task {
     pub(crate) length: usize,
 }
 
-/// What became of a task: bytes, or facts about the exception.
-pub(crate) type Outcome = std::result::Result<Vec<u8>, Value>;
+/// What became of a task in one of its contexts: bytes, or facts about the exception.
+pub(crate) type Outcome = std::result::Result<Rc<[u8]>, Value>;
 
-/// Evaluates all tasks; the outcomes are in their order. `ended` gets the processes that have nothing left to do.
+/// A task in one of its contexts: the task's index, and the context's place in the task.
+type Evaluation = (usize, usize);
+
+/// Evaluates all tasks; the outcomes are in the order of tasks and their contexts. `ended` gets the processes that have nothing left to do.
 ///
 /// # Errors
 /// Only where processes cannot be made.
@@ -48,7 +56,7 @@ pub(crate) fn evaluate(
     tasks: &[Task],
     ended: &mut Vec<Process>,
 ) -> Result<Vec<Outcome>> {
-    let outcomes = tasks.iter().map(|_| None).collect();
+    let outcomes = tasks.iter().map(|task| vec![None; task.contexts.len()]).collect();
     let mut pool = Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes, ended };
     let shares = shares(tasks, settings.workers);
     let at_a_time = shares.len();
@@ -57,12 +65,12 @@ pub(crate) fn evaluate(
         while pool.workers.len() < at_a_time
             && let Some(next) = waiting.pop_front()
         {
-            pool.start(next)?;
+            pool.start(next.into_iter().flat_map(|i| (0..tasks[i].contexts.len()).map(move |n| (i, n))).collect())?;
         }
         pool.watch()?;
     }
     let lost = || Problem::internal("the embedded Ruby lost templates").into();
-    std::mem::take(&mut pool.outcomes).into_iter().map(|outcome| outcome.ok_or_else(lost)).collect()
+    std::mem::take(&mut pool.outcomes).into_iter().flatten().map(|outcome| outcome.ok_or_else(lost)).collect()
 }
 
 struct Pool<'a> {
@@ -71,7 +79,8 @@ struct Pool<'a> {
     contexts: &'a Contexts,
     tasks: &'a [Task],
     workers: Vec<Worker>,
-    outcomes: Vec<Option<Outcome>>,
+    /// For each task, for each of its contexts.
+    outcomes: Vec<Vec<Option<Outcome>>>,
     ended: &'a mut Vec<Process>,
 }
 
@@ -102,7 +111,7 @@ impl Drop for Process {
 struct Worker {
     process: Process,
     /// What it has not answered yet.
-    tasks: VecDeque<usize>,
+    evaluations: VecDeque<Evaluation>,
     buffer: Vec<u8>,
     deadline: Instant,
     /// When it is asked to collect garbage.
@@ -113,11 +122,11 @@ struct Worker {
 const LONG: Duration = Duration::from_millis(100);
 
 impl Pool<'_> {
-    fn start(&mut self, tasks: Vec<usize>) -> Result<()> {
-        let process = Process(self.vm.fork("work", self.request(&tasks))?);
+    fn start(&mut self, evaluations: VecDeque<Evaluation>) -> Result<()> {
+        let process = Process(self.vm.fork("work", self.request(&evaluations))?);
         let deadline = Instant::now() + self.time();
         let collect = Instant::now() + LONG;
-        self.workers.push(Worker { process, tasks: tasks.into(), buffer: Vec::new(), deadline, collect });
+        self.workers.push(Worker { process, evaluations, buffer: Vec::new(), deadline, collect });
         Ok(())
     }
 
@@ -125,18 +134,24 @@ impl Pool<'_> {
         self.settings.timeout
     }
 
-    /// The tasks with the contexts that they need and no others.
-    fn request(&self, tasks: &[usize]) -> Value {
+    /// The evaluations with the contexts that they need and no others.
+    fn request(&self, evaluations: &VecDeque<Evaluation>) -> Value {
         let mut contexts: Vec<usize> = Vec::new();
+        let mut places = HashMap::new();
         let mut features: Vec<&str> = Vec::new();
-        let mut units = Vec::new();
-        for task in tasks.iter().map(|i| &self.tasks[*i]) {
-            let known = contexts.iter().rposition(|context| *context == task.context);
-            let context = known.unwrap_or_else(|| {
-                contexts.push(task.context);
+        // Tasks, with the places of their contexts.
+        let mut units: Vec<(usize, Vec<Value>)> = Vec::new();
+        for (index, n) in evaluations {
+            let task = &self.tasks[*index];
+            let context = task.contexts[*n];
+            let place = *places.entry(context).or_insert_with(|| {
+                contexts.push(context);
                 contexts.len() - 1
             });
-            units.push(Value::array([Value::Int(context as i64), task.unit.clone()]));
+            match units.last_mut() {
+                Some((last, places)) if last == index => places.push(Value::Int(place as i64)),
+                _ => units.push((*index, vec![Value::Int(place as i64)])),
+            }
             for feature in &task.features {
                 if !features.contains(feature) {
                     features.push(feature);
@@ -144,10 +159,12 @@ impl Pool<'_> {
             }
         }
         let (commons, contexts) = self.contexts.request(&contexts);
+        let units =
+            units.into_iter().map(|(task, places)| Value::array([Value::array(places), self.tasks[task].unit.clone()]));
         Value::map([
             ("commons", commons),
             ("contexts", contexts),
-            ("units", Value::array(units)),
+            ("units", Value::array(units.collect::<Vec<_>>())),
             ("features", Value::array(features.into_iter().map(Value::str))),
         ])
     }
@@ -169,7 +186,7 @@ impl Pool<'_> {
         for i in (0..ready.len()).rev() {
             if ready[i] && !self.receive(i) {
                 self.replace(i, LOST, "ended the process it was evaluated in")?;
-            } else if self.workers[i].tasks.is_empty() {
+            } else if self.workers[i].evaluations.is_empty() {
                 // It takes a while to go: nobody waits for that now.
                 let process = self.workers.swap_remove(i).process;
                 process.end();
@@ -202,8 +219,8 @@ impl Pool<'_> {
         worker.buffer.truncate(start + n);
         let mut at = 0;
         while let Some(frame) = frame(&worker.buffer[at..]) {
-            if let Some(task) = worker.tasks.pop_front() {
-                self.outcomes[task] = Some(outcome(frame));
+            if let Some((task, n)) = worker.evaluations.pop_front() {
+                self.outcomes[task][n] = Some(outcome(frame, &self.outcomes[task][..n]));
             }
             at += LENGTH + frame.len();
             worker.deadline = deadline;
@@ -213,15 +230,15 @@ impl Pool<'_> {
         n > 0
     }
 
-    /// A worker that is gone or stuck: its current task has failed, another worker goes on with the rest.
+    /// A worker that is gone or stuck: its current evaluation has failed, another worker goes on with the rest.
     fn replace(&mut self, i: usize, class: &str, why: &str) -> Result<()> {
         let worker = self.workers.swap_remove(i);
-        let mut tasks = worker.tasks.clone();
+        let mut evaluations = worker.evaluations.clone();
         drop(worker);
-        if let Some(current) = tasks.pop_front() {
-            self.outcomes[current] = Some(Err(lost(class, why)));
+        if let Some((task, n)) = evaluations.pop_front() {
+            self.outcomes[task][n] = Some(Err(lost(class, why)));
         }
-        if tasks.is_empty() { Ok(()) } else { self.start(tasks.into()) }
+        if evaluations.is_empty() { Ok(()) } else { self.start(evaluations) }
     }
 }
 
@@ -234,11 +251,18 @@ fn frame(received: &[u8]) -> Option<&[u8]> {
     rest.get(..usize::try_from(u32::from_be_bytes(*length)).ok()?)
 }
 
-fn outcome(frame: &[u8]) -> Outcome {
+/// What a frame says; `before` are the outcomes of the same task before it.
+fn outcome(frame: &[u8], before: &[Option<Outcome>]) -> Outcome {
+    let none = || Err(lost(LOST, "gave no result"));
     match frame.split_first() {
-        Some((b'T', text)) => Ok(text.to_vec()),
-        Some((b'F', facts)) => Err(ruby::load(facts).unwrap_or_else(|_| lost(LOST, "gave no result"))),
-        _ => Err(lost(LOST, "gave no result")),
+        Some((b'T', text)) => Ok(text.into()),
+        Some((b'F', facts)) => ruby::load(facts).map_or_else(|_| none(), Err),
+        Some((b'S', distance)) => {
+            let distance = distance.try_into().ok().and_then(|bytes| usize::try_from(u32::from_be_bytes(bytes)).ok());
+            let place = distance.and_then(|distance| before.len().checked_sub(distance));
+            place.and_then(|place| before.get(place)?.clone()).unwrap_or_else(none)
+        }
+        _ => none(),
     }
 }
 

@@ -12,7 +12,7 @@ use value::{Encoding, Text, Value};
 use crate::analysis::Isolation;
 use crate::contexts::Contexts;
 use crate::mask::{Mask, Secrets};
-use crate::pool::{self, Process, Task};
+use crate::pool::{self, Outcome, Process, Task};
 use crate::settings::{IsolationMode, Settings};
 use crate::{analysis, eager::needs_whole_structs, scanner};
 
@@ -25,7 +25,7 @@ pub struct Renderer<'vm> {
 }
 
 /// One template to be rendered in one context.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
     /// Index of its context.
     pub context: usize,
@@ -33,6 +33,23 @@ pub struct Unit<'a> {
     pub job: &'a str,
     /// The template.
     pub source: &'a Source,
+    /// If the template needs a process of its own: whether that is also the process of the units next to this one that render
+    /// it in other contexts. They may then see what it left there.
+    pub together: bool,
+    /// Whether it is rendered with another clock, other random numbers and other addresses of objects.
+    pub later: bool,
+}
+
+impl<'a> Unit<'a> {
+    /// A template that is rendered for itself, now.
+    pub fn new(context: usize, job: &'a str, source: &'a Source) -> Unit<'a> {
+        Unit { context, job, source, together: false, later: false }
+    }
+
+    /// Whether both render the same template in the same way.
+    fn repeats(&self, other: &Unit) -> bool {
+        self.job == other.job && std::ptr::eq(self.source, other.source) && self.later == other.later
+    }
 }
 
 /// Why a template was not rendered; no text of it holds a property's value.
@@ -67,41 +84,28 @@ impl Failure {
     }
 }
 
-/// What is proven about a template's output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Proven {
-    /// It is the same for every instance of a group.
-    pub same_for_all_instances: bool,
-    /// It is the same whenever the template is rendered in the same context.
-    pub repeatable: bool,
-}
-
 impl<'vm> Renderer<'vm> {
     /// Has the VM load BOSH's evaluation context, and does not wait for it; once per VM.
     pub fn new(vm: &'vm Vm, settings: Settings) -> Renderer<'vm> {
         vm.add_archive(ruby::archive!());
         vm.load_source("library", include_str!("../ruby/library.rb"));
         vm.load_source("context", include_str!("../ruby/context.rb"));
+        vm.load_source("another_time", include_str!("../ruby/another_time.rb"));
         vm.load_source("driver", include_str!("../ruby/driver.rb"));
         Renderer { vm, settings, ended: RefCell::default() }
     }
 
-    /// What the code of a template proves about its output; nothing where nothing may be concluded from it.
-    pub fn proven(&self, source: &Source) -> Proven {
-        match self.settings.isolation {
-            IsolationMode::Process => Proven::default(),
-            IsolationMode::Auto => {
-                let facts = analysis::analyse(&source.text);
-                Proven { same_for_all_instances: facts.same_for_all_instances, repeatable: facts.repeatable }
-            }
-        }
+    /// Whether the code of a template proves that it renders the same whenever it is rendered in the same context.
+    pub fn is_repeatable(&self, source: &Source) -> bool {
+        self.settings.isolation == IsolationMode::Auto && analysis::analyse(&source.text).repeatable
     }
 
-    /// Renders every unit; `contexts` are the specs that templates see.
+    /// Renders every unit; `contexts` are the specs that templates see. Units next to each other that render the same
+    /// template in several contexts share their work, and results that are known to be equal are the same object.
     ///
     /// # Errors
     /// Only where the VM itself fails; what a template does wrong is in its own result.
-    pub fn render(&self, contexts: &[Value], units: &[Unit]) -> problem::Result<Vec<Result<Vec<u8>, Failure>>> {
+    pub fn render(&self, contexts: &[Value], units: &[Unit]) -> problem::Result<Vec<Result<Rc<[u8]>, Failure>>> {
         // BOSH fails a job that OpenStruct cannot hold, whatever its templates use.
         let parts = Contexts::new(contexts);
         let has_code = |unit: &Unit| parts.has_odd_keys(unit.context) || scanner::has_tags(&unit.source.text);
@@ -110,13 +114,18 @@ impl<'vm> Renderer<'vm> {
         let mut ended = self.ended.borrow_mut();
         let mut outcomes = pool::evaluate(self.vm, &self.settings, &parts, &tasks, &mut ended)?.into_iter();
         let mut secrets = HashMap::new();
+        let mut last: Option<(&Source, Rc<[u8]>)> = None;
         units
             .iter()
             .map(|unit| {
                 if !has_code(unit) {
-                    return Ok(Ok(unit.source.text.clone()));
+                    let known = last.take().filter(|(source, _)| std::ptr::eq(*source, unit.source));
+                    let (_, text) =
+                        last.insert(known.unwrap_or_else(|| (unit.source, unit.source.text.as_slice().into())));
+                    return Ok(Ok(text.clone()));
                 }
-                let outcome = outcomes.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
+                let outcome: Outcome =
+                    outcomes.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
                 Ok(outcome.map_err(|facts| {
                     let context = &contexts[unit.context];
                     let known = secrets.entry(Secrets::identity(context));
@@ -128,19 +137,25 @@ impl<'vm> Renderer<'vm> {
     }
 }
 
-/// Units as the driver wants them. A template that is rendered for many instances is analysed once.
+/// Units as the driver wants them: those that render the same template one after the other make one task, if their process allows it.
 fn tasks(units: &[&Unit], contexts: &Contexts, mode: IsolationMode) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::with_capacity(units.len());
-    let mut last: Option<(&Unit, bool)> = None;
+    let mut last: Option<&Unit> = None;
     for unit in units {
         let odd = contexts.has_odd_keys(unit.context);
-        let again = last
-            .is_some_and(|(last, was)| was == odd && last.job == unit.job && std::ptr::eq(last.source, unit.source));
-        tasks.push(match tasks.last() {
-            Some(task) if again => Task { context: unit.context, ..task.clone() },
-            _ => task(unit, odd, mode),
-        });
-        last = Some((unit, odd));
+        let common = contexts.common(unit.context);
+        let again = last.filter(|last| last.repeats(unit) && contexts.has_odd_keys(last.context) == odd);
+        match (tasks.last_mut(), again) {
+            (Some(task), Some(_)) if (!task.has_own_process || unit.together) && task.common == common => {
+                task.contexts.push(unit.context);
+            }
+            (Some(task), Some(_)) => {
+                let again = Task { contexts: vec![unit.context], common, ..task.clone() };
+                tasks.push(again);
+            }
+            _ => tasks.push(Task { common, ..task(unit, odd, mode) }),
+        }
+        last = Some(unit);
     }
     tasks
 }
@@ -153,11 +168,16 @@ fn task(unit: &Unit, odd: bool, mode: IsolationMode) -> Task {
         facts.isolation = Isolation::Process;
         eager = true;
     }
+    if unit.later {
+        facts.isolation = Isolation::Process;
+    }
     // A magic comment is left to ERB's own compiler.
     let is_erb = scanner::has_magic_comment(text);
     let code = if is_erb { text.clone() } else { scanner::compile(text) };
     Task {
-        context: unit.context,
+        contexts: vec![unit.context],
+        common: 0,
+        has_own_process: facts.isolation == Isolation::Process,
         features: facts.features,
         length: code.len(),
         unit: Value::map([
@@ -166,6 +186,8 @@ fn task(unit: &Unit, odd: bool, mode: IsolationMode) -> Task {
             ("erb", Value::Bool(is_erb)),
             ("isolation", Value::str(facts.isolation.as_str())),
             ("eager", Value::Bool(eager)),
+            ("noted", Value::Bool(facts.noted && !eager)),
+            ("later", Value::Bool(unit.later)),
         ]),
     }
 }

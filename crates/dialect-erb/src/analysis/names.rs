@@ -141,13 +141,6 @@ static REQUIRABLE: Names = names!(
     "
 );
 
-/// Names that make a template's output depend on more than its job's properties and links.
-static OF_THE_INSTANCE: Names = names!(
-    "
-    spec index rand now SecureRandom Time Date object_id self
-    "
-);
-
 /// Names that make a template's output depend on more than its context: on the time, on addresses and on chance.
 static OF_THE_MOMENT: Names = names!(
     "
@@ -224,8 +217,4 @@ pub(super) fn is_requirable(feature: &str) -> bool {
 
 pub(super) fn is_of_the_moment(word: &str) -> bool {
     OF_THE_MOMENT.contains(word)
-}
-
-pub(super) fn is_of_the_instance(word: &str) -> bool {
-    OF_THE_INSTANCE.contains(word)
 }

@@ -14,7 +14,7 @@ pub(super) fn portions(tasks: &[Task], share: &[usize]) -> Vec<Vec<usize>> {
     let mut portions: Vec<Vec<usize>> = Vec::new();
     let mut work = 0;
     for i in share {
-        let more = tasks[*i].length + BESIDE;
+        let more = cost(&tasks[*i]);
         match portions.last_mut() {
             Some(portion) if work + more <= WORK_OF_A_WORKER => portion.push(*i),
             _ => {
@@ -27,8 +27,14 @@ pub(super) fn portions(tasks: &[Task], share: &[usize]) -> Vec<Vec<usize>> {
     portions
 }
 
-/// What a task costs beside compiling its code, as a length of code.
+/// What a task costs in each context beside compiling its code, as a length of code.
 const BESIDE: usize = 500;
+
+/// What a task costs beside the libraries that it needs.
+fn cost(task: &Task) -> usize {
+    task.length + task.contexts.len() * BESIDE
+}
+
 /// What forking a worker costs, as a length of code.
 const WORKER: usize = 10_000;
 /// What loading a library costs, as a length of code (docs/benchmarks.md has the times).
@@ -57,7 +63,7 @@ impl Share {
         let mut loaded = self.loaded.clone();
         more.iter().fold(self.cost, |cost, i| {
             let new = tasks[*i].features.iter().filter(|feature| loaded.insert(feature));
-            cost + tasks[*i].length + BESIDE + new.map(|feature| loading(feature)).sum::<usize>()
+            cost + self::cost(&tasks[*i]) + new.map(|feature| loading(feature)).sum::<usize>()
         })
     }
 
@@ -86,14 +92,20 @@ pub(super) fn shares(tasks: &[Task], workers: usize) -> Vec<Vec<usize>> {
 }
 
 /// Tasks whose most costly library is the same large one, the most costly first, none of which costs more than this; and
-/// then all other tasks one by one, in their order, in which those of a job follow one another.
+/// then all other tasks in their order, in which those of a job follow one another: some of them together, because each worker
+/// loads their properties and links for itself.
 fn clusters(tasks: &[Task], most: usize) -> Vec<Vec<usize>> {
     let mut by_library: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut others = Vec::new();
+    let mut others: Vec<Vec<usize>> = Vec::new();
     for (i, task) in tasks.iter().enumerate() {
         match task.features.iter().max_by_key(|feature| loading(feature)) {
             Some(feature) if loading(feature) > LARGE_LIBRARY => by_library.entry(feature).or_default().push(i),
-            _ => others.push(vec![i]),
+            _ => match others.last_mut() {
+                Some(some) if belongs_to(tasks, some, task) && work_of(tasks, some) + cost(task) <= most / PARTS => {
+                    some.push(i)
+                }
+                _ => others.push(vec![i]),
+            },
         }
     }
     let mut clusters: Vec<Share> = Vec::new();
@@ -111,6 +123,17 @@ fn clusters(tasks: &[Task], most: usize) -> Vec<Vec<usize>> {
     clusters.into_iter().map(|cluster| cluster.tasks).chain(others).collect()
 }
 
+/// A share consists of this many clusters at least, so that shares can cost the same.
+const PARTS: usize = 8;
+
+fn belongs_to(tasks: &[Task], some: &[usize], task: &Task) -> bool {
+    some.first().is_some_and(|first| tasks[*first].common == task.common)
+}
+
+fn work_of(tasks: &[Task], some: &[usize]) -> usize {
+    some.iter().map(|i| cost(&tasks[*i])).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use value::Value;
@@ -118,7 +141,14 @@ mod tests {
     use super::*;
 
     fn task(length: usize, features: &[&'static str]) -> Task {
-        Task { context: 0, unit: Value::Nil, features: features.to_vec(), length: length - BESIDE }
+        Task {
+            contexts: vec![0],
+            common: 0,
+            has_own_process: false,
+            unit: Value::Nil,
+            features: features.to_vec(),
+            length: length - BESIDE,
+        }
     }
 
     #[test]
