@@ -1,6 +1,7 @@
 //! `plan` of a deployment of cf-deployment's size, and of multiples of it.
 //!
-//! `cargo bench -p e2e --bench plan`, or `-- --input DIR FACTOR` to only write an input and look at it.
+//! `cargo bench -p e2e --bench plan`, or `-- --input DIR FACTOR` or `-- --small-input DIR FACTOR` to only write an input and look
+//! at it.
 
 #![allow(clippy::print_stdout, reason = "what a bench is for")]
 
@@ -27,6 +28,11 @@ fn bench(arguments: &[String]) -> Result<()> {
         && first == "--input"
     {
         return generate::write(Path::new(directory), cf_like(factor.parse()?)).map(|_| ());
+    }
+    if let [first, directory, factor] = arguments
+        && first == "--small-input"
+    {
+        return generate::small::write(Path::new(directory), factor.parse()?).map(|_| ());
     }
     let executables = Executables::find();
     let scratch = measure::scratch()?;
@@ -57,6 +63,29 @@ fn bench(arguments: &[String]) -> Result<()> {
     let heads =
         ["size", "jobs", "manifest lines", "all groups", "per size, of 1x", "peak KiB", "one group alone", "peak KiB"];
     table(&heads, &rows);
+    small(&executables, scratch.path())
+}
+
+/// Many small templates, and ten times as many.
+fn small(executables: &Executables, scratch: &Path) -> Result<()> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut first = None;
+    for factor in [1, 10] {
+        let directory = scratch.join(format!("small-{factor}"));
+        let input = generate::small::write(&directory, factor)?;
+        let all = |run: usize| whole(executables, &input, &directory.join(format!("out-{run}")));
+        let took = ms(median_of(if factor > 1 { 5 } else { 15 }, |run| Ok(all(run)))?);
+        let base: f64 = *first.get_or_insert(took);
+        rows.push(vec![
+            format!("{factor}x"),
+            input.jobs.to_string(),
+            generate::small::renderings(factor).to_string(),
+            format!("{took:.0}"),
+            format!("{:.1}x", took / base),
+        ]);
+    }
+    println!("plan of many small templates in groups of four instances (medians; ms)");
+    table(&["size", "jobs", "templates times instances", "all groups", "of 1x"], &rows);
     Ok(())
 }
 

@@ -22,6 +22,13 @@ fn plan_accepts_generated_jobs() {
     accepted(directory.path(), &input);
 }
 
+#[test]
+fn plan_accepts_many_small_templates() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = generate::small::write(directory.path(), 1).unwrap();
+    accepted(directory.path(), &input);
+}
+
 fn accepted(directory: &Path, input: &generate::Input) {
     let output = Command::new(testkit::executable("plan"))
         .arg("--bosh-manifest-path")

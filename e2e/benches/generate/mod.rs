@@ -10,6 +10,7 @@ mod job;
 mod property;
 mod random;
 pub(crate) mod real;
+pub(crate) mod small;
 mod template;
 
 use std::error::Error;
