@@ -130,7 +130,10 @@ fn wrong_expressions_generate_nothing() {
     fs::write(directory.path().join("web.yaml"), GENERATED.replace("[0-9]{3}", "[9-0]{3}")).unwrap();
     let output = verb("generate-parameters", directory.path()).args(["--store", "store.env"]).output().unwrap();
     let stderr = failed(&output, 66);
-    assert!(stderr.starts_with("error: invalid range specified: 9-0 (parameter USER)\n  --> web.yaml:6:10\n"), "{stderr}");
+    assert!(
+        stderr.starts_with("error: invalid range specified: 9-0 (parameter USER)\n  --> web.yaml:6:10\n"),
+        "{stderr}"
+    );
     assert!(!directory.path().join("store.env").exists());
     let missing =
         verb("generate-parameters", directory.path()).args(["--template", "x", "--store", "y"]).output().unwrap();
