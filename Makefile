@@ -41,7 +41,7 @@ test: deps ## Run all tests that need no Kubernetes cluster
 bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
 	@images/build boson-pod
 	@cargo bench --locked -p e2e
-	@if GOTOOLCHAIN=local go -C crates/go-template/tests/go list . >/dev/null 2>&1; then cargo bench --locked -p go-template --features go; else \
+	@if GOTOOLCHAIN=local go -C crates/nstance/go-template/tests/go list . >/dev/null 2>&1; then cargo bench --locked -p go-template --features go; else \
 	  echo 'there is no Go 1.26: go-template is not compared with it'; fi
 
 # With the features of all tests.

@@ -55,7 +55,7 @@ fn fed(mut command: Command, input: &Path) -> Result<Duration> {
 }
 
 fn expressions(brokerpak: &Path, directory: &Path) -> Result<Vec<String>> {
-    let go = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/hil/tests/go");
+    let go = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/brokerpak/hil/tests/go");
     let program = directory.join("hil");
     let built = Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(go).status();
     if !built.is_ok_and(|status| status.success()) {

@@ -87,7 +87,7 @@ fn go(scratch: &Path) -> Result<Option<PathBuf>> {
     if Command::new("go").arg("version").output().is_err() {
         return Ok(None);
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/go-template/tests/go");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/nstance/go-template/tests/go");
     let program = scratch.join("go-program");
     let mut build = Command::new("go");
     build.args(["build", "-ldflags=-s -w", "-o"]).arg(&program).arg(".").current_dir(source);

@@ -49,7 +49,10 @@ fn state(stop: Option<Stop>) -> String {
 /// The record of two runs, of which the second one changed one group.
 fn versions() -> String {
     let groups = |nats: u32| [("nats".to_owned(), nats), ("smoke-tests".to_owned(), 1)].into();
-    let runs = Versions::default().with(1, groups(1)).and_then(|first| first.with(1, groups(2)));
+    let flags =
+        |version: &str| vec![format!("--image=nats=nats:{version}"), "--boson-image=boson/boson:0.1.0".to_owned()];
+    let first = Versions::default().with(1, groups(1), flags("1"));
+    let runs = first.and_then(|first| first.with(1, groups(2), flags("2")));
     runs.unwrap().encode().unwrap()
 }
 

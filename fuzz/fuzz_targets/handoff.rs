@@ -33,11 +33,11 @@ const PART: usize = 64;
 
 fuzz_target!(|bytes: &[u8]| {
     // What is not compressed is refused.
-    let _ = handoff::packed::unpack(|end| Ok((end == ".gz").then(|| bytes.to_vec())));
-    let files = handoff::packed::pack(bytes, PART);
-    if files.len() <= handoff::packed::MOST_PARTS {
+    let _ = object_basics::packed::unpack(|end| Ok((end == ".gz").then(|| bytes.to_vec())));
+    let files = object_basics::packed::pack(bytes, PART);
+    if files.len() <= object_basics::packed::MOST_PARTS {
         let file = |end: &str| files.iter().find(|(of, _)| of == end).map(|(_, content)| content.clone());
-        assert_eq!(handoff::packed::unpack(|end| Ok(file(end))).ok().flatten().as_deref(), Some(bytes));
+        assert_eq!(object_basics::packed::unpack(|end| Ok(file(end))).ok().flatten().as_deref(), Some(bytes));
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     round_trip!(HookState, text);

@@ -20,8 +20,12 @@ fn the_page_begins_with_a_result() {
 }
 
 /// Where the tests of the page's last table are.
-const PLACES: [&str; 4] =
-    ["bins/boson-brokerpak/tests", "bins/brokerpak/src/build", "crates/dialect-brokerpak/tests", "crates/hil/tests"];
+const PLACES: [&str; 4] = [
+    "bins/boson-brokerpak/tests",
+    "crates/brokerpak/brokerpak/src/build",
+    "crates/brokerpak/dialect-brokerpak/tests",
+    "crates/brokerpak/hil/tests",
+];
 
 #[test]
 fn the_tests_that_the_page_names_exist() {
