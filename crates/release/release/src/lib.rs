@@ -14,7 +14,6 @@ mod collect;
 mod compile;
 mod digests;
 mod fingerprint;
-mod glob;
 mod job;
 mod order;
 mod package;

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use globset::{GlobBuilder, GlobMatcher};
 use problem::{Problem, Result};
 use walkdir::WalkDir;
 
-use crate::glob::Glob;
 use crate::package_file::{self, PackageFile};
 
 /// A pattern as BOSH's command line reads it: `*` and `?` within a name, `**` over directories, `[..]`, `{a,b}`.
 pub(crate) struct Pattern {
     pub(crate) text: String,
-    pub(crate) matcher: Glob,
+    pub(crate) matcher: GlobMatcher,
     /// The directories before the first special character.
     start: PathBuf,
     /// How deep below `start` a match can lie.
@@ -26,7 +26,8 @@ impl Pattern {
             return Err(invalid("it must stay below src/ and blobs/").into());
         }
         let clean = text.trim_start_matches("./");
-        let matcher = Glob::new(clean).map_err(|e| invalid(&e))?;
+        let glob = GlobBuilder::new(clean).literal_separator(true).backslash_escape(true).build();
+        let matcher = glob.map_err(|e| invalid(&e.to_string()))?.compile_matcher();
         let special = |part: &std::ffi::OsStr| part.to_string_lossy().contains(['*', '?', '[', '{', '\\']);
         let start: PathBuf = Path::new(clean).iter().take_while(|part| !special(part)).collect();
         // Without `**` the number of slashes is fixed (alternatives may hold some: then it is not counted).
