@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build static images e2e demo test bench clippy lint fuzz repeat soak fmt
+.PHONY: help deps build static images e2e demo test bench clippy lint fuzz repeat soak fmt review
 
 export PATH := $(shell . .ci/rust && echo "$$PATH")
 rustup_toolchain := $(shell . .ci/rust && echo "$${RUSTUP_TOOLCHAIN:-}")
@@ -63,6 +63,9 @@ repeat: ## Run the tests of the supervisor over and over on a busy machine (TIME
 soak: deps ## Kill processes, instances and boson at random, and check that no data is lost (KILLS=200)
 	@cargo build --locked -p boson -p boson-pod
 	@SOAK_KILLS=$(or $(KILLS),200) cargo test --locked -p e2e --test up soak -- --nocapture
+
+review: deps ## Write the golden files anew, show each difference and ask whether to keep it (ARGUMENTS of cargo test)
+	@.ci/review $(ARGUMENTS)
 
 fmt: ## Format the Rust sources
 	@cargo fmt --all

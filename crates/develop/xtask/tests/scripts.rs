@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -47,4 +48,54 @@ fn executables_have_the_links_by_which_pages_call_them() {
     ] {
         assert!(fs::read_to_string(xtask::root().join(file)).unwrap().contains(call), "{file}");
     }
+}
+
+/// Runs git in a directory.
+fn git(dir: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=x", "-c", "user.email=x@example.com"]).args(args).current_dir(dir);
+    assert!(command.output().unwrap().status.success(), "git {args:?}");
+}
+
+#[test]
+fn a_review_keeps_and_restores_golden_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path();
+    fs::create_dir_all(here.join(".ci")).unwrap();
+    fs::create_dir(here.join("bin")).unwrap();
+    for script in ["review", "rust"] {
+        fs::copy(xtask::root().join(".ci").join(script), here.join(".ci").join(script)).unwrap();
+    }
+    fs::write(here.join("rust-toolchain.toml"), "channel = \"0\"\n").unwrap();
+    // In the place of tests that write their golden files.
+    let cargo = "#!/bin/sh\n[ -n \"$BOSON_UPDATE\" ] && echo \"$*\" >>a && echo b2 >b && echo c >c\n";
+    fs::write(here.join("bin/cargo"), cargo).unwrap();
+    fs::set_permissions(here.join("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(here.join("a"), "a1\n").unwrap();
+    fs::write(here.join("b"), "b1\n").unwrap();
+    git(here, &["init", "-q"]);
+    git(here, &["add", "."]);
+    git(here, &["commit", "-qm", "x"]);
+    // A change that was there before.
+    fs::write(here.join("b"), "mine\n").unwrap();
+    let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap());
+    let review = |answers: &str, status: i32| {
+        let script = format!("printf '{answers}' | .ci/review -p x; exit ${{PIPESTATUS[1]}}");
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).current_dir(here).env("PATH", &path).env("RUSTUP_TOOLCHAIN", "x");
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shown = review("k\\nr\\nr\\n", 1);
+    assert!(shown.contains("+test --locked --no-fail-fast -q -p x") && shown.contains("-mine"), "{shown}");
+    let text = |name: &str| fs::read_to_string(here.join(name)).ok();
+    assert_eq!(text("a").unwrap().lines().count(), 2);
+    assert_eq!((text("b").as_deref(), text("c")), (Some("mine\n"), None));
+    // The end of the input keeps nothing more.
+    review("k\\n", 1);
+    assert_eq!(text("a").unwrap().lines().count(), 3);
+    assert_eq!((text("b").as_deref(), text("c")), (Some("mine\n"), None));
+    review("k\\nk\\nk\\n", 0);
+    assert_eq!((text("b").as_deref(), text("c").as_deref()), (Some("b2\n"), Some("c\n")));
 }
