@@ -53,11 +53,23 @@ pub(crate) fn last_distinct_lines_with(text: &str, wanted: &str) -> String {
     lines.iter().rev().map(|line| format!("{line}\n")).collect()
 }
 
-/// What a program that runs scripts has printed, without the lines of the scripts of these jobs, which it repeats.
+/// What stands before the last lines of a script in the message about its failure.
+const END_OF_OUTPUT: &str = "; the end of its output:";
+
+/// What a program that runs scripts has printed, without the lines of the scripts of these jobs, which it repeats: each with the job's
+/// name, and the last ones in the message about a failure.
 pub(crate) fn without_echo<'a>(text: &str, jobs: impl Iterator<Item = &'a str>) -> String {
     let prefixes: Vec<String> = jobs.map(|job| format!("[{job}] ")).collect();
     let is_echo = |line: &&str| prefixes.iter().any(|prefix| line.starts_with(prefix));
-    text.lines().filter(|line| !is_echo(line)).map(|line| format!("{line}\n")).collect()
+    let mut shown = String::new();
+    let mut lines = text.lines().filter(|line| !is_echo(line)).peekable();
+    while let Some(line) = lines.next() {
+        let message = line.strip_suffix(END_OF_OUTPUT);
+        shown.push_str(message.unwrap_or(line));
+        shown.push('\n');
+        while message.is_some() && lines.next_if(|line| line.starts_with("    ")).is_some() {}
+    }
+    shown
 }
 
 /// The last lines of a text.
@@ -85,6 +97,9 @@ mod tests {
         let text = "[web] one\nerror: x\n  caused by: web: exit status 3\n[other] two\n[web] three";
         let shown = without_echo(text, ["web", "bpm"].into_iter());
         assert_eq!(shown, "error: x\n  caused by: web: exit status 3\n[other] two\n");
+        let text = "error: x\n  caused by: web: exit status 5; see a.log; the end of its output:\n    one\n    two\n  code: c\n";
+        let expected = "error: x\n  caused by: web: exit status 5; see a.log\n  code: c\n";
+        assert_eq!(without_echo(text, ["web"].into_iter()), expected);
     }
 
     #[test]
