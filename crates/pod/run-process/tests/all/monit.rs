@@ -338,7 +338,9 @@ fn a_monit_jobs_scripts_run() {
         job.write(&format!("var/vcap/jobs/web/bin/{script}"), &text, 0o755);
     }
     let running = start(&job);
-    eventually("post-start ran", || job.path("events").exists());
+    eventually("post-start ran", || {
+        std::fs::read_to_string(job.path("events")).is_ok_and(|events| events == "post-start\n")
+    });
     running.signal(Signal::SIGTERM);
     running.wait();
     assert_eq!(job.read("events"), "post-start\ndrain\nstopped\npost-stop\n");
