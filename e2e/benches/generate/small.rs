@@ -82,7 +82,7 @@ impl Job {
         let server = mapping([
             ("port", (8000 + self.group).into()),
             ("password", format!("a-long-password-of-{}", self.name()).into()),
-            ("debug", (self.number % 2 == 0).into()),
+            ("debug", (self.number.is_multiple_of(2)).into()),
         ]);
         mapping([
             ("name", self.name().into()),

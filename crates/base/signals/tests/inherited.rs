@@ -1,4 +1,5 @@
 //! Signals that were ignored when the process started.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::os::fd::AsFd;
 use std::process::Command;
