@@ -3,7 +3,7 @@
 //! * [`dns_label`], [`digest`]: names that Kubernetes can hold, and that change with a content.
 //! * [`to_yaml`]: objects as YAML, in the order in which a person would write them.
 //! * [`divided`], [`document`]: a document in Secrets, compressed and divided if it is too large for one.
-//! * [`token`]: the volume of a pod that talks to the API server.
+//! * [`token()`]: the volume of a pod that talks to the API server.
 
 mod documents;
 mod names;
