@@ -62,6 +62,9 @@ fn aliases_follow_the_instances() {
 
 /// The aliases of the job bosh-dns: addresses that boson gives, and groups that the deployment does not have.
 const OWN: &str = "- type: replace
+  path: /releases/-
+  value: {name: bosh-dns, version: latest}
+- type: replace
   path: /instance_groups/name=nats/jobs/-
   value:
     name: bosh-dns

@@ -110,7 +110,8 @@ fn a_quota_is_named_before_anything_is_applied() {
 fn a_secret_that_is_missing_is_named_and_the_run_goes_on_when_it_is_created() {
     let nats = nats("no-secret", "1000-15000");
     let volumes = "  env:\n    bosh:\n      agent:\n        settings:\n          pod_template:\n            spec:\n              \
-        volumes: [{name: extra, secret: {secretName: no-such-secret}}]\n";
+        volumes: [{name: extra, secret: {secretName: no-such-secret}}]\n              \
+        containers: [{name: nats-nats, volumeMounts: [{name: extra, mountPath: /extra}]}]\n";
     nats.edit("  instances: 4\n", &format!("  instances: 4\n{volumes}"));
     let printed = failed(&nats, &[]);
     assert_reported(&nats, &printed, &["FailedMount", "as soon as the Secret no-such-secret exists"]);

@@ -17,7 +17,7 @@ fn a_manifest_that_is_larger_than_an_annotation_is_applied_by_kubectl() {
         format!("# {:032x}{:032x}\n", u128::from(random) << 60, u128::from(random.rotate_left(29)) << 47)
     };
     // Comments: without ops files and variables the manifest is planned as it is.
-    let comments: String = (0..20_000).map(|_| line()).collect();
+    let comments: String = (0..60_000).map(|_| line()).collect();
     nats.edit("---\n", &format!("---\n{comments}"));
     let objects = nats.objects_as_they_are(&RESTRICTED);
     let secrets = objects.matches("-part").count();

@@ -3,27 +3,28 @@
 use std::fs;
 use std::process::Command;
 
+use e2e::here;
 use testkit::files::write_program;
 
 use crate::cluster::{from_run, output};
 use crate::gathered::{Gathered, RESTRICTED};
 
-/// A job with a pre-start alone, in the image of nats.
-const JOB: &str = "\
---- /dev/null
-+++ b/jobs/prepare/spec
-@@ -0,0 +1,4 @@
-+name: prepare
-+templates: {pre-start.erb: bin/pre-start}
-+packages: []
-+properties: {}
---- /dev/null
-+++ b/jobs/prepare/templates/pre-start.erb
-@@ -0,0 +1,2 @@
-+#!/bin/bash
-+echo prepared > /var/vcap/data/prepared
-";
-const GROUP: &str = "- type: replace
+/// A patch that leaves a pre-start alone of a job in the image of nats.
+fn pre_start_alone() -> String {
+    let spec = fs::read_to_string(here().join("releases/nats/jobs/smoke-tests/spec")).unwrap();
+    let old: String = spec.lines().map(|line| format!("-{line}\n")).collect();
+    format!(
+        "--- a/jobs/smoke-tests/spec\n+++ b/jobs/smoke-tests/spec\n@@ -1,{} +1,4 @@\n{old}\
+         +name: smoke-tests\n+templates: {{pre-start.erb: bin/pre-start}}\n+packages: []\n+properties: {{}}\n\
+         --- /dev/null\n+++ b/jobs/smoke-tests/templates/pre-start.erb\n@@ -0,0 +1,2 @@\n\
+         +#!/bin/bash\n+echo prepared > /var/vcap/data/prepared\n",
+        spec.lines().count()
+    )
+}
+
+const GROUP: &str = "- type: remove
+  path: /instance_groups/name=smoke-tests
+- type: replace
   path: /instance_groups/-
   value:
     name: prepared
@@ -32,7 +33,7 @@ const GROUP: &str = "- type: replace
     vm_type: default
     stemcell: default
     networks: [{name: default}]
-    jobs: [{name: prepare, release: nats}]
+    jobs: [{name: smoke-tests, release: nats}]
 ";
 
 /// `kubectl boson ssh`, with this test's kubectl.
@@ -54,7 +55,7 @@ fn ssh(nats: &Gathered, instance: &str, command: &[&str]) -> Result<String, Stri
 fn a_group_of_a_pre_start_alone_is_scaled_to_none_and_back() {
     let nats = Gathered::new("scaled", "nats").with_ops_file(GROUP);
     let patch = tempfile::NamedTempFile::new().unwrap();
-    fs::write(patch.path(), JOB).unwrap();
+    fs::write(patch.path(), pre_start_alone()).unwrap();
     let patch = format!("nats={}", patch.path().display());
     let run = |instances: &str| {
         let variable = format!("prepared={instances}");
@@ -66,11 +67,11 @@ fn a_group_of_a_pre_start_alone_is_scaled_to_none_and_back() {
     let set = "statefulset/nats-prepared-z1";
     let service = nats.namespace.get(set)["spec"]["serviceName"].clone();
     // Operators use the job's container.
-    assert_eq!(ssh(&nats, "prepared/0/prepare", &["cat", "/var/vcap/data/prepared"]).unwrap(), "prepared\n");
+    assert_eq!(ssh(&nats, "prepared/0/smoke-tests", &["cat", "/var/vcap/data/prepared"]).unwrap(), "prepared\n");
     assert_eq!(ssh(&nats, "nats/0/nats", &["ls", "/var/vcap/jobs/nats/config/bpm.yml"]).unwrap().lines().count(), 1);
     let unknown = ssh(&nats, "prepared/0/nats", &["true"]).unwrap_err();
-    assert!(unknown.contains("its jobs are: prepare"), "{unknown}");
-    let failed = ssh(&nats, "prepared/0/prepare", &["sh", "-c", "exit 7"]).unwrap_err();
+    assert!(unknown.contains("its jobs are: smoke-tests"), "{unknown}");
+    let failed = ssh(&nats, "prepared/0/smoke-tests", &["sh", "-c", "exit 7"]).unwrap_err();
     assert!(failed.contains('7'), "{failed}");
 
     assert_eq!(run("0"), 0);
