@@ -84,7 +84,7 @@ const OWN: &str = "- type: replace
     vm_type: default
     stemcell: default
     networks: [{name: default}]
-    jobs: [{name: nats, release: nats, properties: {nats: {user: a, password: b, cluster: {user: c, password: d}}}, provides: {nats: {as: none}}}]
+    jobs: [{name: nats, release: nats, properties: {nats: {user: a, password: b, cluster: {user: c, password: d}}}, provides: {nats: nil}}]
 ";
 
 #[test]
