@@ -110,7 +110,7 @@ fn executables_are_extracted_into_terraforms_layout() {
     }
 }
 
-/// Says in the directory of an archive that a file has so many bytes.
+/// Writes a size for a file into the directory of an archive.
 fn declare(path: &Path, name: &str, size: u32) {
     let mut bytes = fs::read(path).unwrap();
     let headers = bytes.windows(4).enumerate().filter(|(_, bytes)| *bytes == b"PK\x01\x02").map(|(at, _)| at);

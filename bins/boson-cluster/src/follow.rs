@@ -11,7 +11,7 @@ use problem::{Note, Place, Problem, Result};
 use crate::output::line;
 
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Evidence takes several requests: it is read at every so many looks.
+/// Evidence takes several requests: it is read at every n-th look only.
 const LOOKS: u32 = 2;
 /// How long something may keep a pod from starting: as the default watch time of an instance.
 pub(crate) const START: Duration = Duration::from_mins(5);

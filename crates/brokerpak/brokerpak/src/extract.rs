@@ -88,7 +88,7 @@ pub(crate) fn default_limit(pak: &Path) -> Result<u64> {
     Ok(fs::metadata(pak).io("read", pak)?.len().saturating_mul(FACTOR).max(LEAST))
 }
 
-/// Checks what the files of an archive have together, before one of them is written; 0 is no limit.
+/// Checks the total size of the files of an archive before any of them is written; 0 means no limit.
 ///
 /// # Errors
 /// More bytes than the limit.

@@ -132,7 +132,7 @@ fn plans(service: &Service, report: &mut Report) {
         let place = || plan.name.place.clone();
         for input in &inputs {
             let name = &input.field_name.value;
-            // On bind there is no other place that it comes from.
+            // A bind has no other source for it.
             let is_of_bind = definition.bind.plan_inputs.iter().any(|input| input.field_name.value == *name);
             match plan.properties.get(name) {
                 None if input.required || is_of_bind && input.default.is_none() => {

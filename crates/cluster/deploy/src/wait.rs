@@ -15,7 +15,7 @@ use crate::report::Reporter;
 use crate::{health, standby};
 
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Evidence takes several requests: it is read at every so many looks.
+/// Evidence takes several requests: it is read at every n-th look only.
 const LOOKS: u32 = 2;
 
 /// Waits until all instances of the groups are ready. Returns a problem for each group of which only instances are missing whose nodes
