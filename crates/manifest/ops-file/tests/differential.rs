@@ -24,10 +24,22 @@ fn meets_the_defect(request: &Json) -> bool {
     })
 }
 
-/// Go's message shows the text that does not fit its tag.
+/// Go's message with the two texts of the document removed that it may show, as here: the text that does not fit its tag, and the
+/// name of an unknown anchor, which is a part of a value whose quotes were forgotten.
 fn without_value(error: &str) -> String {
-    let parts: Vec<&str> = error.split('`').collect();
-    format!("{}`<redacted>`{}", parts[0], parts[parts.len() - 1])
+    let (start, quote) = match error {
+        _ if error.contains("cannot decode") => (0, '`'),
+        _ => match error.find("unknown anchor '") {
+            Some(start) => (start, '\''),
+            None => return error.to_owned(),
+        },
+    };
+    match (error[start..].find(quote), error.rfind(quote)) {
+        (Some(first), Some(last)) if start + first < last => {
+            format!("{}<redacted>{}", &error[..=start + first], &error[last..])
+        }
+        _ => error.to_owned(),
+    }
 }
 
 #[test]
@@ -39,7 +51,7 @@ fn documents_change_as_in_go() {
     let mut wrong = Vec::new();
     let mut failures = 0;
     for (request, mut expected) in requests.iter().zip(go.answers(&requests)) {
-        if let Some(error) = expected["error"].as_str().filter(|error| error.contains("cannot decode")) {
+        if let Some(error) = expected["error"].as_str() {
             expected["error"] = without_value(error).into();
         }
         let mut here = common::answer(request);
