@@ -6,7 +6,7 @@ use bpm::ProcessConfig;
 use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::document::Format;
+use crate::document::{Format, nullable};
 
 const FORMAT: Format = Format { name: "bpm.yaml", version: 2, class: Class::Input };
 
@@ -63,6 +63,7 @@ pub struct Instance {
     /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
     pub index: u32,
     /// The AZ's name, where the group has AZs.
+    #[serde(deserialize_with = "nullable")]
     pub az: Option<String>,
     /// `AZ_INDEX`, from 1; 1 where the group has no AZs.
     pub az_index: u32,

@@ -9,7 +9,7 @@ use ::deployment::identity::Domain;
 use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::document::Format;
+use crate::document::{Format, nullable};
 
 pub use crate::bpm_info::{ErrandKind, Run, Service};
 pub use ::deployment::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
@@ -18,6 +18,17 @@ pub use ::deployment::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
 pub type Tree = serde_json::Value;
 
 const FORMAT: Format = Format { name: "deployment.yaml", version: 3, class: Class::Input };
+
+/// The switches and sizes of a group's `env` whose values are in the document; all are booleans or numbers.
+pub const SWITCHES: [&str; 7] = [
+    "bosh.agent.tmpfs",
+    "bosh.ipv6.enable",
+    "bosh.job_dir.tmpfs",
+    "bosh.keep_root_password",
+    "bosh.remove_dev_tools",
+    "bosh.remove_static_libraries",
+    "bosh.swap_size",
+];
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +162,7 @@ pub struct Instance {
     /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
     pub index: u32,
     /// The AZ's name, where the group has AZs.
+    #[serde(deserialize_with = "nullable")]
     pub az: Option<String>,
     /// `AZ_INDEX`, from 1; 1 where the group has no AZs.
     pub az_index: u32,
@@ -200,7 +212,7 @@ pub struct VmResources {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Env {
-    /// The known switches and sizes by their dotted names: `bosh.ipv6.enable`.
+    /// The [`SWITCHES`], by their dotted names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Switch>,
     /// `bosh.agent.settings`: what pods have; null where the manifest has none.

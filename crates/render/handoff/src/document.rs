@@ -1,8 +1,8 @@
 //! What all documents have in common: a version, and a reader that accepts nothing that it does not know.
 
 use problem::{Class, Place, Problem, Result, code};
-use serde::Serialize;
 use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
 
 /// The key under which every document has its version.
 pub(crate) const VERSION_KEY: &str = "version";
@@ -106,6 +106,16 @@ impl Format {
             self.problem(&message, path).into()
         })
     }
+}
+
+/// Reads a field that may be null, and may not be absent.
+///
+/// # Errors
+/// Those of the value.
+pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
 }
 
 /// A version that is text or a list may be anything; it is not shown.

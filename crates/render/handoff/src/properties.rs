@@ -379,6 +379,57 @@ mod tests {
         assert_eq!(text, "properties.yaml has version (not a number), and this program reads version 1");
     }
 
+    /// The document without a field.
+    fn lacking(value: &Value, path: &[Step], field: &str) -> Value {
+        match (value, path.split_first()) {
+            (Value::Map(map), None) => {
+                let pairs = map.iter().filter(|(key, _)| key.as_str() != Some(field));
+                Value::Map(Rc::new(Map::from_unique(pairs.map(|(k, v)| (k.clone(), v.clone())).collect())))
+            }
+            (Value::Map(map), Some((Step::Key(key), rest))) => {
+                let inner = lacking(map.get(key).unwrap_or(&Value::Nil), rest, field);
+                with(value, std::slice::from_ref(&path[0]), &inner)
+            }
+            (Value::Array(items), Some((Step::Index(n), rest))) => {
+                with(value, std::slice::from_ref(&path[0]), &lacking(&items[*n], rest, field))
+            }
+            _ => panic!("no {path:?} in {value:?}"),
+        }
+    }
+
+    /// All fields of the document are in docs/contract.md, which says that these two may be absent.
+    #[test]
+    fn missing_fields_are_refused() {
+        let document = encode(&sample());
+        let group: [Step; 2] = ["instance_groups".into(), 0.into()];
+        let job = [&group[..], &["jobs".into(), 0.into()]].concat();
+        let quarks = [&job[..], &["properties".into(), QUARKS.into()]].concat();
+        let places: [&[Step]; 9] = [
+            &[],
+            &group,
+            &[&group[..], &["networks".into(), 0.into()]].concat(),
+            &[&group[..], &["properties".into(), QUARKS.into()]].concat(),
+            &job,
+            &quarks,
+            &[&quarks[..], &["release".into()]].concat(),
+            &[&quarks[..], &["provides".into(), 0.into()]].concat(),
+            &[&quarks[..], &["instances".into(), 0.into()]].concat(),
+        ];
+        for path in places {
+            let node = path.iter().fold(&document, |node, step| match (step, node) {
+                (Step::Index(n), Value::Array(items)) => &items[*n],
+                (Step::Key(key), node) => node.get(key).unwrap(),
+                _ => panic!("no {step:?}"),
+            });
+            let fields: Vec<String> = node.as_map().unwrap().iter().filter_map(|(key, _)| key.scalar_to_s()).collect();
+            for field in fields {
+                let is_optional = path == quarks && ["misspelt", "bpm_overlay"].contains(&field.as_str());
+                let decoded = decode(&lacking(&document, path, &field), "p");
+                assert_eq!(decoded.is_ok(), is_optional, "{path:?} {field}");
+            }
+        }
+    }
+
     #[test]
     fn unknown_fields_are_refused_wherever_the_user_names_none() {
         let group: [Step; 2] = ["instance_groups".into(), 0.into()];

@@ -7,7 +7,7 @@ use ::pod_settings::{Fault, GroupSettings as Settings, JobSettings as RunSetting
 use bpm::Overlay;
 use deployment::Manifest;
 use deployment::manifest::{InstanceGroup, Job};
-use handoff::deployment::{Alias, Env, EnvVar, Port, Quarks, Switch, Tree};
+use handoff::deployment::{Alias, Env, EnvVar, Port, Quarks, SWITCHES, Switch, Tree};
 use problem::{Place, Problem, Step, code, did_you_mean};
 use value::Value;
 
@@ -16,17 +16,6 @@ mod bpm_overlay;
 mod entries;
 
 use self::entries::{Entry, entries};
-
-/// The known switches and sizes of `env`; all are booleans or numbers.
-const SWITCHES: [&str; 7] = [
-    "bosh.agent.tmpfs",
-    "bosh.ipv6.enable",
-    "bosh.job_dir.tmpfs",
-    "bosh.keep_root_password",
-    "bosh.remove_dev_tools",
-    "bosh.remove_static_libraries",
-    "bosh.swap_size",
-];
 
 /// What pods have, in `env`.
 pub(crate) const AGENT_SETTINGS: &str = "bosh.agent.settings";
