@@ -157,6 +157,17 @@ mod tests {
     }
 
     #[test]
+    fn the_services_of_monit_are_waited_for() {
+        let (root, processes) = case();
+        write(&path(&root, "jobs/web/config/bpm.yml"), "processes: [{name: unused, executable: a}]");
+        let monit = "check process agent with pidfile /a.pid\n  start program \"/bin/agent\"\n  group vcap\n";
+        write(&path(&root, "jobs/web/monit"), monit);
+        assert!(!processes.all_ended());
+        write(&path(&root, "sys/run/boson/web/agent.state"), ENDED);
+        assert!(processes.all_ended());
+    }
+
+    #[test]
     fn the_state_of_a_killed_supervisor_counts_no_more() {
         let (root, processes) = case();
         write(&path(&root, "sys/run/boson/web/web.state"), RUNS);

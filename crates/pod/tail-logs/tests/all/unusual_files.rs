@@ -40,6 +40,20 @@ fn links_are_not_followed() {
 }
 
 #[test]
+fn a_log_below_more_than_sixteen_directories_is_reported_and_not_read() {
+    let case = Case::new();
+    let deepest = vec!["d"; 16].join("/");
+    case.append(&format!("{deepest}/x.log"), "deep\n");
+    case.append(&format!("{deepest}/d/x.log"), "too deep\n");
+    let tail = case.start(&[]);
+    tail.wait_for("deep\n");
+    tail.signal(Signal::SIGINT);
+    let (stdout, stderr, _) = tail.end();
+    assert_eq!(stdout, format!("[{deepest}/x.log] deep\n"));
+    assert!(stderr.contains(&format!("{deepest}/d")), "{stderr}");
+}
+
+#[test]
 fn the_log_directory_may_be_a_link_or_created_later() {
     let case = Case::new();
     fs::remove_dir_all(case.path("var/vcap/sys/log")).unwrap();
