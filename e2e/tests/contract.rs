@@ -3,15 +3,21 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use e2e::{here, run};
-use handoff::deployment::{ConsumedLink, Deployment, ExternalLink, ForeignPackage};
+use handoff::bpm_info::BpmInfo;
+use handoff::deployment::{ConsumedLink, Deployment, ExternalLink, ForeignPackage, SWITCHES, Script};
+use handoff::hook_state::{self, HookState};
 use handoff::output::{BPM_YAML, encode};
 use handoff::process_state::{ProcessState, State, Stop};
 use handoff::versions::Versions;
+use pod_settings::GroupSettings;
 use serde_yaml::Value;
+
+#[path = "contract/modes.rs"]
+mod modes;
 
 const PAGE: &str = "../docs/contract.md";
 /// The scenario of the page; `tests/scenarios.rs` compares its files with the executables' output.
@@ -46,6 +52,12 @@ fn state(stop: Option<Stop>) -> String {
     .encode()
 }
 
+/// A script that failed, for the first time.
+fn hook(state: hook_state::State) -> String {
+    let last_lines = vec!["no route to nats".to_owned()];
+    HookState { state, exit_code: Some(3), attempt: 1, since: 1_700_000_000, last_lines }.encode()
+}
+
 /// The record of two runs, of which the second one changed one group.
 fn versions() -> String {
     let groups = |nats: u32| [("nats".to_owned(), nats), ("smoke-tests".to_owned(), 1)].into();
@@ -67,28 +79,32 @@ fn example(introduction: &str) -> Option<String> {
     if introduction.ends_with("second run changed one group:") {
         return Some(versions());
     }
+    if introduction.ends_with("The state of a script that failed:") {
+        return Some(hook(hook_state::State::Failed));
+    }
     introduction.ends_with("that was killed by a signal:").then(|| state(None))
 }
 
 #[test]
 fn the_examples_match_the_output_of_the_executables() {
     let (after, filled) = e2e::fill(&page(), example);
-    assert_eq!(filled, 8, "examples that are files or made by code");
+    assert_eq!(filled, 9, "examples that are files or made by code");
     e2e::check(&here().join(PAGE), &after).unwrap();
 }
 
-/// The fields in a section's tables, with the path above each table.
-fn documented(text: &str) -> BTreeSet<String> {
+/// The fields in a section's tables, with the path above each table, and the rest of their rows.
+fn documented(text: &str) -> BTreeMap<String, &str> {
     let mut prefix = String::new();
-    let mut fields = BTreeSet::new();
+    let mut fields = BTreeMap::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("Below `") {
             prefix = format!("{}.", rest.split('`').next().unwrap());
         } else if line == "At the top:" {
             prefix.clear();
         } else if let Some(rest) = line.strip_prefix("| `") {
-            let field = format!("{prefix}{}", rest.split('`').next().unwrap());
-            assert!(fields.insert(field.clone()), "{field} is documented twice");
+            let (name, rest) = rest.split_once('`').unwrap();
+            let field = format!("{prefix}{name}");
+            assert!(fields.insert(field.clone(), rest).is_none(), "{field} is documented twice");
         }
     }
     fields
@@ -127,7 +143,7 @@ impl Shape {
 fn compare(heading: &str, shape: &Shape, path: &str, documents: &[Value]) {
     let mut found = BTreeSet::new();
     documents.iter().for_each(|document| shape.fields(document, path, &mut found));
-    let in_tables = documented(section(&page(), heading));
+    let in_tables: BTreeSet<String> = documented(section(&page(), heading)).into_keys().collect();
     let missing: Vec<_> = found.difference(&in_tables).collect();
     let invented: Vec<_> = in_tables.difference(&found).collect();
     assert!(missing.is_empty(), "{PAGE}, {heading}: these fields are written and not documented: {missing:#?}");
@@ -139,10 +155,56 @@ fn documents(name: &str) -> Vec<Value> {
     texts.iter().map(|text| serde_yaml::from_str(text).unwrap()).collect()
 }
 
+/// The places of all fields of a document, as JSON pointers, by the names that the tables have.
+fn places(value: &serde_json::Value, shape: &Shape, path: &str, pointer: &str, found: &mut BTreeMap<String, String>) {
+    if shape.closed.contains(&path) || shape.named.iter().any(|(at, _, _)| *at == path) {
+        return;
+    }
+    if let Some(items) = value.as_array() {
+        let inner = |(n, item)| places(item, shape, &format!("{path}[]"), &format!("{pointer}/{n}"), found);
+        items.iter().enumerate().for_each(inner);
+    }
+    for (key, inner) in value.as_object().into_iter().flatten() {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let pointer = format!("{pointer}/{key}");
+        places(inner, shape, &path, &pointer, found);
+        found.entry(path).or_insert(pointer);
+    }
+}
+
+/// Compares the fields that a reader does without with those that may be absent by the tables.
+fn compare_absent(
+    heading: &str,
+    shape: &Shape,
+    documents: &[Value],
+    decode: impl Fn(&str) -> Result<(), problem::Problems>,
+) {
+    let page = page();
+    let in_tables = documented(section(&page, heading));
+    for document in documents {
+        let document = serde_json::to_value(document).unwrap();
+        decode(&document.to_string()).unwrap_or_else(|e| panic!("{heading}: {e}"));
+        let mut found = BTreeMap::new();
+        places(&document, shape, "", "", &mut found);
+        for (field, pointer) in found {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            let mut without = document.clone();
+            without.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key);
+            let cells = in_tables.get(&field).unwrap_or_else(|| panic!("{heading}: {field} is not documented"));
+            let may_be_absent = cells.split(" | ").nth(1).unwrap().contains("absent");
+            let is_accepted = decode(&without.to_string()).is_ok();
+            assert_eq!(is_accepted, may_be_absent, "{PAGE}, {heading}: {field}; left: a reader accepts its absence");
+        }
+    }
+}
+
+const VERSIONS: Shape = Shape { named: &[("runs[].groups", "<group>", "")], closed: &[] };
+
 #[test]
 fn every_field_of_versions_yaml_is_documented() {
-    let shape = Shape { named: &[("runs[].groups", "<group>", "")], closed: &[] };
-    compare("`versions.yaml`", &shape, "", &[serde_yaml::from_str(&versions()).unwrap()]);
+    let document = [serde_yaml::from_str(&versions()).unwrap()];
+    compare_absent("`versions.yaml`", &VERSIONS, &document, |text| Versions::decode(text, "x").map(drop));
+    compare("`versions.yaml`", &VERSIONS, "", &document);
 }
 
 fn spec() -> Value {
@@ -175,6 +237,9 @@ fn every_field_of_bpm_yaml_is_documented() {
         closed: &["instance_groups[].jobs[].properties.quarks.bpm.processes[].unsafe.unrestricted_volumes"],
     };
     compare("`bpm.yaml`", &shape, "", &documents("bpm.yaml"));
+    // The fields of a process are those of `bpm.yml`, of which nearly all may be absent.
+    let shape = Shape { closed: &["instance_groups[].jobs[].properties.quarks.bpm.processes"], named: &[] };
+    compare_absent("`bpm.yaml`", &shape, &documents("bpm.yaml"), |text| BpmInfo::decode(text, "x").map(drop));
 }
 
 #[test]
@@ -205,12 +270,95 @@ fn every_field_of_deployment_yaml_is_documented() {
     group.jobs[0].consumes.push(link);
     let documents = [text, further.encode().unwrap()].map(|text| serde_yaml::from_str(&text).unwrap());
     compare("`deployment.yaml`", &shape, "", &documents);
+    compare_absent("`deployment.yaml`", &shape, &documents, |text| Deployment::decode(text, "x").map(drop));
 }
 
 #[test]
 fn every_field_of_a_process_state_is_documented() {
-    let state: Value = serde_yaml::from_str(&state(Some(Stop::Drained))).unwrap();
-    compare("The state of a process", &Shape { named: &[], closed: &[] }, "", &[state]);
+    let (heading, shape) = ("The state of a process", Shape { named: &[], closed: &[] });
+    let document = [serde_yaml::from_str(&state(Some(Stop::Drained))).unwrap()];
+    compare(heading, &shape, "", &document);
+    compare_absent(heading, &shape, &document, |text| ProcessState::decode(text, "x").map(drop));
+}
+
+#[test]
+fn every_field_of_a_script_state_is_documented() {
+    let (heading, shape) = ("The state of a script", Shape { named: &[], closed: &[] });
+    let document = [serde_yaml::from_str(&hook(hook_state::State::Failed)).unwrap()];
+    compare(heading, &shape, "", &document);
+    compare_absent(heading, &shape, &document, |text| HookState::decode(text, "x").map(drop));
+}
+
+/// The names in backquotes in a field's row that `is_one` accepts.
+fn names_of(heading: &str, field: &str, is_one: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let page = page();
+    let fields = documented(section(&page, heading));
+    quoted(fields[field]).filter(|name| is_one(name)).map(str::to_owned).collect()
+}
+
+fn set<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn all_names_that_a_field_can_have_are_listed() {
+    let is_state =
+        |name: &str| ProcessState::decode(&state(None).replace("\"crashed\"", &format!("\"{name}\"")), "x").is_ok();
+    let states = set(["crashed", "exited", "running", "starting", "stopped", "stopping"]);
+    assert_eq!(names_of("The state of a process", "state", is_state), states);
+    let is_stop = |name: &str| {
+        let text = state(Some(Stop::Drained));
+        ProcessState::decode(&text.replace("\"drained\"", &format!("\"{name}\"")), "x").is_ok()
+    };
+    assert_eq!(names_of("The state of a process", "stop", is_stop), set(["asked", "drained", "ended", "pre-stopped"]));
+    let is_hook = |name: &str| {
+        let text = hook(hook_state::State::Failed);
+        HookState::decode(&text.replace("\"failed\"", &format!("\"{name}\"")), "x").is_ok()
+    };
+    let hooks = set(["failed", "running", "succeeded", "waiting"]);
+    assert_eq!(names_of("The state of a script", "state", is_hook), hooks);
+    let in_deployment = |field: &str| names_of("`deployment.yaml`", field, |_| true);
+    assert_eq!(in_deployment("instance_groups[].jobs[].scripts"), set(Script::ALL.map(Script::file_name)));
+    assert_eq!(in_deployment("instance_groups[].env.values.<switch>"), set(SWITCHES));
+    let without_effect = GroupSettings::WITHOUT_EFFECT.map(|(name, _)| name);
+    let settings = GroupSettings::KEYS.into_iter().filter(|name| !without_effect.contains(name));
+    assert_eq!(in_deployment("instance_groups[].env.settings.<setting>"), set(settings));
+}
+
+#[test]
+fn versions_are_those_of_the_documents() {
+    let page = page();
+    let text = section(&page, "Versions").split_whitespace().collect::<Vec<_>>().join(" ");
+    let version = |document: &str| {
+        let value: Value = serde_yaml::from_str(document).unwrap();
+        value["version"].as_u64().unwrap()
+    };
+    let [bpm, deployment, properties] = ["store/bpm.yaml", "deployment.yaml", "store/ig-resolved.yaml"]
+        .map(|name| snapshot(&format!("3-output/{name}")));
+    let numbered = [("bpm.yaml", &bpm), ("deployment.yaml", &deployment), ("versions.yaml", &versions())].map(
+        |(name, document)| {
+            format!("`{name}` {} {}", if name == "bpm.yaml" { "has version" } else { "version" }, version(document))
+        },
+    );
+    let sentence = format!("{}, the others version 1.", numbered.join(", "));
+    assert!(text.contains(&sentence), "{PAGE}: {sentence}");
+    for document in [&properties, &state(None), &hook(hook_state::State::Failed)] {
+        assert_eq!(version(document), 1);
+    }
+    let other = BpmInfo::decode(&bpm.replacen("version: 2", "version: 1", 1), "x").unwrap_err().to_string();
+    let message = text.split("names both: `").nth(1).unwrap().split('`').next().unwrap();
+    assert!(other.starts_with(&format!("error: {message}\n")), "{other}");
+}
+
+#[test]
+fn strings_that_only_yaml_1_1_reads_otherwise_are_not_quoted() {
+    let mut info = BpmInfo::decode(&snapshot("3-output/store/bpm.yaml"), "x").unwrap();
+    let process = &mut info.instance_groups[0].jobs[0].properties.quarks.bpm.as_mut().unwrap().processes[0];
+    process.args = ["yes", "1:30", "5433"].map(str::to_owned).to_vec();
+    let text = info.encode().unwrap();
+    for line in ["- yes\n", "- 1:30\n", "- '5433'\n"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
 }
 
 #[test]
