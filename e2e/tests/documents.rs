@@ -1,8 +1,11 @@
 //! The reference pages match the executables.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use e2e::{check, here, run};
 
@@ -31,7 +34,7 @@ fn verbs(help: &str) -> Vec<String> {
 
 #[test]
 fn cli_md_matches_help() {
-    let mut text = "# Command line\n\nWhat `--help` prints, of each executable and each verb; what both have is shown\nonce. A test compares this page with it.\n".to_owned();
+    let mut text = "# Command line\n\nThe output of `--help` of `boson`, `boson-pod`, `boson-cloud` and `boson-brokerpak`, and\nof each of their verbs; a verb of several executables is shown once.\n[cli-cluster.md](cli-cluster.md) has that of `boson-cluster`. A test compares this page with\nthe executables.\n".to_owned();
     let mut page = |title: &str, help: &str| {
         text.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
     };
@@ -129,12 +132,11 @@ const PAGES: [(&str, &[&str]); 10] = [
     ("contract.md", &["--id", "--port", "INITIAL_ROLLOUT", "OUTPUT_FILE_PATH", "REMOTE_ID"]),
     ("control.md", &["SO_PEERCRED"]),
     ("dialects/erb.md", &["--version"]),
-    ("images.md", &["--base", "--brokerpak", "--pak", "--tag", "--tarball", "CONTAINER_ENGINE", "SOURCE_DATE_EPOCH"]),
+    ("images.md", &["CONTAINER_ENGINE", "SOURCE_DATE_EPOCH"]),
     (
         "kubernetes.md",
         &[
             "--allowed-unsafe-sysctls",
-            "--base",
             "--clusterrole",
             "--field-manager",
             "--force",
@@ -142,7 +144,6 @@ const PAGES: [(&str, &[&str]); 10] = [
             "--resource",
             "--server-side",
             "--serviceaccount",
-            "--tag",
             "--verb",
             "NET_BIND_SERVICE",
         ],
@@ -172,11 +173,19 @@ fn named(text: &str) -> BTreeSet<String> {
     flags.chain(variables).map(str::to_owned).collect()
 }
 
+/// The output of `--help` of a script of the repository.
+fn usage(script: &str) -> String {
+    let output = Command::new(here().join("..").join(script)).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{script}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn flags_variables_and_verbs_that_pages_name_exist() {
     let read = |page: &str| fs::read_to_string(here().join("../docs").join(page)).unwrap();
     let help = format!("{}{}", read("cli.md"), read("cli-cluster.md"));
-    let known = &named(&help) | &named(&read("env.md"));
+    let scripts = ["release", "pak"].map(|script| usage(&format!("images/{script}/build")));
+    let known = named(&[help.clone(), read("env.md"), scripts.concat()].concat());
     let mut wrong = Vec::new();
     for (page, others) in PAGES {
         let text = read(page);
@@ -193,4 +202,60 @@ fn flags_variables_and_verbs_that_pages_name_exist() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The defaults of a flag, of all verbs that have it.
+fn defaults<'a>(help: &'a str, flag: &str) -> BTreeSet<&'a str> {
+    let is_flag = |line: &&str| line.split(['`', ' ', ',']).any(|word| word == flag);
+    let mut lines = help.lines();
+    let mut found = BTreeSet::new();
+    while lines.by_ref().find(|line| line.trim_start().starts_with('-') && is_flag(line)).is_some() {
+        let mut rest = lines.clone().take_while(|line| !line.trim_start().starts_with('-'));
+        found.extend(rest.find_map(|line| line.trim().strip_prefix("[default: ")?.strip_suffix(']')));
+    }
+    found
+}
+
+#[test]
+fn defaults_behind_flags_are_those_of_help() {
+    let read = |page: &str| fs::read_to_string(here().join("../docs").join(page)).unwrap();
+    let help = read("cli.md");
+    let mut compared = 0;
+    for (page, _) in PAGES {
+        // `--logs-rotate-size` (10M)
+        for part in read(page).split("`--").skip(1) {
+            let Some((flag, rest)) = part.split_once("` (") else { continue };
+            let is_name = flag.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            let number =
+                rest.split([' ', ')', ',']).next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            let Some(number) = number.filter(|_| is_name) else { continue };
+            let known = defaults(&help, &format!("--{flag}"));
+            assert_eq!(known, BTreeSet::from([number]), "docs/{page}: --{flag}; left: --help");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 4, "{compared} defaults");
+}
+
+/// The names in the table of the boson image, by the executable.
+fn names_in_image(page: &str, executable: &str) -> BTreeSet<String> {
+    let start = format!("| `/bin/{executable}` | ");
+    let row = page.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("{executable}"));
+    row.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_names_in_the_boson_image_are_those_that_its_script_makes() {
+    let page = fs::read_to_string(here().join("../docs/images.md")).unwrap();
+    let script = fs::read_to_string(here().join("../images/boson/rootfs")).unwrap();
+    for executable in ["boson", "boson-cluster"] {
+        let link = format!("  ln \"$root/bin/{executable}\" ");
+        let (before, _) = script.split_once(&link).unwrap_or_else(|| panic!("no link to {executable}"));
+        let names = before.rsplit_once("for verb in ").unwrap().1.split(';').next().unwrap();
+        let mut made: BTreeSet<String> = names.split_whitespace().map(str::to_owned).collect();
+        made.insert(executable.to_owned());
+        assert_eq!(names_in_image(&page, executable), made, "left: docs/images.md, right: images/boson/rootfs");
+    }
+    assert!(script.contains("ln \"$root/bin/boson-pod\" \"$root/bin/install\""));
+    assert!(names_in_image(&page, "boson-pod").is_superset(&["boson-pod", "install"].map(str::to_owned).into()));
 }
