@@ -5,6 +5,7 @@
 
 pub mod corpus;
 mod executables;
+pub mod help;
 mod lone_job;
 mod page;
 mod snapshot;

@@ -7,11 +7,18 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use e2e::help::{topics, verbs};
 use e2e::{check, here, run};
 
-/// Executables and their verbs, as `--help` lists them.
+/// Executables and their verbs, as `--help` and the help of each topic list them.
 fn commands() -> Vec<(&'static str, Vec<String>)> {
-    ["boson", "boson-pod", "boson-cloud", "boson-brokerpak"].map(|name| (name, verbs(&help(&[name])))).into()
+    let all = |name| {
+        let short = help(&[name]);
+        let topics = topics(&short).into_iter().map(|topic| help(&[name, "help", &topic]));
+        let texts: Vec<String> = [short.clone()].into_iter().chain(topics).collect();
+        (name, texts.iter().flat_map(|text| verbs(text)).collect())
+    };
+    ["boson", "boson-pod", "boson-cloud", "boson-brokerpak"].map(all).into()
 }
 
 /// The help of a command: an executable, then verbs.
@@ -25,13 +32,6 @@ fn help(command: &[&str]) -> String {
     outcome.stdout
 }
 
-/// The first column below `Commands:`.
-fn verbs(help: &str) -> Vec<String> {
-    let list = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
-    let names = list.filter(|l| l.starts_with("  ") && !l.starts_with("   "));
-    names.filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").map(str::to_owned).collect()
-}
-
 #[test]
 fn cli_md_matches_help() {
     let mut text = "# Command line\n\nThe output of `--help` of `boson`, `boson-pod`, `boson-cloud` and `boson-brokerpak`, and\nof each of their verbs; a verb of several executables is shown once.\n[cli-cluster.md](cli-cluster.md) has that of `boson-cluster`. A test compares this page with\nthe executables.\n".to_owned();
@@ -40,13 +40,17 @@ fn cli_md_matches_help() {
     };
     let mut shown = BTreeSet::new();
     for (name, verbs) in commands() {
-        page(name, &help(&[name]));
+        let short = help(&[name]);
+        page(name, &short);
+        for topic in topics(&short) {
+            page(&format!("{name} help {topic}"), &help(&[name, "help", &topic]));
+        }
         for verb in verbs {
             // Verbs that both executables have are the same in both.
             if shown.insert(verb.clone()) {
                 let text = help(&[name, &verb]);
                 page(&format!("{name} {verb}"), &text);
-                for inner in self::verbs(&text) {
+                for inner in e2e::help::verbs(&text) {
                     page(&format!("{name} {verb} {inner}"), &help(&[name, &verb, &inner]));
                 }
             }
@@ -63,7 +67,7 @@ fn env_md_lists_every_variable() {
         known.extend(variables(&help(&[name])));
         for verb in verbs {
             let text = help(&[name, &verb]);
-            let inner = self::verbs(&text).into_iter().map(|inner| help(&[name, &verb, &inner]));
+            let inner = e2e::help::verbs(&text).into_iter().map(|inner| help(&[name, &verb, &inner]));
             known.extend(inner.chain([text.clone()]).flat_map(|text| variables(&text)));
         }
     }

@@ -2,14 +2,18 @@
 
 use std::process::ExitCode;
 
-use startup::multicall::Executable;
+use startup::multicall::{Executable, Group};
 
 const EXECUTABLE: Executable = Executable {
     name: "boson-brokerpak",
-    about: "Checks brokerpaks and resolves requests to their services",
+    about: "Check brokerpaks and resolve requests to their services",
     long_version: None,
     after_help: "",
-    verbs: startup::verbs!("boson-brokerpak": "brokerpak" => brokerpak),
+    groups: &[Group {
+        title: "Verbs",
+        topic: None,
+        verbs: startup::verbs!("boson-brokerpak": "brokerpak" => brokerpak),
+    }],
 };
 
 fn main() -> ExitCode {

@@ -2,14 +2,18 @@
 
 use std::process::ExitCode;
 
-use startup::multicall::Executable;
+use startup::multicall::{Executable, Group};
 
 const EXECUTABLE: Executable = Executable {
     name: "boson-cloud",
-    about: "Renders Nstance's args, vars, userdata and files",
+    about: "Render Nstance's args, vars, userdata and files",
     long_version: None,
     after_help: "",
-    verbs: startup::verbs!("boson-cloud": "render-files" => render_files),
+    groups: &[Group {
+        title: "Verbs",
+        topic: None,
+        verbs: startup::verbs!("boson-cloud": "render-files" => render_files),
+    }],
 };
 
 fn main() -> ExitCode {

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::{follow, run};
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Brings a deployment up, or updates it";
+pub(crate) const ABOUT: &str = "Bring a deployment up, or update it";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

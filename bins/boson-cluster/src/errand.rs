@@ -15,7 +15,7 @@ use crate::output::line;
 use crate::{follow, target};
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Runs an errand";
+pub(crate) const ABOUT: &str = "Run an errand";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

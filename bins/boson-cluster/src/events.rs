@@ -11,7 +11,7 @@ use crate::output::{row, table};
 use crate::target::Target;
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Shows the events of a deployment's objects";
+pub(crate) const ABOUT: &str = "Show the events of a deployment's objects";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

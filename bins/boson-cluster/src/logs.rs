@@ -10,7 +10,7 @@ use crate::output::line;
 use crate::target::Target;
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Shows the logs of a deployment's jobs";
+pub(crate) const ABOUT: &str = "Show the logs of a deployment's jobs";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

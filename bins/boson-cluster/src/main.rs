@@ -19,31 +19,55 @@ mod versions;
 
 use std::process::ExitCode;
 
-use startup::multicall::Executable;
+use startup::multicall::{Executable, Group};
 
 /// The verbs of users, then those of the gather Job.
 const EXECUTABLE: Executable = Executable {
     name: "boson-cluster",
-    about: "Runs BOSH deployments in a Kubernetes cluster; as kubectl-boson a plugin of kubectl",
+    about: "Run BOSH deployments in a Kubernetes cluster; as kubectl-boson a plugin of kubectl",
     long_version: None,
     after_help: "Example:\n  kubectl boson apply nats.yml --registry registry.example/releases",
-    verbs: startup::verbs!("boson-cluster":
-        "apply" => apply,
-        "status" => status,
-        "logs" => logs,
-        "events" => events,
-        "ssh" => ssh,
-        "errand" => errand,
-        "versions" => versions,
-        "rollback" => rollback,
-        "delete" => delete,
-        "apply-template" => apply_template,
-        "export-template" => apply_template::export_template,
-        "write-secrets" => write_secrets,
-        "deploy" => deploy,
-        "serve-templates" => serve_templates,
-        "brokerpak-state" => brokerpak_state,
-    ),
+    groups: &[
+        Group {
+            title: "Deploy",
+            topic: None,
+            verbs: startup::verbs!("boson-cluster":
+                "apply" => apply,
+                "errand" => errand,
+                "rollback" => rollback,
+                "delete" => delete,
+            ),
+        },
+        Group {
+            title: "Look",
+            topic: None,
+            verbs: startup::verbs!("boson-cluster":
+                "status" => status,
+                "logs" => logs,
+                "events" => events,
+                "ssh" => ssh,
+                "versions" => versions,
+            ),
+        },
+        Group {
+            title: "Kubernetes Templates",
+            topic: None,
+            verbs: startup::verbs!("boson-cluster":
+                "apply-template" => apply_template,
+                "export-template" => apply_template::export_template,
+                "serve-templates" => serve_templates,
+            ),
+        },
+        Group {
+            title: "Run in a Job",
+            topic: Some("job"),
+            verbs: startup::verbs!("boson-cluster":
+                "write-secrets" => write_secrets,
+                "deploy" => deploy,
+                "brokerpak-state" => brokerpak_state,
+            ),
+        },
+    ],
 };
 
 fn main() -> ExitCode {

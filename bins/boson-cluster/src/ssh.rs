@@ -17,7 +17,7 @@ use startup::Common;
 use crate::{status, target};
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Opens a shell in an instance, or runs a command there";
+pub(crate) const ABOUT: &str = "Open a shell in an instance, or run a command there";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

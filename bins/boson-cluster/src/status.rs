@@ -15,7 +15,7 @@ use crate::output::{line, row, table};
 use crate::target::{Deployment, Target};
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Shows the instances of a deployment";
+pub(crate) const ABOUT: &str = "Show the instances of a deployment";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use crate::output::{row, table};
 use crate::target::Target;
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Shows the runs of a deployment and the versions of their documents";
+pub(crate) const ABOUT: &str = "Show the runs of a deployment and their versions";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]

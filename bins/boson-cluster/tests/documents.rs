@@ -16,15 +16,18 @@ fn help(arguments: &[&str]) -> String {
 #[test]
 fn the_page_matches_help() {
     let list = help(&[]);
-    let verbs = list.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let verbs: Vec<&str> =
-        verbs.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
     let mut text = "# Command line of boson-cluster\n\nWhat `--help` prints, of `boson-cluster` (`kubectl boson`) and each verb. A test compares this page with it.\n".to_owned();
     let mut page =
         |title: &str, help: &str| text.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
     page("boson-cluster", &list);
+    let mut verbs = e2e::help::verbs(&list);
+    for topic in e2e::help::topics(&list) {
+        let help = help(&["help", &topic]);
+        page(&format!("boson-cluster help {topic}"), &help);
+        verbs.extend(e2e::help::verbs(&help));
+    }
     for verb in verbs {
-        page(&format!("boson-cluster {verb}"), &help(&[verb]));
+        page(&format!("boson-cluster {verb}"), &help(&[&verb]));
     }
     let text: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     e2e::check(&e2e::here().join("../docs/cli-cluster.md"), &text).unwrap();

@@ -14,7 +14,7 @@ use startup::Common;
 use vcap::Vcap;
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Copies this program into a shared volume, under all its names";
+pub(crate) const ABOUT: &str = "Copy this program into a volume, under all its names";
 
 /// How the names begin of the program and of another name of it before they are in place.
 const PARTS: [&str; 2] = [".boson-pod.", ".link."];

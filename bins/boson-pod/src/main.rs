@@ -4,32 +4,36 @@ mod install;
 
 use std::process::ExitCode;
 
-use startup::multicall::Executable;
+use startup::multicall::{Executable, Group};
 
 /// In the order in which a pod needs them.
 const EXECUTABLE: Executable = Executable {
     name: "boson-pod",
-    about: "What runs in the pods of a BOSH deployment: one program with several names",
+    about: "Run the jobs of a BOSH deployment in pods: one program with several names",
     long_version: None,
     after_help: "",
-    verbs: startup::verbs!("boson-pod":
-        "install" => install,
-        "copy-jobs" => copy_jobs,
-        "copy-packages" => copy_jobs::copy_packages,
-        "create-dirs" => create_dirs,
-        "wait-for" => wait_for,
-        "pre-start" => lifecycle::pre_start,
-        "run-process" => run_process,
-        "tail-logs" => tail_logs,
-        "post-start" => lifecycle::post_start,
-        "ready" => ready,
-        "post-deploy" => lifecycle::post_deploy,
-        "run-requests" => run_requests,
-        "bpm" => bpm_command,
-        "monit" => bpm_command::monit,
-        "process-template" => process_template,
-        "generate-parameters" => process_template::generate_parameters,
-    ),
+    groups: &[Group {
+        title: "Verbs",
+        topic: None,
+        verbs: startup::verbs!("boson-pod":
+            "install" => install,
+            "copy-jobs" => copy_jobs,
+            "copy-packages" => copy_jobs::copy_packages,
+            "create-dirs" => create_dirs,
+            "wait-for" => wait_for,
+            "pre-start" => lifecycle::pre_start,
+            "run-process" => run_process,
+            "tail-logs" => tail_logs,
+            "post-start" => lifecycle::post_start,
+            "ready" => ready,
+            "post-deploy" => lifecycle::post_deploy,
+            "run-requests" => run_requests,
+            "bpm" => bpm_command,
+            "monit" => bpm_command::monit,
+            "process-template" => process_template,
+            "generate-parameters" => process_template::generate_parameters,
+        ),
+    }],
 };
 
 fn main() -> ExitCode {
@@ -38,7 +42,7 @@ fn main() -> ExitCode {
 
 /// The names under which the executable is installed, besides its own: those of all verbs but `install`, which runs before.
 fn links() -> impl Iterator<Item = &'static str> {
-    EXECUTABLE.verbs.iter().map(|verb| verb.name).filter(|name| *name != "install")
+    EXECUTABLE.verbs().map(|verb| verb.name).filter(|name| *name != "install")
 }
 
 #[cfg(test)]

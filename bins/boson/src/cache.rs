@@ -61,7 +61,7 @@ pub(crate) enum Verb {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Lists and removes compiled packages and unpacked archives";
+pub(crate) const ABOUT: &str = "List and remove compiled packages, unpacked archives";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {

@@ -65,7 +65,7 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Compiles a release's packages, and writes the content of its image";
+pub(crate) const ABOUT: &str = "Compile a release's packages, for its image";
 
 /// The exit code after an interrupt.
 const INTERRUPTED: u8 = 130;

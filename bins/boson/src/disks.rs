@@ -42,7 +42,7 @@ pub(crate) enum Verb {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Lists and removes persistent disks";
+pub(crate) const ABOUT: &str = "List and remove persistent disks";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {

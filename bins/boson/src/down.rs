@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Stops a deployment and removes it from this machine";
+pub(crate) const ABOUT: &str = "Stop a deployment and remove it from this machine";
 
 /// How much longer than its processes boson may take to stop.
 const SLACK: Duration = Duration::from_secs(20);

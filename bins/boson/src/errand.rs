@@ -40,7 +40,7 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Runs an errand against the deployment that is up";
+pub(crate) const ABOUT: &str = "Run an errand against the deployment that is up";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {

@@ -36,7 +36,7 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Runs a command inside an instance";
+pub(crate) const ABOUT: &str = "Run a command inside an instance";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {

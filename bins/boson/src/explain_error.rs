@@ -20,7 +20,7 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Explains an error code";
+pub(crate) const ABOUT: &str = "Explain an error code";
 
 /// The page that has a section for each code.
 const PAGE: &str = include_str!("../../../docs/errors.md");

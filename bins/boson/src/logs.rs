@@ -44,7 +44,7 @@ pub(crate) struct Options {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Prints what the jobs have logged";
+pub(crate) const ABOUT: &str = "Show what the jobs have logged";
 
 /// How often growing files are polled.
 const INTERVAL: Duration = Duration::from_millis(200);

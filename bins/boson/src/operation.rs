@@ -64,14 +64,14 @@ macro_rules! verb {
 verb!(
     start,
     Action::Start,
-    "Starts an instance or a job that was stopped",
+    "Start an instance or a job that was stopped",
     "Starts what `boson stop` or `bpm stop` has stopped, and waits until it runs. An instance starts as in BOSH: pre-start, \
      the processes, post-start. The processes of a job start without scripts."
 );
 verb!(
     stop,
     Action::Stop,
-    "Stops an instance or a job",
+    "Stop an instance or a job",
     "Stops the processes of an instance, or of one of its jobs, until `boson start` or the next `boson up` that replaces \
      the instance. An instance stops as in BOSH: pre-stop, drain, the processes, post-stop. The processes of a job stop \
      without scripts. The instance's files stay."
@@ -79,7 +79,7 @@ verb!(
 verb!(
     restart,
     Action::Restart,
-    "Restarts an instance or a job",
+    "Restart an instance or a job",
     "Stops the processes of an instance, or of one of its jobs, starts them again, and waits until they run. The instance's \
      files stay."
 );

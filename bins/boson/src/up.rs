@@ -110,7 +110,7 @@ impl From<Options> for Config {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Brings a deployment up on this machine";
+pub(crate) const ABOUT: &str = "Bring a deployment up on this machine, or update it";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {

@@ -78,7 +78,7 @@ impl Place {
 }
 
 /// One line for `--help`.
-pub(crate) const ABOUT: &str = "Lists generated variables, and rotates them";
+pub(crate) const ABOUT: &str = "List generated variables, and rotate them";
 
 /// Runs the verb; returns the exit code.
 pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {

@@ -4,52 +4,76 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use startup::multicall::Executable;
+use startup::multicall::{Executable, Group};
 
 use crate::executable::DIES_WITH_PARENT;
 use crate::{
     cache, compile, disks, down, errand, exec, explain_error, gather_verb, logs, operation, status, up, variables,
 };
 
-/// The verbs of one machine, then those of a pod, in the order in which they run.
+/// The verbs of users, then those of a pod.
 fn executable() -> Executable {
     Executable {
         name: "boson",
-        about: "Runs BOSH jobs: on this machine without a cluster, or stage by stage in a pod",
+        about: "Run BOSH jobs: on this machine without a cluster, or stage by stage in a pod",
         long_version: Some(&VERSION),
         after_help: "Example:\n  boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222",
-        verbs: startup::verbs!("boson":
-            "up" => up,
-            "status" => status,
-            "logs" => logs,
-            "exec" => exec,
-            "run-errand" => errand,
-            "start" => operation::start,
-            "stop" => operation::stop,
-            "restart" => operation::restart,
-            "disks" => disks,
-            "down" => down,
-            "compile" => compile,
-            "cache" => cache,
-            "interpolate" => interpolate,
-            "explain" => interpolate::explain,
-            "process-template" => process_template,
-            "generate-parameters" => process_template::generate_parameters,
-            "variables" => variables,
-            "gather" => gather_verb,
-            "explain-error" => explain_error,
-            "copy-jobs" => copy_jobs,
-            "plan" => plan,
-            "render-jobs" => render_jobs,
-            "create-dirs" => create_dirs,
-            "pre-start" => lifecycle::pre_start,
-            "run-process" => run_process,
-            "post-start" => lifecycle::post_start,
-            "ready" => ready,
-            "post-deploy" => lifecycle::post_deploy,
-            "bpm" => bpm_command,
-            "monit" => bpm_command::monit,
-        ),
+        groups: &[
+            Group {
+                title: "Run deployments on this machine",
+                topic: None,
+                verbs: startup::verbs!("boson":
+                    "up" => up,
+                    "start" => operation::start,
+                    "stop" => operation::stop,
+                    "restart" => operation::restart,
+                    "run-errand" => errand,
+                    "down" => down,
+                ),
+            },
+            Group {
+                title: "Look at them",
+                topic: None,
+                verbs: startup::verbs!("boson":
+                    "status" => status,
+                    "logs" => logs,
+                    "exec" => exec,
+                    "disks" => disks,
+                    "variables" => variables,
+                    "cache" => cache,
+                ),
+            },
+            Group {
+                title: "Write manifests, releases and templates",
+                topic: None,
+                verbs: startup::verbs!("boson":
+                    "interpolate" => interpolate,
+                    "explain" => interpolate::explain,
+                    "compile" => compile,
+                    "process-template" => process_template,
+                    "generate-parameters" => process_template::generate_parameters,
+                    "explain-error" => explain_error,
+                ),
+            },
+            Group { title: "Prepare a cluster", topic: None, verbs: startup::verbs!("boson": "gather" => gather_verb) },
+            Group {
+                title: "Run in a pod",
+                topic: Some("pod"),
+                verbs: startup::verbs!("boson":
+                    "copy-jobs" => copy_jobs,
+                    "plan" => plan,
+                    "render-jobs" => render_jobs,
+                    "create-dirs" => create_dirs,
+                    "pre-start" => lifecycle::pre_start,
+                    "run-process" => run_process,
+                    "post-start" => lifecycle::post_start,
+                    "ready" => ready,
+                    "post-deploy" => lifecycle::post_deploy,
+                    "bpm" => bpm_command,
+                    "monit" => bpm_command::monit,
+                ),
+            },
+        ],
     }
 }
 
@@ -70,7 +94,7 @@ mod tests {
     #[test]
     fn every_verb_of_an_instance_exists() {
         for name in crate::executable::INSTANCE_VERBS {
-            assert!(super::executable().verbs.iter().any(|verb| verb.name == name), "{name}");
+            assert!(super::executable().verbs().any(|verb| verb.name == name), "{name}");
         }
     }
 

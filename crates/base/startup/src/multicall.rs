@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::builder::{StyledStr, Styles};
 use clap::error::ErrorKind;
-use clap::{Args, Command};
+use clap::{Arg, ArgAction, Args, Command};
 use problem::Result;
 
 use crate::{Common, HELP_WIDTH};
@@ -18,24 +19,24 @@ const SHIPPED: [(&str, &[&str]); 5] = [
         "boson",
         &[
             "up",
-            "status",
-            "logs",
-            "exec",
-            "run-errand",
             "start",
             "stop",
             "restart",
-            "disks",
+            "run-errand",
             "down",
-            "compile",
+            "status",
+            "logs",
+            "exec",
+            "disks",
+            "variables",
             "cache",
             "interpolate",
             "explain",
+            "compile",
             "process-template",
             "generate-parameters",
-            "variables",
-            "gather",
             "explain-error",
+            "gather",
             "copy-jobs",
             "plan",
             "render-jobs",
@@ -74,19 +75,19 @@ const SHIPPED: [(&str, &[&str]); 5] = [
         "boson-cluster",
         &[
             "apply",
+            "errand",
+            "rollback",
+            "delete",
             "status",
             "logs",
             "events",
             "ssh",
-            "errand",
             "versions",
-            "rollback",
-            "delete",
             "apply-template",
             "export-template",
+            "serve-templates",
             "write-secrets",
             "deploy",
-            "serve-templates",
             "brokerpak-state",
         ],
     ),
@@ -104,7 +105,17 @@ pub struct Executable {
     pub long_version: Option<&'static str>,
     /// What `--help` prints below the list of verbs; may be empty.
     pub after_help: &'static str,
-    /// In the order in which `--help` lists them. Made by [`verbs!`](crate::verbs).
+    /// The verbs, in the order in which `--help` lists them.
+    pub groups: &'static [Group],
+}
+
+/// Verbs for one purpose: a paragraph of `--help`.
+pub struct Group {
+    /// The heading, a clause in the imperative.
+    pub title: &'static str,
+    /// The word behind `help` that shows this group alone. Such a group is not part of `--help`, only of `--all`.
+    pub topic: Option<&'static str>,
+    /// Made by [`verbs!`](crate::verbs).
     pub verbs: &'static [Verb],
 }
 
@@ -158,16 +169,33 @@ impl Executable {
     pub fn main(&self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         match self.call(args.into_iter().collect()) {
             Ok((verb, name, args)) => (verb.run)(name, args),
-            Err(args) => {
-                let mut command = self.command();
-                if let Some(message) = args.get(1).and_then(|name| elsewhere(name.to_str()?)) {
-                    command.error(ErrorKind::InvalidSubcommand, message).exit();
-                }
-                match command.try_get_matches_from_mut(args) {
-                    Ok(_) => command.error(ErrorKind::MissingSubcommand, "a verb is missing").exit(),
-                    Err(error) => error.exit(),
-                }
-            }
+            Err(args) => self.without_verb(args),
+        }
+    }
+
+    /// Prints the help or version that the command line asks for, or what is wrong with it, and ends the process.
+    fn without_verb(&self, args: Vec<OsString>) -> ! {
+        let word = |index: usize| args.get(index).and_then(|arg| arg.to_str()).unwrap_or_default();
+        let topic = if word(1) == "help" { word(2) } else { "" };
+        let shown: Vec<&Group> = match topic {
+            _ if [word(1), word(2)].contains(&"--all") => self.groups.iter().collect(),
+            "" => self.groups.iter().filter(|group| group.topic.is_none()).collect(),
+            topic => self.groups.iter().filter(|group| group.topic == Some(topic)).collect(),
+        };
+        let mut command = self.command(&shown);
+        let named = if word(1) == "help" { word(2) } else { word(1) };
+        if let Some(message) = elsewhere(named).filter(|_| shown.is_empty() || topic.is_empty()) {
+            command.error(ErrorKind::InvalidSubcommand, message).exit();
+        }
+        if shown.is_empty() {
+            let message = format!("'{topic}' is neither a verb nor a topic of the help");
+            command.error(ErrorKind::InvalidSubcommand, message).exit();
+        }
+        let help = !topic.is_empty() || ["--all", "help"].contains(&word(1));
+        let args = if help { vec![args[0].clone(), "--help".into()] } else { args };
+        match command.try_get_matches_from_mut(args) {
+            Ok(_) => command.error(ErrorKind::MissingSubcommand, "a verb is missing").exit(),
+            Err(error) => error.exit(),
         }
     }
 
@@ -177,7 +205,7 @@ impl Executable {
             return Ok((verb, verb.name, args));
         }
         // `boson help VERB` is `boson VERB --help`.
-        if args.get(1).is_some_and(|arg| arg == "help") {
+        if args.get(1).is_some_and(|arg| arg == "help") && args.get(2).is_some_and(|name| self.verb(name).is_some()) {
             args.remove(1);
             args.truncate(2);
             args.push("--help".into());
@@ -189,39 +217,81 @@ impl Executable {
     }
 
     fn verb(&self, name: &OsStr) -> Option<&Verb> {
-        self.verbs.iter().find(|verb| name == verb.name)
+        self.verbs().find(|verb| name == verb.name)
     }
 
-    /// The grammar of the executable itself.
-    fn command(&self) -> Command {
-        let after_help = format!("{}\n\n`{} VERB --help` describes a verb.", self.after_help, self.name);
+    /// Returns the verbs of all groups.
+    pub fn verbs(&self) -> impl Iterator<Item = &Verb> {
+        self.groups.iter().flat_map(|group| group.verbs)
+    }
+
+    /// The grammar of the executable itself, whose help lists the verbs of these groups.
+    fn command(&self, shown: &[&Group]) -> Command {
+        let mut after_help = format!("{}\n\n`{} VERB --help` describes a verb.", self.after_help, self.name);
+        for group in self.groups.iter().filter(|group| !shown.iter().any(|shown| shown.title == group.title)) {
+            if let Some(topic) = group.topic {
+                let (first, rest) = group.title.split_at(1);
+                let purpose = first.to_lowercase() + rest;
+                after_help += &format!("\n`{} help {topic}` lists the verbs that {purpose}.", self.name);
+            }
+        }
+        let all = Arg::new("all").long("all").action(ArgAction::SetTrue).help("List the verbs of all groups");
         Command::new(self.name)
             .version(crate::version())
             .long_version(self.long_version.unwrap_or(crate::version()))
             .about(self.about)
+            .override_usage(format!("{} VERB [OPTIONS]", self.name))
+            .help_template(help_template(shown))
             .after_help(after_help.trim_start().to_owned())
             .max_term_width(HELP_WIDTH)
             .subcommand_required(true)
             .arg_required_else_help(true)
             .disable_help_subcommand(true)
-            .subcommands(self.verbs.iter().map(|verb| Command::new(verb.name).about(verb.about)))
+            .args(self.groups.iter().any(|group| group.topic.is_some()).then_some(all))
+            .subcommands(self.verbs().map(|verb| Command::new(verb.name).about(verb.about)))
     }
 
     /// Checks the grammars of the executable and its verbs, and that the other executables know them; for tests.
     ///
     /// # Panics
-    /// If a grammar is contradictory, or a verb is missing in the table of all executables.
+    /// If a grammar is contradictory, a line of the help is too long, or a verb is missing in the table of all executables.
     pub fn check(&self) {
         self.check_grammar();
-        let verbs: Vec<&str> = self.verbs.iter().map(|verb| verb.name).collect();
+        let verbs: Vec<&str> = self.verbs().map(|verb| verb.name).collect();
         let (_, listed) = SHIPPED.iter().find(|(name, _)| *name == self.name).unwrap_or(&("", &[]));
         assert_eq!(verbs, *listed, "SHIPPED in crates/startup/src/multicall.rs lists the verbs of {}", self.name);
     }
 
     fn check_grammar(&self) {
-        self.command().debug_assert();
-        self.verbs.iter().for_each(|verb| (verb.command)().debug_assert());
+        self.command(&self.groups.iter().collect::<Vec<_>>()).debug_assert();
+        for verb in self.verbs() {
+            (verb.command)().debug_assert();
+            assert!(
+                verb.about.len() <= MAX_ABOUT,
+                "{}: the line for --help has more than {MAX_ABOUT} bytes",
+                verb.name
+            );
+        }
     }
+}
+
+/// Maximum length of a verb's line in `--help`: with the longest name it fits a terminal of 80 columns.
+const MAX_ABOUT: usize = 57;
+
+/// The layout of an executable's help: a paragraph for each of these groups. (clap has one list of all subcommands.)
+fn help_template(groups: &[&Group]) -> StyledStr {
+    let header = Styles::styled().get_header().to_owned();
+    let literal = Styles::styled().get_literal().to_owned();
+    let width = groups.iter().flat_map(|group| group.verbs).map(|verb| verb.name.len()).max().unwrap_or(0);
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for group in groups {
+        text += &format!("\n{header}{}:{header:#}\n", group.title);
+        for verb in group.verbs {
+            text += &format!("  {literal}{:width$}{literal:#}  {}\n", verb.name, verb.about);
+        }
+    }
+    text += &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    text.into()
 }
 
 /// The message about a verb of another executable.
@@ -237,7 +307,7 @@ mod tests {
     mod greet {
         use super::*;
 
-        pub(super) const ABOUT: &str = "Greets";
+        pub(super) const ABOUT: &str = "Greet";
 
         #[derive(Args)]
         pub(super) struct Options {
@@ -255,7 +325,10 @@ mod tests {
         about: "A tool",
         long_version: None,
         after_help: "",
-        verbs: crate::verbs!("tool": "greet" => greet, "say-hello" => greet),
+        groups: &[
+            Group { title: "Talk", topic: None, verbs: crate::verbs!("tool": "greet" => greet, "say-hello" => greet) },
+            Group { title: "Run in a pod", topic: Some("pod"), verbs: crate::verbs!("tool": "wave" => greet) },
+        ],
     };
 
     /// The command of a command line: the program's name in help texts, and the arguments after it.
@@ -273,7 +346,7 @@ mod tests {
         // By whatever name the executable itself is called.
         assert_eq!(call(&["/x/kubectl-tool", "greet", "-x"]), Some(("tool greet", x)));
         assert_eq!(call(&["tool", "help", "greet", "-x"]), Some(("tool greet", vec!["--help".into()])));
-        for none in [&[][..], &["tool"], &["tool", "help"], &["tool", "-x", "greet"], &["tool", "dance"]] {
+        for none in [&[][..], &["tool"], &["tool", "help"], &["tool", "help", "pod"], &["tool", "-x", "greet"]] {
             assert_eq!(call(none), None, "{none:?}");
         }
     }
@@ -283,6 +356,23 @@ mod tests {
         let main = |args: &[&str]| EXECUTABLE.main(args.iter().map(Into::into));
         assert_eq!(main(&["tool", "greet", "--name", "you"]), ExitCode::from(3));
         assert_eq!(main(&["greet"]), ExitCode::from(1));
+    }
+
+    #[test]
+    fn the_help_lists_the_verbs_by_group() {
+        let help = |shown: &[&Group]| EXECUTABLE.command(shown).render_help().to_string();
+        let [talk, pod] = EXECUTABLE.groups else { panic!() };
+        assert_eq!(
+            help(&[talk]),
+            format!(
+                "A tool\n\nUsage: tool VERB [OPTIONS]\n\nTalk:\n  greet      Greet\n  say-hello  Greet\n\nOptions:\n      --all      \
+                 List the verbs of all groups\n  -h, --help     Print help\n  -V, --version  Print version\n\n\
+                 `tool VERB --help` describes a verb.\n`tool help pod` lists the verbs that run in a pod.\n"
+            )
+        );
+        let (pod, all) = (help(&[pod]), help(&[talk, pod]));
+        assert!(pod.contains("Run in a pod:\n  wave  Greet\n") && !pod.contains("greet"), "{pod}");
+        assert!(all.contains("Talk:") && all.contains("Run in a pod:") && !all.contains("help pod"), "{all}");
     }
 
     #[test]

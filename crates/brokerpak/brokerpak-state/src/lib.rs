@@ -24,7 +24,7 @@ use crate::files::Files;
 use crate::lease::Lease;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Keeps the state of a brokerpak's instance in Secrets";
+pub const ABOUT: &str = "Keep the state of a brokerpak's instance in Secrets";
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

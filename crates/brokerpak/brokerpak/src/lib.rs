@@ -25,7 +25,7 @@ use problem::Result;
 use startup::Common;
 
 /// The verb's line in `--help`.
-pub const ABOUT: &str = "Check brokerpaks, resolve requests to their services, run them with terraform";
+pub const ABOUT: &str = "Check, resolve, run and serve brokerpaks";
 
 /// The arguments of `brokerpak`.
 #[derive(Debug, Args)]

@@ -34,7 +34,7 @@ use crate::output::say;
 use crate::plan::Plan;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Applies the workloads of a deployment";
+pub const ABOUT: &str = "Apply the workloads of a deployment";
 
 /// Runs the verb; gives the exit code.
 ///

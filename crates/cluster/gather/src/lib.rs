@@ -20,7 +20,7 @@ use crate::manifest::Manifest;
 pub use crate::options::{Options, PlanContainers};
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Prints what a cluster needs to run a deployment";
+pub const ABOUT: &str = "Print what a cluster needs to run a deployment";
 
 /// The arguments of `gather`.
 #[derive(Debug, Args)]

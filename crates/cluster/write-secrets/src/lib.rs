@@ -27,7 +27,7 @@ use startup::Common;
 use crate::documents::Documents;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Writes the documents of plan into Secrets";
+pub const ABOUT: &str = "Write the documents of plan into Secrets";
 
 /// The arguments of `write-secrets`.
 #[derive(Debug, Args)]

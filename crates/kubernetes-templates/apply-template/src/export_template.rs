@@ -19,7 +19,7 @@ use crate::export_template::parameters::Parameters;
 use crate::kinds::{Kinds, rank};
 
 /// The verb's line in `--help`.
-pub const ABOUT: &str = "Prints objects of a namespace as a Kubernetes Template";
+pub const ABOUT: &str = "Print objects of a namespace as a Template";
 
 /// The mode of the file.
 const MODE: u32 = 0o640;

@@ -27,7 +27,7 @@ use crate::options::{Action, Request};
 use crate::plan::Plan;
 
 /// The verb's line in `--help`.
-pub const ABOUT: &str = "Applies a Kubernetes Template as an instance";
+pub const ABOUT: &str = "Apply a Kubernetes Template as an instance";
 
 /// The exit code of `--diff` if something differs, as that of `kubectl diff`.
 const DIFFERS: u8 = 1;

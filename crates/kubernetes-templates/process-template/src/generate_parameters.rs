@@ -13,7 +13,7 @@ use template_flags::{ReadValues, Syntax, is_generated, syntax_of, with_generated
 use vcap::lock::{LONGEST_WAIT, Lock};
 
 /// The verb's line in `--help`.
-pub const ABOUT: &str = "Generate the values of a template's parameters once, and keep them in a file";
+pub const ABOUT: &str = "Generate a template's parameters once, into a file";
 
 /// The mode of the store.
 const MODE: u32 = 0o600;

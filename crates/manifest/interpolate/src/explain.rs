@@ -9,7 +9,7 @@ use problem::Result;
 use startup::Common;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Shows the file and line that each value of a manifest comes from";
+pub const ABOUT: &str = "Show the file and line that each value comes from";
 
 /// The arguments of `explain`.
 #[derive(Debug, Args)]

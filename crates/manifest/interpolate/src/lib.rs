@@ -11,7 +11,7 @@ use problem::{Problem, Result, code};
 use startup::Common;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Prints a manifest with ops files and variables applied";
+pub const ABOUT: &str = "Print a manifest with ops files and variables applied";
 
 /// The arguments of `interpolate`.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use startup::{Common, plain_name};
 use vcap::Vcap;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "BPM's command: asks, stops and starts the processes of jobs, across containers";
+pub const ABOUT: &str = "BPM's command: list, start and stop processes";
 
 /// The flags of `bpm`.
 #[derive(Debug, Args)]

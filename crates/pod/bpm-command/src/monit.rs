@@ -15,7 +15,7 @@ use crate::print;
 use crate::process::{Process, pid_here, refused};
 
 /// One line for `--help`.
-pub const ABOUT: &str = "monit's command: lists, starts and stops the services of the jobs' monit";
+pub const ABOUT: &str = "monit's command: list, start and stop services";
 
 /// The flags of `monit`.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use vcap::Vcap;
 use vcap::own_dir::ensure_dir;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Creates the directories that BOSH's agent makes for every job";
+pub const ABOUT: &str = "Create the directories that BOSH's agent makes";
 
 /// The flags of `create-dirs`.
 #[derive(Debug, Args)]

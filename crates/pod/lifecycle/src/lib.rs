@@ -12,7 +12,7 @@ macro_rules! verb {
             use startup::Common;
 
             /// One line for `--help`.
-            pub const ABOUT: &str = concat!("Runs the ", $script, " scripts of all jobs, in parallel");
+            pub const ABOUT: &str = concat!("Run the ", $script, " scripts of all jobs, in parallel");
 
             /// The flags of the verb.
             #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use vcap::Vcap;
 use vcap::log_file::tail_message;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Reports to a probe whether a process of a job is ready";
+pub const ABOUT: &str = "Report to a probe whether a process is ready";
 
 /// The flags of `ready`.
 #[derive(Debug, Args)]

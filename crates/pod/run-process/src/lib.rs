@@ -33,7 +33,7 @@ use vcap::Vcap;
 pub(crate) use crate::context::{Additions, Context};
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Runs one process of a job as BPM would, and exits as it did";
+pub const ABOUT: &str = "Run one process of a job as BPM would";
 
 /// The options of `run-process`.
 #[derive(Debug, Args)]

@@ -22,7 +22,7 @@ use vcap::Vcap;
 use vcap::own_dir::ensure_dir;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Runs a job's post-deploy script and errand when the pod's annotations request it";
+pub const ABOUT: &str = "Run scripts that the pod's annotations request";
 
 /// The options of `run-requests`.
 #[derive(Debug, Args)]

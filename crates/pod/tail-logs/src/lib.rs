@@ -33,7 +33,7 @@ use crate::syslog::Syslog;
 use crate::tree::Tree;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Forwards every log file of a pod to stdout, and rotates it";
+pub const ABOUT: &str = "Forward every log file of a pod to stdout";
 
 /// The options of `tail-logs`.
 #[derive(Debug, Args)]

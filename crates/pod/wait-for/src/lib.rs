@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::wait::{Limits, Outcome};
 
 /// The verb's line in `--help`.
-pub const ABOUT: &str = "Wait until names resolve, ports and HTTP servers answer, and files exist";
+pub const ABOUT: &str = "Wait for names, ports, HTTP servers and files";
 
 /// The options of `wait-for`.
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use crate::stage::Stage;
 use crate::{copy, unwritable};
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Copies packages of a release image into a volume";
+pub const ABOUT: &str = "Copy packages of a release image into a volume";
 
 /// Where the volume with packages of other releases is.
 const FOREIGN_PACKAGES: &str = "/var/vcap/foreign-packages";

@@ -69,7 +69,7 @@ pub struct Options {
 }
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Copies a release image's job sources into the shared volume";
+pub const ABOUT: &str = "Copy a release image's job sources into a volume";
 
 /// Where a release image has its job sources.
 const JOBS_SRC: &str = "/var/vcap/jobs-src";

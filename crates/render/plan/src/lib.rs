@@ -35,7 +35,7 @@ use startup::{Common, Steps};
 use templates::Scope;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Resolves properties and links of instance groups, and what runs in them";
+pub const ABOUT: &str = "Resolve properties and links of instance groups";
 
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, common: &Common) -> Result<u8> {

@@ -25,7 +25,7 @@ use startup::{Common, Steps};
 use template::RenderedFile;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Renders every job template of an instance group for one pod";
+pub const ABOUT: &str = "Render every job template of a group for one pod";
 
 /// Where BPM looks for a job's configuration, below the job's directory.
 const BPM_YML: &str = "config/bpm.yml";
