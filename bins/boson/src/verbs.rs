@@ -4,12 +4,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use local_deployment::DIES_WITH_PARENT;
+use local_verbs::{cache, disks, down, exec, logs, restart, run_errand, start, status, stop, up, variables};
 use startup::multicall::{Executable, Group};
-
-use crate::executable::DIES_WITH_PARENT;
-use crate::{
-    cache, compile, disks, down, errand, exec, explain_error, gather_verb, logs, operation, status, up, variables,
-};
 
 /// The verbs of users, then those of a pod.
 fn executable() -> Executable {
@@ -24,10 +21,10 @@ fn executable() -> Executable {
                 topic: None,
                 verbs: startup::verbs!("boson":
                     "up" => up,
-                    "start" => operation::start,
-                    "stop" => operation::stop,
-                    "restart" => operation::restart,
-                    "run-errand" => errand,
+                    "start" => start,
+                    "stop" => stop,
+                    "restart" => restart,
+                    "run-errand" => run_errand,
                     "down" => down,
                 ),
             },
@@ -49,13 +46,17 @@ fn executable() -> Executable {
                 verbs: startup::verbs!("boson":
                     "interpolate" => interpolate,
                     "explain" => interpolate::explain,
-                    "compile" => compile,
+                    "compile" => compile_release,
                     "process-template" => process_template,
                     "generate-parameters" => process_template::generate_parameters,
                     "explain-error" => explain_error,
                 ),
             },
-            Group { title: "Prepare a cluster", topic: None, verbs: startup::verbs!("boson": "gather" => gather_verb) },
+            Group {
+                title: "Prepare a cluster",
+                topic: None,
+                verbs: startup::verbs!("boson": "gather" => print_objects),
+            },
             Group {
                 title: "Run in a pod",
                 topic: Some("pod"),
@@ -89,11 +90,24 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     executable().main(args)
 }
 
+/// `gather` of an executable without a token: it prints the objects.
+mod print_objects {
+    use problem::Result;
+    use startup::Common;
+
+    pub(crate) use gather::{ABOUT, PrintOptions as Options};
+
+    /// Runs the verb; returns the exit code.
+    pub(crate) fn run(options: Options, _common: &Common) -> Result<u8> {
+        gather::run(&options)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_verb_of_an_instance_exists() {
-        for name in crate::executable::INSTANCE_VERBS {
+        for name in local_deployment::INSTANCE_VERBS {
             assert!(super::executable().verbs().any(|verb| verb.name == name), "{name}");
         }
     }

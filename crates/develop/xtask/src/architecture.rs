@@ -69,15 +69,21 @@ pub struct Rule {
     pub never: Names,
 }
 
-/// Names as the document writes them: `every <kind>`, `every crate of` and subjects, `all but` and names, or names; each in backticks.
+/// Names as the document writes them: `every <kind>`, `every crate of` and subjects, `all but` and names or kinds, or names; names are in
+/// backticks.
 #[derive(Debug)]
 pub enum Names {
     /// `every crate of` these subjects.
     Of(BTreeSet<String>),
     /// `every verb`, and perhaps more names.
     Every(String, BTreeSet<String>),
-    /// `all but` these.
-    AllBut(BTreeSet<String>),
+    /// `all but` these, and those of these kinds: `all but every executable and every orchestrator`.
+    AllBut {
+        /// Names of crates, or paths.
+        names: BTreeSet<String>,
+        /// Kinds of crates.
+        kinds: BTreeSet<String>,
+    },
     /// These.
     These(BTreeSet<String>),
 }
@@ -152,7 +158,10 @@ impl Architecture {
             Names::Of(subjects) => {
                 self.crates.iter().any(|known| known.name == name && subjects.contains(&known.subject))
             }
-            Names::AllBut(names) => !names.contains(name),
+            Names::AllBut { names, kinds } => {
+                let is_one = |known: &Crate| known.name == name && kinds.contains(&known.kind);
+                !names.contains(name) && !self.crates.iter().any(is_one)
+            }
             Names::These(names) => names.contains(name),
         }
     }
@@ -163,8 +172,9 @@ impl Names {
         let names = ticked(cell);
         let words: String = cell.split('`').step_by(2).collect();
         let words = words.trim();
-        if words.starts_with("all but") {
-            Names::AllBut(names)
+        if let Some(exceptions) = words.strip_prefix("all but") {
+            let kind = |text: &str| text.trim_end_matches([',', ' ']).trim_end_matches(" and").trim().to_owned();
+            Names::AllBut { names, kinds: exceptions.split("every ").skip(1).map(kind).collect() }
         } else if words == "every crate of" {
             Names::Of(names)
         } else if let Some(kind) = words.strip_prefix("every ") {
@@ -205,6 +215,7 @@ mod tests {
 | every verb, `x` | `plan` |
 | all but `plan` | every verb |
 | every crate of `base` | every crate of `render` `pod` |
+| all but every verb and every pure crate, `x` | `y` |
 
 ### What ships
 | executable | bytes | contains | never contains |
@@ -225,14 +236,17 @@ mod tests {
         a.add_crates("render", "page", PAGE).unwrap();
         let [plan] = a.crates.as_slice() else { panic!("{:?}", a.crates) };
         assert_eq!((plan.name.as_str(), plan.kind.as_str(), plan.subject.as_str()), ("plan", "verb", "render"));
-        assert_eq!(a.dependency_rules.len(), 3);
-        let [first, second, third] = a.dependency_rules.as_slice() else { panic!() };
+        assert_eq!(a.dependency_rules.len(), 4);
+        let [first, second, third, fourth] = a.dependency_rules.as_slice() else { panic!() };
         assert!(a.means(&first.who, "plan") && a.means(&first.who, "x") && !a.means(&first.who, "y"));
         assert_eq!(a.executables.len(), 1);
         assert_eq!((a.executables[0].name.as_str(), a.executables[0].at_most), ("x", 1000));
         assert_eq!(a.executables[0].contains, ["a b".to_owned()].into());
         assert_eq!(a.executables[0].never_contains, ["c ", "d"].map(String::from).into());
         assert!(a.means(&second.never, "plan") && !a.means(&second.who, "plan") && a.means(&second.who, "y"));
+        assert!(!a.means(&fourth.who, "plan") && !a.means(&fourth.who, "x") && a.means(&fourth.who, "y"));
+        let Names::AllBut { kinds, .. } = &fourth.who else { panic!("{fourth:?}") };
+        assert_eq!(kinds, &["pure crate", "verb"].map(String::from).into());
         assert!(a.means(&third.never, "plan") && !a.means(&third.who, "plan") && !a.means(&third.never, "x"));
     }
 

@@ -82,7 +82,7 @@ fn no_source_contains_a_forbidden_name() {
         let code = code(&file.text);
         for rule in &architecture.source_rules {
             let meant = match &rule.who {
-                Names::AllBut(paths) => !paths.iter().any(|p| file.path.starts_with(p.as_str())),
+                Names::AllBut { names: paths, .. } => !paths.iter().any(|p| file.path.starts_with(p.as_str())),
                 who => shipped && architecture.means(who, &owner.name),
             };
             let Names::These(forbidden) = &rule.never else { panic!("{DOCUMENT}: a rule for sources lists words") };
@@ -131,7 +131,7 @@ fn every_name_in_a_rule_about_crates_exists_or_is_foreign() {
                 assert_eq!(unknown, None, "{DOCUMENT}: a rule is about a subject that does not exist");
                 continue;
             }
-            Names::Every(_, names) | Names::AllBut(names) | Names::These(names) => names,
+            Names::Every(_, names) | Names::AllBut { names, .. } | Names::These(names) => names,
         };
         for name in who {
             assert!(members.contains(name.as_str()), "{DOCUMENT}: a rule is about `{name}`, which does not exist");

@@ -1,0 +1,87 @@
+//! Starting and stopping instances, or single jobs of them, on request.
+
+use std::sync::Arc;
+
+use problem::{Problem, Result as Outcome, code};
+
+use crate::clients::Client;
+use crate::failure::Failure;
+use crate::instance::Instance;
+use crate::running::RunningDeployment;
+use crate::time_limits::STOP_LIMIT;
+use crate::{report, start};
+use local_state::control::{Action, State};
+
+/// Does what is asked with an instance, or with a job of it. As in BOSH, the scripts of the instance run when all of it stops
+/// and starts; a job that is stopped alone is stopped as by monit, without scripts.
+pub(crate) fn change(
+    running: &RunningDeployment,
+    action: Action,
+    instance: &str,
+    job: Option<&str>,
+    client: &Client,
+) -> Result<u8, Failure> {
+    let _changing = running.change()?;
+    let found = running.find(instance)?;
+    check_job(&found, job)?;
+    let what = job.map_or_else(|| instance.to_owned(), |job| format!("{instance}/{job}"));
+    if action != Action::Start {
+        client.line(&format!("stopping {what}"));
+        stop(running, &found, job)?;
+    }
+    if action != Action::Stop {
+        client.line(&format!("starting {what}"));
+        start(running, &found, job)?;
+    }
+    client.line(&format!("{what} {}", if action == Action::Stop { "stopped" } else { "runs" }));
+    Ok(0)
+}
+
+fn check_job(instance: &Instance, job: Option<&str>) -> Outcome<()> {
+    let Some(job) = job else { return Ok(()) };
+    let processes = instance.processes(None);
+    let mut known: Vec<&str> = processes.iter().map(|(process, _)| process.job.as_str()).collect();
+    known.dedup();
+    if known.contains(&job) {
+        return Ok(());
+    }
+    let problem = Problem::input(format!("{}: no process of a job '{job}'", instance.name()));
+    Err(problem.code(code::JOB_UNKNOWN).hint(format!("jobs with processes: {}", known.join(", "))).into())
+}
+
+fn stop(running: &RunningDeployment, instance: &Instance, job: Option<&str>) -> Result<(), Failure> {
+    if job.is_none() {
+        instance.set_stage(State::Stopping);
+    }
+    instance.request_stop(job);
+    if !instance.wait_until_stopped(job, STOP_LIMIT, &running.host) {
+        return Err(Problem::internal(report::not_stopped(instance.name())).code(code::WAIT_TIMEOUT).into());
+    }
+    if job.is_none() {
+        instance.set_stage(State::Stopped);
+    }
+    Ok(())
+}
+
+fn start(running: &RunningDeployment, instance: &Arc<Instance>, job: Option<&str>) -> Result<(), Failure> {
+    let watch = instance.group().update.update_watch_time;
+    if !instance.is_alive() {
+        // It had been stopped when its sandbox ended.
+        let instances = start::replace(running, &instance.deployment, &[&instance.member], 1)?;
+        return start::wait_until_running(&running.host, &instances, watch);
+    }
+    let (stage, _) = instance.stage();
+    if job.is_none() && !matches!(stage, State::Ready) {
+        instance.pre_start(&running.host)?;
+    }
+    if instance.has_started() {
+        instance.request_start(job);
+    } else {
+        instance.start_processes(&running.host)?;
+    }
+    instance.resume_stopped(job)?;
+    match job {
+        Some(_) => start::wait_for_processes(&running.host, std::slice::from_ref(instance), job, watch),
+        None => start::wait_until_running(&running.host, std::slice::from_ref(instance), watch),
+    }
+}

@@ -1,0 +1,67 @@
+//! Everything before the first instance: job sources, plan, packages. What is wrong with the input is found here, and nothing
+//! of a deployment that is up has changed by then.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use problem::{Problem, Problems, code};
+
+use crate::deployment::{self, Deployment};
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::publish::Publish;
+use crate::release_patch;
+use crate::stages::{self, SourceNames};
+use crate::workspace::{self, Workspace};
+use compile_release::Stemcells;
+use local_state::Interrupt;
+use local_state::Progress;
+
+/// Plans the deployment in the workspace, and compiles its packages.
+pub(crate) fn prepare(
+    input: &Input,
+    workspace: &Workspace,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<Deployment, Failure> {
+    let started = SystemTime::now();
+    let releases = stages::open_releases(&input.releases, interrupt)?;
+    let given = input.releases.iter().map(PathBuf::as_path);
+    let stemcells = Stemcells::open(&input.stemcells, &local_state::user_dirs::cache()?, &|| interrupt.is_asked())?;
+    let source_names = SourceNames::new(releases.iter().zip(given));
+    release_patch::check(&input.patches, &releases)?;
+    stages::copy_jobs(workspace.path(), &releases, &input.patches, progress, interrupt)?;
+    // Before the packages: what is wrong with the manifest or a template is known at once, and only what jobs need is
+    // compiled.
+    let step = progress.step("planning");
+    let warnings = stages::plan(input, workspace.path(), &source_names, interrupt)?;
+    let mut deployment = Deployment::read(&workspace::documents(workspace.path()), &deployment::settings())?;
+    let groups: Vec<String> =
+        deployment.groups.iter().map(|group| format!("{} ({})", group.name(), group.members.len())).collect();
+    step.done(&format!("planned {}: {}", deployment.name, groups.join(", ")));
+    for line in warnings.lines() {
+        progress.line(&line.strip_prefix(" WARN ").map_or_else(|| line.to_owned(), |text| format!("warning: {text}")));
+    }
+    check_publish(&input.publish, &deployment)?;
+    stemcells.check_aliases(&deployment.stemcells)?;
+    let jobs_src = workspace::all_releases(workspace.path()).join("jobs-src");
+    if let Some(warning) = stages::lacking_tools(&deployment, &jobs_src, &stemcells) {
+        progress.line(&warning);
+    }
+    deployment.packages = stages::compile(&releases, &deployment, &stemcells, progress, interrupt)?;
+    // What this deployment uses has just been used, and stays.
+    input.cache_limit.apply(started);
+    deployment.source_names = source_names;
+    Ok(deployment)
+}
+
+fn check_publish(publish: &[Publish], deployment: &Deployment) -> Result<(), Problems> {
+    let unknown = publish.iter().filter(|publish| deployment.member(&publish.instance).is_none());
+    let names: Vec<&str> = deployment.members().map(|m| m.name.as_str()).collect();
+    let problem = |instance: &str| {
+        Problem::usage(format!("--publish: unknown instance '{instance}'"))
+            .code(code::INSTANCE_UNKNOWN)
+            .hint(format!("the instances are: {}", names.join(", ")))
+    };
+    Problems::check(unknown.map(|publish| problem(&publish.instance)).collect())
+}

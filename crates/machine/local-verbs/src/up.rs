@@ -1,0 +1,127 @@
+//! `boson up`: a deployment on this machine.
+
+mod background;
+mod command_line;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use manifest_inputs::{Configs, Inputs};
+use problem::Result;
+use startup::Common;
+
+use compile_release::StemcellOption;
+use local_deployment::{Config, Publish, ReleasePatch};
+use local_state::CacheLimit;
+use local_state::Signals;
+
+/// The arguments of `up`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: resolves \
+        properties and links, renders all templates once to find mistakes, compiles the packages, and makes a \
+        sandbox for every instance, in which it renders the templates and runs the processes as a pod does. A \
+        process that exits is started again.\n\n\
+        Of a deployment that is up, only the instances are replaced whose rendered files, packages or processes \
+        have changed, in the order of the manifest's `update` block; instances are added and removed. The \
+        boson that holds the deployment does so, and this one shows its progress and exits.\n\n\
+        With ops files or variables, the manifest is what `boson interpolate` prints with the same flags; variables \
+        without a value are errors.\n\n\
+        Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C \
+        kills what does not stop. With --detach it returns when all processes run. If the start fails, it \
+        returns and leaves the instances as they are, until the next `boson up` or `boson down`.\n\n\
+        Works as root and as an ordinary user. The host is not changed. Instances reach each other, and \
+        no other network; other machines reach an instance only through a published port.",
+    after_long_help = "Examples:\n\
+        \x20\x20boson up -m nats.yml -r ./nats-release\n\
+        \x20\x20boson up -m nats.yml -o scale.yml -l vars.yml -v port=4222 -r ./nats-release\n\
+        \x20\x20boson up -m nats.yml -r ./nats-release -p 4222:nats/0:4222 --detach\n\n\
+        Exit codes: 0 stopped on request, detached, or updated; 2 usage; 65 the manifest, a job spec or a \
+        release is wrong; 66 a template failed; 70 internal or environment error, or an instance did not run in \
+        time; 130 interrupted before everything ran, or asked twice to stop."
+)]
+pub struct Options {
+    /// The deployment manifest; `-` is standard input
+    #[arg(long, short, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
+    pub(crate) manifest: PathBuf,
+    /// A release: its source directory (jobs/, packages/, src/), or an archive made by bosh; once for each
+    #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
+    pub(crate) releases: Vec<PathBuf>,
+    /// Apply a unified diff (git diff, diff -u) to the job sources of a release; repeatable, in order
+    #[arg(long = "patch", value_name = "RELEASE=FILE")]
+    pub(crate) patches: Vec<ReleasePatch>,
+    /// Name of the deployment [default: the manifest's]
+    #[arg(
+        long,
+        short,
+        visible_short_alias = 'd',
+        visible_alias = "deployment-name",
+        env = "DEPLOYMENT_NAME",
+        value_name = "NAME"
+    )]
+    pub(crate) name: Option<String>,
+    /// Directory of the deployment's state [default: $XDG_STATE_HOME/boson/NAME]
+    #[arg(long, env = "BOSON_STATE_DIR", value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Publish a port of an instance on 127.0.0.1
+    #[arg(long, short, env = "BOSON_PUBLISH", value_name = "HOSTPORT:GROUP/INDEX:PORT", value_delimiter = ',')]
+    pub(crate) publish: Vec<Publish>,
+    /// Root file system on which packages are compiled and instances run, instead of this machine's programs: a directory, an
+    /// archive, an OCI image layout or a BOSH stemcell for Warden; with ALIAS for the manifest's stemcell of that alias
+    #[arg(long = "stemcell", env = "BOSON_STEMCELL", value_name = "[ALIAS=]PATH", value_delimiter = ',')]
+    pub(crate) stemcells: Vec<StemcellOption>,
+    #[command(flatten)]
+    pub(crate) limit: CacheLimit,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) configs: Configs,
+    /// Return when all processes run
+    #[arg(long, env = "BOSON_DETACH")]
+    pub(crate) detach: bool,
+    /// If the start or the update fails, restore the state before: of a deployment that is not up, nothing stays
+    #[arg(long, env = "BOSON_ROLLBACK")]
+    pub(crate) rollback: bool,
+    /// Hold the deployment, for the process that the user started
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
+    /// Receive the manifest, with operations and variables, from the process that the user started
+    #[arg(long, hide = true)]
+    pub(crate) documents_follow: bool,
+}
+
+impl From<Options> for Config {
+    fn from(options: Options) -> Config {
+        Config {
+            manifest: options.manifest,
+            inputs: options.inputs,
+            configs: options.configs,
+            documents: None,
+            releases: options.releases,
+            patches: options.patches,
+            stemcells: options.stemcells,
+            cache_limit: options.limit,
+            name: options.name,
+            state_dir: options.state_dir,
+            publish: options.publish,
+            roll_back: options.rollback,
+        }
+    }
+}
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Bring a deployment up on this machine, or update it";
+
+/// Runs the verb; returns the exit code.
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
+    let signals = Signals::block()?;
+    // Instances see some of what is made: a user that is stricter would keep vcap out of its own /var/vcap. What is not
+    // for others lies in directories that are not.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    if options.background {
+        let (documents_follow, detach) = (options.documents_follow, options.detach);
+        background::stay(options.into(), documents_follow, detach, signals)
+    } else {
+        background::start(&options, signals)
+    }
+}
