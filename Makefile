@@ -35,8 +35,8 @@ e2e: images ## Run the tests that need a Kubernetes cluster: that of $KUBECONFIG
 demo: deps ## Run a NATS cluster of four nodes from a BOSH manifest and release, and prove that it works
 	@e2e/demo
 
-test: deps ## Run all tests that need no Kubernetes cluster
-	@.ci/tests
+test: deps ## Run all tests that need no Kubernetes cluster, or those of one directory of crates/ (SUBJECT=nstance)
+	@.ci/tests '$(SUBJECT)'
 
 bench: build ## Measure the stages against plain Ruby, cp, tini and a bare exec (docs/benchmarks.md)
 	@images/build boson-pod

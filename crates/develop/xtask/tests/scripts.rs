@@ -50,6 +50,50 @@ fn executables_have_the_links_by_which_pages_call_them() {
     }
 }
 
+#[test]
+fn the_tests_of_a_subject_are_those_of_its_packages_and_of_the_executables_that_its_page_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let cargo = dir.path().join("cargo");
+    fs::write(&cargo, "#!/bin/sh\necho \"cargo $*\"\necho 'test result: ok. 1 passed; 0 failed; 0 ignored'\n").unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
+    let run = |subject: &str| {
+        let mut command = Command::new(xtask::root().join(".ci/tests"));
+        let output = command
+            .arg(subject)
+            .env("PATH", &path)
+            .env("PROGRESS_INTERVAL", "0.1")
+            .env("RUSTUP_TOOLCHAIN", "x")
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    for (subject, built) in [("machine", true), ("nstance", false)] {
+        let (status, stdout, stderr) = run(subject);
+        assert_eq!((status, stderr.as_str()), (Some(0), ""), "{stdout}");
+        let tested = stdout.lines().find(|line| line.ends_with("--no-fail-fast")).unwrap_or_else(|| panic!("{stdout}"));
+        let mut expected: Vec<String> = fs::read_dir(xtask::root().join("crates").join(subject))
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.file_type().unwrap().is_dir())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        expected.sort();
+        expected.push(if subject == "machine" { "boson" } else { "boson-cloud" }.to_owned());
+        assert_eq!(tested, format!("cargo test -p {} --locked --no-fail-fast", expected.join(" -p ")));
+        assert_eq!(stdout.contains("cargo build --locked -p boson -p boson-pod"), built, "{stdout}");
+    }
+    let (status, _, stderr) = run("nowhere");
+    assert_eq!(status, Some(2));
+    let known: Vec<&str> = stderr.lines().last().unwrap().split(' ').collect();
+    for subject in xtask::architecture::SUBJECTS {
+        assert!(known.contains(&subject), "{stderr}");
+    }
+    assert!(stderr.starts_with("error: SUBJECT: unknown subject 'nowhere'"), "{stderr}");
+    assert_eq!(run("../bins").0, Some(2));
+}
+
 /// Runs git in a directory.
 fn git(dir: &Path, args: &[&str]) {
     let mut command = Command::new("git");
