@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use dialect_brokerpak::configuration::{Configuration, Machine};
-use dialect_brokerpak::pak::{Files, Pak};
-use dialect_brokerpak::report::Report;
-use dialect_brokerpak::request::Request;
-use dialect_brokerpak::resolve::resolve;
-use dialect_brokerpak::{catalog, lint, markdown};
+use brokerpak_model::configuration::{Configuration, Machine};
+use brokerpak_model::pak::{Files, Pak};
+use brokerpak_model::report::Report;
+use brokerpak_model::request::Request;
+use brokerpak_model::resolve::resolve;
+use brokerpak_model::{catalog, lint, markdown};
 use libfuzzer_sys::fuzz_target;
 
 const MANIFEST: &[u8] = b"packversion: 1\nname: n\nversion: 1\nplatforms: [{os: linux, arch: amd64}]

@@ -1,11 +1,11 @@
 //! The rewrite of imports: whatever resources and definitions say, an error or a template in HCL that does not evaluate their texts.
 #![no_main]
 
-use dialect_brokerpak::definition::{Action, Mapping};
-use dialect_brokerpak::import::{Schemas, rewrite};
-use dialect_brokerpak::pak::Template;
-use dialect_brokerpak::state::State;
-use dialect_brokerpak::workspace::destroyable;
+use brokerpak_model::definition::{Action, Mapping};
+use brokerpak_model::import::{Schemas, rewrite};
+use brokerpak_model::pak::Template;
+use brokerpak_model::state::State;
+use brokerpak_model::workspace::destroyable;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ fn the_page_begins_with_a_result() {
 const PLACES: [&str; 4] = [
     "bins/boson-brokerpak/tests",
     "crates/brokerpak/brokerpak/src/build",
-    "crates/brokerpak/dialect-brokerpak/tests",
+    "crates/brokerpak/brokerpak-model/tests",
     "crates/brokerpak/hil/tests",
 ];
 

@@ -10,11 +10,11 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use brokerpak_model::manifest::Manifest;
+use brokerpak_model::pak::{MANIFEST, Pak};
+use brokerpak_model::report::Report;
+use brokerpak_model::{layout, packing};
 use clap::Args;
-use dialect_brokerpak::manifest::Manifest;
-use dialect_brokerpak::pak::{MANIFEST, Pak};
-use dialect_brokerpak::report::Report;
-use dialect_brokerpak::{layout, packing};
 use problem::{Problem, Problems, Result, code};
 use startup::Common;
 use zip_archive::Writer;

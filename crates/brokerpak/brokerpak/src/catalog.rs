@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use brokerpak_model::catalog::catalog;
+use brokerpak_model::report::Report;
 use clap::Args;
-use dialect_brokerpak::catalog::catalog;
-use dialect_brokerpak::report::Report;
 use problem::Result;
 
 use crate::output::print;

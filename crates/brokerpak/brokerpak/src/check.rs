@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use brokerpak_model::pak::{Pak, read_definition};
+use brokerpak_model::report::Report;
+use brokerpak_model::{lint, pak};
 use clap::Args;
-use dialect_brokerpak::pak::{Pak, read_definition};
-use dialect_brokerpak::report::Report;
-use dialect_brokerpak::{lint, pak};
 use problem::{Problem, Problems, Result};
 use serde_json::{Value as Json, json};
 use startup::without_control;

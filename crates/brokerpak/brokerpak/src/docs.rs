@@ -1,8 +1,8 @@
 //! `docs`.
 
+use brokerpak_model::markdown::document;
+use brokerpak_model::report::Report;
 use clap::Args;
-use dialect_brokerpak::markdown::document;
-use dialect_brokerpak::report::Report;
 use problem::Result;
 
 use crate::output::print;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
+use brokerpak_model::configuration::{Configuration, Host, variables};
 use clap::Args;
-use dialect_brokerpak::configuration::{Configuration, Host, variables};
 use hil::{Expression, Value, is_expression};
 use problem::{Place, Problem, Result};
 use serde::{Deserialize, Serialize};

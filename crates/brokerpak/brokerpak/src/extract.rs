@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use brokerpak_model::layout::{self, Copy};
+use brokerpak_model::manifest::Manifest;
+use brokerpak_model::pak::{MANIFEST, Pak};
+use brokerpak_model::report::Report;
 use clap::Args;
-use dialect_brokerpak::layout::{self, Copy};
-use dialect_brokerpak::manifest::Manifest;
-use dialect_brokerpak::pak::{MANIFEST, Pak};
-use dialect_brokerpak::report::Report;
 use problem::{IoContext, Problem, Problems, Result};
 use zip_archive::{Archive, Entry};
 

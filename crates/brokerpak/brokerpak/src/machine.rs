@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dialect_brokerpak::configuration;
+use brokerpak_model::configuration;
 
 /// The machine's clock and random numbers.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use brokerpak_model::configuration::Configuration;
+use brokerpak_model::pak::{Files, MANIFEST, Pak};
+use brokerpak_model::report::Report;
 use clap::Args;
-use dialect_brokerpak::configuration::Configuration;
-use dialect_brokerpak::pak::{Files, MANIFEST, Pak};
-use dialect_brokerpak::report::Report;
 use problem::{IoContext, Problem, Problems, Result, code};
 use serde_json::{Value as Json, json};
 use zip_archive::{Archive, Entry, Limits};
@@ -184,7 +184,7 @@ pub(crate) fn document(file: &Path, what: &str) -> Result<Json> {
         }
         Problems::from(problem)
     };
-    let node = dialect_brokerpak::yaml::read(&text).map_err(|(message, place)| wrong(message, place))?;
+    let node = brokerpak_model::yaml::read(&text).map_err(|(message, place)| wrong(message, place))?;
     if node.entries().is_none() && !node.is_null() {
         return Err(wrong(format!("{what} is not a map"), Some((node.line, node.column))));
     }

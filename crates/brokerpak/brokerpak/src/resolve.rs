@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use brokerpak_model::report::Report;
+use brokerpak_model::request::Request;
+use brokerpak_model::resolve::{Resolved, resolve};
 use clap::Args;
-use dialect_brokerpak::report::Report;
-use dialect_brokerpak::request::Request;
-use dialect_brokerpak::resolve::{Resolved, resolve};
 use problem::{Problems, Result};
 use serde_json::json;
 

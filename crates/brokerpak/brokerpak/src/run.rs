@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use brokerpak_model::report::Report;
 use clap::Args;
-use dialect_brokerpak::report::Report;
 use problem::{Problem, Result};
 use serde_json::{Map, Value as Json};
 use terraform_runner::{Interruption, Limits};

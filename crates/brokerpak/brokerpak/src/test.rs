@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use brokerpak_model::definition::{Definition, Example};
+use brokerpak_model::pak::Service;
+use brokerpak_model::schema;
 use clap::Args;
-use dialect_brokerpak::definition::{Definition, Example};
-use dialect_brokerpak::pak::Service;
-use dialect_brokerpak::schema;
 use problem::{IoContext, Place, Problem, Problems, Result};
 use serde_json::{Map, Value as Json, json};
 use terraform_runner::Interruption;
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
 fn example(runs: &Runs, service: &Service, example: &Example) -> Findings {
     let mut findings = Findings::default();
     let definition = &service.definition;
-    let id = match dialect_brokerpak::configuration::Machine::random(&mut Machine, 8) {
+    let id = match brokerpak_model::configuration::Machine::random(&mut Machine, 8) {
         Ok(bytes) => bytes.iter().fold(String::from("test-"), |id, byte| format!("{id}{byte:02x}")),
         Err(why) => {
             findings.problems.push(Problem::internal(why));

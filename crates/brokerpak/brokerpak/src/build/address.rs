@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dialect_brokerpak::manifest::Binary;
+use brokerpak_model::manifest::Binary;
 use fetch::shown;
 
 use crate::build::checksum::Checksum;

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use dialect_brokerpak::layout;
-use dialect_brokerpak::manifest::{Binary, Manifest};
+use brokerpak_model::layout;
+use brokerpak_model::manifest::{Binary, Manifest};
 use problem::{IoContext, Problem, Problems, Result, code};
 use zip_archive::{Archive, Limits, Writer};
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use dialect_brokerpak::manifest::Manifest;
-use dialect_brokerpak::version::Version;
+use brokerpak_model::manifest::Manifest;
+use brokerpak_model::version::Version;
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Problems, Result};
 use sha2::{Digest, Sha256};

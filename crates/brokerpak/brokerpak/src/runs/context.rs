@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 
-use dialect_brokerpak::pak::Template;
-use dialect_brokerpak::remembered::{Remembered, Results};
-use dialect_brokerpak::request::{Operation, Request};
-use dialect_brokerpak::resolve::resolve;
-use dialect_brokerpak::state::State;
-use dialect_brokerpak::version::Version;
-use dialect_brokerpak::workspace::{Parts, files};
+use brokerpak_model::pak::Template;
+use brokerpak_model::remembered::{Remembered, Results};
+use brokerpak_model::request::{Operation, Request};
+use brokerpak_model::resolve::resolve;
+use brokerpak_model::state::State;
+use brokerpak_model::version::Version;
+use brokerpak_model::workspace::{Parts, files};
 use problem::{Place, Problem, Result};
 use serde_json::{Map, Value as Json};
 use terraform_runner::Masks;

@@ -7,8 +7,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use dialect_brokerpak::import::Schemas;
-use dialect_brokerpak::state::State;
+use brokerpak_model::import::Schemas;
+use brokerpak_model::state::State;
 use problem::{IoContext, Problem, Result, code};
 use serde_json::Value as Json;
 use terraform_runner::Masks;
@@ -137,7 +137,7 @@ impl Work<'_> {
             .printed()?
             .read_to_end(&mut shown)
             .map_err(|error| Problem::internal("cannot read the plan").because(error))?;
-        let destroyed = dialect_brokerpak::import::destroyed(&shown);
+        let destroyed = brokerpak_model::import::destroyed(&shown);
         let destroyed = destroyed.map_err(|what| Problem::internal(format!("the plan cannot be read: {what}")))?;
         if !destroyed.is_empty() {
             let message = format!("{} plan shows that resources would be destroyed - cancelling subsume", session.name);

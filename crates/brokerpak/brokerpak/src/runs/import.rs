@@ -1,9 +1,9 @@
 //! Provisioning from resources that exist.
 
-use dialect_brokerpak::import::{Rewritten, rewrite};
-use dialect_brokerpak::pak::Template;
-use dialect_brokerpak::request::Request;
-use dialect_brokerpak::workspace::is_flat;
+use brokerpak_model::import::{Rewritten, rewrite};
+use brokerpak_model::pak::Template;
+use brokerpak_model::request::Request;
+use brokerpak_model::workspace::is_flat;
 use problem::{Problem, Result};
 use serde_json::{Map, Value as Json};
 

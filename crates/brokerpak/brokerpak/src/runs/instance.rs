@@ -1,8 +1,8 @@
 //! Operations on instances.
 
-use dialect_brokerpak::pak::Template;
-use dialect_brokerpak::request::{Operation, Request};
-use dialect_brokerpak::workspace::destroyable;
+use brokerpak_model::pak::Template;
+use brokerpak_model::request::{Operation, Request};
+use brokerpak_model::workspace::destroyable;
 use problem::Result;
 use serde_json::{Map, Value as Json};
 
@@ -157,7 +157,7 @@ pub(crate) fn deprovision(runs: &Runs, instance: &mut Instance, mut input: Input
     }
     let mut outcome = Outcome::done(input.operation, &instance.unit);
     instance.unit.remove()?;
-    outcome.state = dialect_brokerpak::state::State::default();
+    outcome.state = brokerpak_model::state::State::default();
     Ok(outcome)
 }
 

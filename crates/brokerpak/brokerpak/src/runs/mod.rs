@@ -21,9 +21,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use dialect_brokerpak::configuration::Configuration;
-use dialect_brokerpak::pak::Pak;
-use dialect_brokerpak::request::Operation;
+use brokerpak_model::configuration::Configuration;
+use brokerpak_model::pak::Pak;
+use brokerpak_model::request::Operation;
 use problem::{IoContext, Problem, Problems, Result};
 use serde_json::{Map, Value as Json};
 use terraform_runner::{Interruption, Limits};
@@ -69,7 +69,7 @@ impl Runs {
         let (operation, id) = (Operation::named(&text("operation")), text("instance_id"));
         let Some(operation) = operation.filter(|_| !id.is_empty()) else {
             // Says what is missing.
-            dialect_brokerpak::request::Request::read(document, parameters, &self.pak, file).map_err(all)?;
+            brokerpak_model::request::Request::read(document, parameters, &self.pak, file).map_err(all)?;
             return Err(Problem::input("the request has no operation").into());
         };
         for key in ["stored_parameters", "instance"] {

@@ -1,7 +1,7 @@
 //! What an operation did, as the document that `--output` names.
 
-use dialect_brokerpak::request::Operation;
-use dialect_brokerpak::state::State;
+use brokerpak_model::request::Operation;
+use brokerpak_model::state::State;
 use problem::{Problem, Result};
 use serde_json::{Map, Value as Json, json};
 

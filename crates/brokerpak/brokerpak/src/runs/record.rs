@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dialect_brokerpak::pak::Template;
-use dialect_brokerpak::remembered::Results;
+use brokerpak_model::pak::Template;
+use brokerpak_model::remembered::Results;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -60,7 +60,7 @@ impl Record {
     pub(crate) fn imported_template(&self) -> Option<Template> {
         let sources = self.imported.as_ref()?.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
         let mut template = Template { sources, ..Template::default() };
-        dialect_brokerpak::import::read_names(&mut template).ok()?;
+        brokerpak_model::import::read_names(&mut template).ok()?;
         Some(template)
     }
 }

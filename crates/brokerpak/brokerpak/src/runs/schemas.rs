@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{BufReader, Read};
 
-use dialect_brokerpak::import::Schemas;
+use brokerpak_model::import::Schemas;
 use problem::{Problem, Result};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value as Json;

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use dialect_brokerpak::state::State;
+use brokerpak_model::state::State;
 use problem::{IoContext, Problem, Result, code};
 use terraform_runner::{Command, End, Masks, Outcome};
 

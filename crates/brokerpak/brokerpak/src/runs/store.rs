@@ -14,7 +14,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dialect_brokerpak::state::State;
+use brokerpak_model::state::State;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use problem::{IoContext, Problem, Result, code};

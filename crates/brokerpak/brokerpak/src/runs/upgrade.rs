@@ -1,8 +1,8 @@
 //! Upgrades: an instance and its bindings, applied with each version of terraform from that of their state to the default.
 
-use dialect_brokerpak::pak::Template;
-use dialect_brokerpak::request::Operation;
-use dialect_brokerpak::version::Version;
+use brokerpak_model::pak::Template;
+use brokerpak_model::request::Operation;
+use brokerpak_model::version::Version;
 use problem::{Problem, Result};
 
 use super::Runs;

@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use axum::http::StatusCode;
-use dialect_brokerpak::catalog::catalog;
-use dialect_brokerpak::request::Operation;
-use dialect_brokerpak::version::Version;
+use brokerpak_model::catalog::catalog;
+use brokerpak_model::request::Operation;
+use brokerpak_model::version::Version;
 use problem::{Problem, Problems, Result};
 use serde_json::{Map, Value as Json, json};
 
@@ -105,7 +105,7 @@ impl Broker {
         &self,
         call: &Call,
         binding: Option<&str>,
-    ) -> std::result::Result<Option<(Record, Option<dialect_brokerpak::state::State>, bool)>, Answer> {
+    ) -> std::result::Result<Option<(Record, Option<brokerpak_model::state::State>, bool)>, Answer> {
         let found = self.store().map(|store| store.peek(&call.instance, binding)).transpose();
         found.map(Option::flatten).map_err(|problems| failed(&problems))
     }

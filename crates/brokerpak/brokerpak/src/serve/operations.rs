@@ -4,7 +4,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{Method, StatusCode};
-use dialect_brokerpak::request::Operation;
+use brokerpak_model::request::Operation;
 use problem::{Problem, Problems, Result, code};
 use serde_json::{Map, Value as Json, json};
 

@@ -2,8 +2,8 @@
 
 mod common;
 
+use brokerpak_model::catalog::catalog;
 use common::{MANIFEST, SERVICE, read};
-use dialect_brokerpak::catalog::catalog;
 use serde_json::json;
 
 #[test]

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use dialect_brokerpak::pak::{Files, Pak};
-use dialect_brokerpak::report::Report;
+use brokerpak_model::pak::{Files, Pak};
+use brokerpak_model::report::Report;
 use problem::Problem;
 
 pub(crate) struct Memory(pub(crate) BTreeMap<String, String>);

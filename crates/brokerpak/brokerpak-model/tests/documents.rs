@@ -2,8 +2,8 @@
 
 mod common;
 
+use brokerpak_model::{lint, report::Report};
 use common::{MANIFEST, SERVICE, errors, read, shown};
-use dialect_brokerpak::{lint, report::Report};
 
 fn manifest(changed: &str) -> Vec<String> {
     errors(&[("manifest.yml", changed), ("s.yml", SERVICE)])

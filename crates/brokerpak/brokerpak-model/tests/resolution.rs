@@ -5,11 +5,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use brokerpak_model::configuration::{Configuration, Machine};
+use brokerpak_model::report::Report;
+use brokerpak_model::request::Request;
+use brokerpak_model::resolve::resolve;
 use common::{MANIFEST, SERVICE, read, shown};
-use dialect_brokerpak::configuration::{Configuration, Machine};
-use dialect_brokerpak::report::Report;
-use dialect_brokerpak::request::Request;
-use dialect_brokerpak::resolve::resolve;
 use serde_json::{Value as Json, json};
 
 const ACTIONS: &str = r#"provision:

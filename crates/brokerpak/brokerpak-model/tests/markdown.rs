@@ -2,8 +2,8 @@
 
 mod common;
 
+use brokerpak_model::markdown::document;
 use common::{MANIFEST, SERVICE, read};
-use dialect_brokerpak::markdown::document;
 
 #[test]
 fn services_plans_inputs_and_examples() {
