@@ -8,7 +8,7 @@ use clap::builder::Resettable;
 use clap::{Args, FromArgMatches};
 use cluster::Connection;
 use handoff::versions::Run;
-use object_flags::ObjectFlags;
+use pod_flags::ObjectFlags;
 use problem::{Problem, Problems, Result, code};
 
 /// The arguments of `deploy`.

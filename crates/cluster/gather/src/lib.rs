@@ -107,7 +107,7 @@ pub fn objects(options: &Options) -> Result<Vec<Object>> {
     let patches = patches::read(&options.patches, &manifest.releases)?;
     let (runtime_configs, cloud_configs) =
         (texts(&manifest.documents.runtime_configs), texts(&manifest.documents.cloud_configs));
-    let mut deploy = object_flags::arguments(&settings);
+    let mut deploy = pod_flags::arguments(&settings);
     deploy.extend(options.run_errands.iter().flat_map(|name| ["--run-errand".to_owned(), name.clone()]));
     deploy.extend(options.ready_timeout.iter().map(|timeout| format!("--ready-timeout={timeout}")));
     Ok(gather_objects(&Gather {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use manifest_inputs::{Configs, Inputs};
-use object_flags::ObjectFlags;
+use pod_flags::ObjectFlags;
 
 /// What the objects are made of.
 #[derive(Debug, Args)]
