@@ -33,12 +33,12 @@ struct Group {
 impl Documents {
     /// What `plan` has written, before it has versions.
     pub(crate) fn planned(cluster: &Cluster, name: &str, directory: &Path) -> Result<Documents> {
-        let deployment = planned::deployment(directory)?;
+        let deployment = plan_output::deployment(directory)?;
         if deployment.name != name {
             let message = format!("{} has the deployment '{}', not '{name}'", directory.display(), deployment.name);
             return Err(Problem::input(message).code(code::DOCUMENT_INVALID).into());
         }
-        let infos = planned::groups(directory, &deployment)?;
+        let infos = plan_output::groups(directory, &deployment)?;
         let groups = infos.into_iter().map(|info| Group { info, version: 1, parts: 1 }).collect();
         Ok(Documents { anchor: anchor(cluster, name)?, deployment, groups })
     }

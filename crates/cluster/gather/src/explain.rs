@@ -12,11 +12,11 @@ use workload::{Pod, Settings};
 /// For each group the least standard that admits its pods, and below it what needs more than *restricted*. `planned` is the output
 /// directory of `plan`. Packages of other releases that jobs use are listed, too.
 pub(crate) fn security(planned: &Path, scripts_as: ScriptsAs) -> Result<String> {
-    let deployment = planned::deployment(planned)?;
+    let deployment = plan_output::deployment(planned)?;
     // How long an instance has to stop does not matter here.
     let settings = Settings { grace: Duration::ZERO, template_settings: Vec::new() };
     let mut report = String::new();
-    for (group, info) in deployment.instance_groups.iter().zip(planned::groups(planned, &deployment)?) {
+    for (group, info) in deployment.instance_groups.iter().zip(plan_output::groups(planned, &deployment)?) {
         add(&mut report, &Pod::new(&info, group, &settings), scripts_as);
         add_packages(&mut report, group);
     }

@@ -86,7 +86,7 @@ fn too_large(whose: &str, document: &Document, most_parts: usize) -> Option<Prob
 }
 
 fn document(directory: &Path, subdirectory: &str, kind: &'static str, key: &'static str) -> Result<Document> {
-    Ok(Document { kind, key, text: planned::text(directory, subdirectory, key)? })
+    Ok(Document { kind, key, text: plan_output::text(directory, subdirectory, key)? })
 }
 
 #[cfg(test)]
