@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use cloud_images::Settings;
 use dialect_nstance::Configuration;
-use images::Settings;
 use problem::{Problem, Result};
 use startup::{Common, parse_duration};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use cloud_images::{Outcome, Source};
 use dialect_nstance::{Configuration, Image, Images, Instance};
-use images::{Outcome, Source};
 use problem::{Problem, Problems, Result};
 use serde_json::{Map, Value, json};
 use startup::Common;
@@ -52,12 +52,12 @@ impl Lookups {
         let open = open(configuration, instance);
         let mut state = self.state.borrow_mut();
         let is_due = state.due.is_some_and(|due| Instant::now() >= due);
-        let keys: Vec<String> = open.iter().map(|(_, image)| images::key(image, region)).collect();
+        let keys: Vec<String> = open.iter().map(|(_, image)| cloud_images::key(image, region)).collect();
         let wanted = |key: &String| is_due || !state.known.contains_key(key);
         let (names, now): (Vec<_>, Vec<_>) =
             keys.iter().zip(&open).filter(|(key, _)| wanted(key)).map(|(key, image)| (key.clone(), *image)).unzip();
         let settings = inputs.images.settings(inputs.downloads.ssl_cert_file.as_deref(), common);
-        let found = images::resolve(&now, region, &settings)?;
+        let found = cloud_images::resolve(&now, region, &settings)?;
         for ((name, _), outcome) in now.iter().zip(&found) {
             report(name, outcome);
         }
