@@ -1,8 +1,8 @@
 //! Dumps as they come from the VM, and every reader of what is in them: no input may stop one.
 #![no_main]
 
-use deployment::manifest::Manifest;
-use deployment::{JobSpec, property};
+use manifest_model::manifest::Manifest;
+use manifest_model::{JobSpec, property};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use cluster::{Cluster, Kind, Object};
-use deployment::replaced::is_spec_unneeded;
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{Deployment, InstanceGroup};
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML};
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
+use manifest_model::replaced::is_spec_unneeded;
 use objects::{GroupWorkload, ReleaseRef, Settings, Workloads};
 use problem::{Problem, Result, code};
 use workload::Pod;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use deployment::replaced::is_spec_unneeded;
 use go_yaml::Node;
 use kubernetes_objects::ReleaseRef;
+use manifest_model::replaced::is_spec_unneeded;
 
 use crate::nodes::{list, scalar};
 

@@ -4,7 +4,6 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deployment::names::group_label;
 use handoff::deployment::{Deployment, InstanceGroup, Update};
 use k8s_openapi::api::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
@@ -14,6 +13,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, PodTemplateSp
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use manifest_model::names::group_label;
 use problem::{Problem, Problems, Result, code};
 use sha2::{Digest, Sha256};
 use workload::Pod;

@@ -3,10 +3,10 @@
 mod errands;
 
 use bpm::ProcessConfig;
-use deployment::replaced::is_replaced;
 use handoff::bpm_info::{self, BpmInfo, ErrandKind, Run, Service};
 use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script, Tree};
 use handoff::output::PROPERTIES_YAML;
+use manifest_model::replaced::is_replaced;
 
 use crate::container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
 use crate::foreign_packages;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use deployment::JobSpec;
 use handoff::packages::{self, Packages};
+use manifest_model::JobSpec;
 use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};

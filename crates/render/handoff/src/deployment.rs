@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use ::deployment::identity::Domain;
+use manifest_model::identity::Domain;
 use problem::{Class, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Format, nullable};
 
 pub use crate::bpm_info::{ErrandKind, Run, Service};
-pub use ::deployment::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
+pub use manifest_model::update::{AzUpdate, Count, Update, VmStrategy, WatchTime};
 
 /// A part of the document whose structure is Kubernetes' or the user's.
 pub type Tree = serde_json::Value;

@@ -6,9 +6,9 @@
 use std::rc::Rc;
 
 use bpm::ProcessConfig;
-use deployment::identity::Domain;
-use deployment::manifest::Network;
 use instance_group::{Instance, JobRelease, Link, Resolved, ResolvedJob};
+use manifest_model::identity::Domain;
+use manifest_model::manifest::Network;
 use problem::{Class, Place, Problem, Step, code};
 use value::{Map, Value};
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use deployment::identity::slots;
-use deployment::names::group_label;
+use manifest_model::identity::slots;
+use manifest_model::names::group_label;
 use problem::{Place, Problem, code};
 
 use crate::Deployment;

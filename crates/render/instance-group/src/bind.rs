@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use deployment::JobSpec;
-use deployment::manifest::{InstanceGroup, Job, Manifest};
-use deployment::property::{self, Found};
+use manifest_model::JobSpec;
+use manifest_model::manifest::{InstanceGroup, Job, Manifest};
+use manifest_model::property::{self, Found};
 use problem::{Place, Problem, code};
 use value::{Map, Value};
 

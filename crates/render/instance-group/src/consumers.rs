@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use deployment::job_spec::ConsumedLink;
-use deployment::manifest::{InstanceGroup, Job};
-use deployment::property::{json_round_trip, split};
+use manifest_model::job_spec::ConsumedLink;
+use manifest_model::manifest::{InstanceGroup, Job};
+use manifest_model::property::{json_round_trip, split};
 use problem::{Problem, code};
 use value::{Map, Value};
 

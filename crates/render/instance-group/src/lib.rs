@@ -13,10 +13,10 @@ mod spec;
 
 use std::collections::{BTreeMap, HashSet};
 
-use deployment::JobSpec;
-use deployment::identity::Domain;
-use deployment::manifest::{Job, Manifest};
 pub use external::{ExternalKey, ExternalLink, ExternalLinks};
+use manifest_model::JobSpec;
+use manifest_model::identity::Domain;
+use manifest_model::manifest::{Job, Manifest};
 pub use matching::VariableLink;
 use problem::{Problem, Problems, Step, code};
 use value::Value;

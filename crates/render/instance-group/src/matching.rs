@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use deployment::manifest::{InstanceGroup, Job};
+use manifest_model::manifest::{InstanceGroup, Job};
 use problem::{Code, Note, Place, Problem, code};
 use value::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! Properties of the manifest whose names are probably misspelt: declared ones are not set, and similar ones that nothing
 //! declares are.
 
-use deployment::JobSpec;
-use deployment::property::{self, Found};
+use manifest_model::JobSpec;
+use manifest_model::property::{self, Found};
 use problem::did_you_mean;
 use value::Value;
 

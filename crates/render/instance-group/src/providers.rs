@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use deployment::JobSpec;
-use deployment::job_spec::property_names;
-use deployment::manifest::{InstanceGroup, Job};
-use deployment::property::{self, Found};
+use manifest_model::JobSpec;
+use manifest_model::job_spec::property_names;
+use manifest_model::manifest::{InstanceGroup, Job};
+use manifest_model::property::{self, Found};
 use problem::{Problem, code};
 use value::{Map, Value};
 

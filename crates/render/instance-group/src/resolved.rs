@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use bpm::ProcessConfig;
-use deployment::JobSpec;
-use deployment::identity::{self, Domain};
-use deployment::manifest::{InstanceGroup, Job, Network};
+use manifest_model::JobSpec;
+use manifest_model::identity::{self, Domain};
+use manifest_model::manifest::{InstanceGroup, Job, Network};
 use value::{Map, Value};
 
 use crate::Deployment;

@@ -1,9 +1,9 @@
 //! What is reported about a template that failed.
 
-use deployment::JobSpec;
 use dialect_erb::{Asked, Failure};
 use instance_group::ResolvedJob;
 use instance_group::report::Entry;
+use manifest_model::JobSpec;
 use problem::{Note, did_you_mean};
 
 use crate::Template;

@@ -6,7 +6,7 @@ pub const LINKS_JSON: &str = ".bosh/links.json";
 /// Whether an instance has the files of this job. boson takes the place of the others: a release's own BPM sets up what its runc
 /// needs, and BOSH DNS takes over the machine's DNS.
 pub fn is_installed(job: &str) -> bool {
-    !deployment::replaced::is_replaced(job)
+    !manifest_model::replaced::is_replaced(job)
 }
 
 /// [`LINKS_JSON`]: name, type and group of the links that the job provides, by group (BOSH's job template renderer).

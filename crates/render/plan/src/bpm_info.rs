@@ -1,12 +1,12 @@
 //! What runs in a group: the document `bpm.yaml`.
 
-use deployment::identity::slots;
-use deployment::manifest;
 use handoff::bpm_info::{
     Bpm, BpmInfo, ErrandKind, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
     Service,
 };
 use instance_group::{Resolved, ResolvedJob};
+use manifest_model::identity::slots;
+use manifest_model::manifest;
 
 use crate::input::{Input, template_for};
 

@@ -1,6 +1,6 @@
 //! Runtime and cloud configs: what they add to the manifest.
 
-use deployment::{CloudConfig, Manifest, RuntimeConfig};
+use manifest_model::{CloudConfig, Manifest, RuntimeConfig};
 use problem::{Note, Problem};
 
 use crate::documents::Values;

@@ -1,7 +1,5 @@
 //! The document `deployment.yaml`.
 
-use deployment::identity::{Domain, shares};
-use deployment::manifest::{self, Manifest};
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{
     Alias, Az, ConsumedLink, Deployment, DnsAlias, ExternalLink, ForeignPackage, Instance, InstanceGroup, Job,
@@ -9,6 +7,8 @@ use handoff::deployment::{
 };
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
+use manifest_model::identity::{Domain, shares};
+use manifest_model::manifest::{self, Manifest};
 use value::Value;
 
 use crate::input::{Input, template_for};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use deployment::replaced::BOSH_DNS;
 use handoff::deployment::{Deployment, DnsAlias};
 use instance_group::{Resolved, ResolvedJob};
+use manifest_model::replaced::BOSH_DNS;
 use problem::{Place, Problem, Problems, Result, code};
 use value::Value;
 

@@ -6,10 +6,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use deployment::JobSpec;
-use deployment::identity::Domain;
-use deployment::property::{Found, json_round_trip, lookup};
 use instance_group::{ExternalKey, ExternalLink, ExternalLinks};
+use manifest_model::JobSpec;
+use manifest_model::identity::Domain;
+use manifest_model::property::{Found, json_round_trip, lookup};
 use problem::{IoContext, Place, Problem, Problems, Result, code};
 use ruby::{Document, Vm};
 use value::{Map, Value};

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deployment::replaced::is_spec_unneeded;
 use handoff::deployment::ForeignPackage;
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
+use manifest_model::replaced::is_spec_unneeded;
 use problem::{Place, Problem, Problems, Result, code};
 
 use crate::input::Input;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use deployment::job_spec::PropertyDefinition;
-use deployment::manifest::{Job, Manifest};
-use deployment::replaced::{BOSH_DNS, is_spec_unneeded};
-use deployment::{CloudConfig, JobSpec};
 use instance_group::ResolvedJob;
 use jobs_src::{JobRef, JobsSrc, safe_destination};
+use manifest_model::job_spec::PropertyDefinition;
+use manifest_model::manifest::{Job, Manifest};
+use manifest_model::replaced::{BOSH_DNS, is_spec_unneeded};
+use manifest_model::{CloudConfig, JobSpec};
 use problem::{Note, Place, Problems, Result, code};
 use ruby::Vm;
 use value::Value;

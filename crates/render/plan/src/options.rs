@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use deployment::identity::Domain;
 use dialect_erb::Settings;
 use job_templates::RenderingOptions;
 use manifest_inputs::{Configs, Inputs};
+use manifest_model::identity::Domain;
 use problem::{Problem, Problems, Result};
 use startup::Common;
 

@@ -5,9 +5,9 @@
 
 use ::pod_settings::{Fault, GroupSettings as Settings, JobSettings as RunSettings, env_vars};
 use bpm::Overlay;
-use deployment::Manifest;
-use deployment::manifest::{InstanceGroup, Job};
 use handoff::deployment::{Alias, Env, EnvVar, Port, Quarks, SWITCHES, Switch, Tree};
+use manifest_model::Manifest;
+use manifest_model::manifest::{InstanceGroup, Job};
 use problem::{Place, Problem, Step, code, did_you_mean};
 use value::Value;
 

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deployment::replaced::is_spec_unneeded;
 use instance_group::Resolved;
 use job_templates::job_ref;
+use manifest_model::replaced::is_spec_unneeded;
 use problem::{Note, Place, Problem, Problems, Result, Step, code};
 use properties_schema::{Facts, Schema, SchemaError, Violation, report};
 use ruby::Vm;

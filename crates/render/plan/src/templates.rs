@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use deployment::replaced::is_spec_unneeded;
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::{Template, job_ref, templates};
+use manifest_model::replaced::is_spec_unneeded;
 use problem::{Problems, Result};
 
 use crate::input::{Input, template_for};

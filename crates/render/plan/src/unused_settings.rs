@@ -1,8 +1,8 @@
 //! Settings of pods in the manifest that have no effect, for a warning.
 
 use ::pod_settings::GroupSettings;
-use deployment::Manifest;
-use deployment::manifest::InstanceGroup;
+use manifest_model::Manifest;
+use manifest_model::manifest::InstanceGroup;
 use problem::{Note, Place, Problem, Step};
 use value::Value;
 

@@ -1,11 +1,11 @@
 //! The report about templates that failed. Job specs are read only here, for the hints.
 
-use deployment::JobSpec;
 use dialect_erb::Failure;
 use instance_group::Resolved;
 use instance_group::report::report;
 use job_templates::{Template, failed, job_ref};
 use jobs_src::JobsSrc;
+use manifest_model::JobSpec;
 use problem::Problems;
 use ruby::Vm;
 

@@ -1,7 +1,7 @@
 //! Which instance this pod is, from its environment alone.
 
-use deployment::identity::index;
 use instance_group::{Instance, Resolved};
+use manifest_model::identity::index;
 use problem::{Problem, Problems, Result, code};
 
 use crate::options::Request;

@@ -1,7 +1,7 @@
 //! The DNS aliases that the manifest gives to the links that a job provides.
 
-use deployment::manifest::Job;
 use handoff::deployment::Alias;
+use manifest_model::manifest::Job;
 use problem::Step;
 use value::Value;
 

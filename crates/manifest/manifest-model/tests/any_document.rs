@@ -1,8 +1,8 @@
 //! No document, however wrong, stops the readers: they give a result or problems.
 
-use deployment::JobSpec;
-use deployment::manifest::Manifest;
-use deployment::property::{self, Found};
+use manifest_model::JobSpec;
+use manifest_model::manifest::Manifest;
+use manifest_model::property::{self, Found};
 use testkit::random::Random;
 use testkit::values::{same, value};
 use value::{Map, Value};
