@@ -16,6 +16,18 @@ fn no_rust_file_is_too_long_to_read() {
 }
 
 #[test]
+fn a_module_is_a_file_of_its_name() {
+    let files = rust().unwrap();
+    // Cargo makes a test of every file directly in `tests/`, so modules that tests share are `tests/<name>/mod.rs`.
+    let wrong: Vec<&str> = files
+        .iter()
+        .map(|f| f.path.as_str())
+        .filter(|path| path.contains("/src/") && path.ends_with("/mod.rs"))
+        .collect();
+    assert!(wrong.is_empty(), "module x is x.rs, with its children in x/: {wrong:?}");
+}
+
+#[test]
 fn no_source_is_marked_unfinished() {
     // In two parts, so that this file does not find itself.
     let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
