@@ -1,8 +1,8 @@
 //! Reading a document (`yaml.v2`, decode.go).
 
 mod decode;
+mod doubtful_input;
 mod encoding;
-mod surprises;
 mod tree;
 
 use std::fmt;

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use workload::{EnvValue, Image, Program};
 
-use crate::given::{Given, Owner};
+use crate::manifest_settings::{Given, Owner};
 use crate::metadata::ORDINAL;
 use crate::security::{runs_as_root, security};
 use crate::{Settings, names, patches, probes, resources, typed, volumes};

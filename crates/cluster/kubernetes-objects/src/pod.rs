@@ -13,7 +13,7 @@ use pod_settings::is_reserved;
 
 use crate::container::Around;
 use crate::dns::PodDns;
-use crate::given::{Given, in_zone, patched, spread};
+use crate::manifest_settings::{Given, in_zone, patched, spread};
 use crate::metadata::{Labels, ORDINAL, of_group};
 use crate::security::{binds_low_ports_alone, runs_as_root};
 use crate::{Settings, names, patches, volumes};

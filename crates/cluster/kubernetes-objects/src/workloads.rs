@@ -22,7 +22,7 @@ use self::waits::Wait;
 use object_basics::{Object, part};
 
 use crate::dns::{self, Dns, PodDns};
-use crate::given::Given;
+use crate::manifest_settings::Given;
 use crate::metadata::{ACTIVE_PASSIVE, DIGESTS, KIND, Labels, TEMPLATE_DIGEST, of_deployment, of_group, of_workload};
 use crate::pod::Template;
 use crate::rollout::{Previous, Rollout};

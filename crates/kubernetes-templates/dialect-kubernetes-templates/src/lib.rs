@@ -24,7 +24,6 @@
 
 mod files;
 mod generate;
-mod given;
 mod labels;
 mod node;
 mod openshift;
@@ -37,12 +36,12 @@ mod scan;
 mod schema;
 mod substitute;
 mod syntax;
+mod user_values;
 mod values;
 mod write;
 
 pub use files::{File, files};
 pub use generate::{Expression, Random, generated};
-pub use given::Given;
 pub use labels::{key_error as label_key_error, value_error as label_value_error};
 pub use node::{Entry, Map, Node, Position, Value};
 pub use parameter::{Declaration, Type};
@@ -53,6 +52,7 @@ pub use report::Warning;
 pub use scan::Syntax;
 pub use smol_str::SmolStr;
 pub use syntax::{OPENSHIFT_API_VERSION, SYNTAX_ANNOTATION};
+pub use user_values::Given;
 pub use write::{compact, compact_within, write, write_within};
 
 /// What happens with what a template or its values leave open.

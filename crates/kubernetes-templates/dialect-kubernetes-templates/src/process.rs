@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashSet};
 use problem::{Class, Problem, Problems, code, did_you_mean};
 
 use crate::generate::Random;
-use crate::given::Given;
 use crate::labels::{self, Labelling, Labels};
 use crate::node::{Map, Node, Position, Value};
 use crate::parameter::{Declaration, Declarations};
@@ -14,6 +13,7 @@ use crate::read::{self, Format, KeyWarning};
 use crate::report::{Positions, Report, Warning, place};
 use crate::scan::{Piece, Syntax, pieces};
 use crate::substitute::{Added, Substitution, Touched};
+use crate::user_values::Given;
 use crate::values::{self, Origin, Resolved};
 use crate::{Mode, Options, openshift, schema, syntax};
 

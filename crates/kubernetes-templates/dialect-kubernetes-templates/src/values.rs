@@ -2,11 +2,11 @@
 
 use problem::{Class, Place, Problem, code};
 
-use crate::given::Given;
 use crate::node::Position;
 use crate::parameter::{Declaration, Declarations, Type};
 use crate::path::Path;
 use crate::report::Report;
+use crate::user_values::Given;
 use crate::{Options, Syntax, generate};
 
 /// Where a value comes from.

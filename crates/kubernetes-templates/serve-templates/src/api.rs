@@ -2,14 +2,14 @@
 
 use dialect_kubernetes_templates::{Given, Node, Value, compact_within};
 
-use crate::birth::birth;
-use crate::listed::Listed;
+use crate::new_object::birth;
 use crate::node::{metadata, metadata_text, number, object, text};
 use crate::patch::{Limit, Patch};
 use crate::selector::Selector;
 use crate::status::{Failure, RESOURCE};
 use crate::store::{Part, Refusal, Store, Stored, parsed};
 use crate::template::{Form, KIND, Processed, Rules};
+use crate::template_list::Listed;
 
 /// More bytes than names, versions and times take that the server sets.
 const SET_BY_SERVER: usize = 4 * 1024;

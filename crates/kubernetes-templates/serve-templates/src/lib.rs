@@ -6,25 +6,25 @@
 
 mod access;
 mod api;
-mod birth;
 mod budget;
 mod connections;
 mod discovery;
-mod listed;
+mod new_object;
 mod node;
 mod options;
 mod patch;
+mod representation;
 mod request;
 mod requests;
 mod router;
 mod selector;
 mod sending;
 mod server;
-mod shape;
 mod status;
 mod store;
 mod table;
 mod template;
+mod template_list;
 mod tls;
 mod watching;
 

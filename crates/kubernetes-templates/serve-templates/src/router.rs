@@ -22,13 +22,13 @@ use crate::access::Guard;
 use crate::api::{Api, Preconditions};
 use crate::budget::{Budget, LARGEST, STORED};
 use crate::discovery::{self, OpenApi};
-use crate::listed::Listed;
+use crate::representation::Shape;
 use crate::request::{self, Content, Query, accepted};
 use crate::selector::Selector;
-use crate::shape::Shape;
 use crate::status::{Cause, Failure, INVALID};
 use crate::store::Part;
 use crate::template::Form;
+use crate::template_list::Listed;
 use crate::watching::{self, Watch};
 use reply::{Answer, Done, JSON, Style, Weight};
 

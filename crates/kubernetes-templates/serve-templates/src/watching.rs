@@ -15,9 +15,9 @@ use tokio::time::{Instant, sleep_until};
 use crate::api::Api;
 use crate::budget::{Budget, STORED};
 use crate::node::{object, text};
+use crate::representation::Shape;
 use crate::selector::Selector;
 use crate::sending::Sending;
-use crate::shape::Shape;
 use crate::status::Failure;
 use crate::store::{Change, Event, Part, Stored, parsed};
 

@@ -137,9 +137,10 @@ impl Reader {
         read: impl Fn(&Parsed) -> std::result::Result<T, go_yaml::Error>,
     ) -> Option<T> {
         let source = self.sources.add(name);
-        let read = go_yaml::parse(text, source).and_then(|parsed| Ok((read(&parsed)?, parsed.surprises())));
-        let (document, surprises) = read.map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()?;
-        for (message, origin) in surprises {
+        let read = go_yaml::parse(text, source).and_then(|parsed| Ok((read(&parsed)?, parsed.doubtful_input())));
+        let (document, doubtful_input) =
+            read.map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()?;
+        for (message, origin) in doubtful_input {
             self.sources.warn(&[Failure::new(message, origin)]);
         }
         Some(document)

@@ -13,7 +13,7 @@ use manifest_model::replaced::is_spec_unneeded;
 use problem::{Place, Problem, Problems, Result, code};
 
 use crate::input::Input;
-use crate::mentions::PACKAGES;
+use crate::referenced_names::PACKAGES;
 use crate::templates::Rendered;
 
 /// Packages of the jobs whose place boson takes.

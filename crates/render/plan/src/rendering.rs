@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use value::Value;
 
 use crate::input::Input;
-use crate::mentions::Mentions;
+use crate::referenced_names::Mentions;
 use crate::templates::{JobTemplate, Rendered, Scope};
 
 /// What stands for the pod's address while planning (BOSH: the address of a dynamic network before it is known).

@@ -9,7 +9,7 @@ use manifest_model::replaced::is_spec_unneeded;
 use problem::{Problems, Result};
 
 use crate::input::{Input, template_for};
-use crate::mentions::Mentions;
+use crate::referenced_names::Mentions;
 
 /// Where BOSH DNS looks for a job's aliases, below the job's directory.
 pub(crate) const DNS_ALIASES: &str = "dns/aliases.json";

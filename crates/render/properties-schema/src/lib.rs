@@ -10,6 +10,7 @@ mod applicators;
 mod assertions;
 mod error;
 mod facts;
+mod keyword;
 mod message;
 mod node;
 mod number;
@@ -17,7 +18,6 @@ mod outcome;
 mod reference;
 mod ruby_text;
 mod schema;
-mod shape;
 mod violation;
 mod walk;
 

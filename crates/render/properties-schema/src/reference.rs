@@ -8,8 +8,8 @@ use value::Value;
 
 use crate::error::SchemaError;
 use crate::facts::Facts;
+use crate::keyword;
 use crate::node::Node;
-use crate::shape;
 
 /// The address of a schema that gives itself none.
 const DEFAULT_BASE: &str = "json-schemer://schema";
@@ -57,7 +57,7 @@ impl<'s> Resources<'s> {
         for pattern in own.chain(of_keys.map(|(pattern, _)| pattern.as_str())) {
             facts.matches(pattern, &Value::str("")).map_err(SchemaError)?;
         }
-        for (_, json) in shape::below(node.json) {
+        for (_, json) in keyword::below(node.json) {
             self.collect(&Node { json, base: base.clone() }, facts)?;
         }
         Ok(())

@@ -5,9 +5,9 @@ use value::Value;
 
 use crate::error::SchemaError;
 use crate::facts::Facts;
+use crate::keyword;
 use crate::outcome::Place;
 use crate::reference::Resources;
-use crate::shape;
 use crate::violation::Violation;
 use crate::walk::Walk;
 
@@ -33,7 +33,7 @@ impl Schema {
             Some(Json::String(draft)) if draft.trim().is_empty() => return Err(undeclared()),
             Some(_) => return Err(SchemaError(format!("Only {DRAFT} schema is currently supported"))),
         }
-        shape::check(&document)?;
+        keyword::check(&document)?;
         Ok(Schema(document))
     }
 

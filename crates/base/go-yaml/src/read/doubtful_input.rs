@@ -9,7 +9,7 @@ use crate::node::Origin;
 impl Parsed {
     /// What the text has that is lost when it is read: keys that occur again in a map, versions that are numbers with a final zero
     /// (`1.10` is 1.1), and documents behind the first. Each has a message, without values, and its place.
-    pub fn surprises(&self) -> Vec<(String, Origin)> {
+    pub fn doubtful_input(&self) -> Vec<(String, Origin)> {
         let mut found = Vec::new();
         if let Some(root) = &self.root {
             collect(root, &mut found);
@@ -60,7 +60,7 @@ mod tests {
     use crate::Source;
 
     fn found(text: &str) -> Vec<(u32, u32)> {
-        let all = parse(text.as_bytes(), Source::default()).unwrap().surprises();
+        let all = parse(text.as_bytes(), Source::default()).unwrap().doubtful_input();
         all.into_iter().map(|(_, origin)| (origin.line, origin.column)).collect()
     }
 

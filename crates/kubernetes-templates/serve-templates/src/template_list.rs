@@ -55,7 +55,7 @@ impl Listed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::Shape;
+    use crate::representation::Shape;
 
     #[test]
     fn a_list_is_the_same_as_text() {
