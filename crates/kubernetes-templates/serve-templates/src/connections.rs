@@ -1,4 +1,7 @@
 //! Connections: taking them, reading requests from them, and ending them.
+//!
+//! `hyper-util`'s `GracefulShutdown` polls only connections of its own types, which close the stream with the answer. Here the stream is needed
+//! after that (`linger`), and a connection also ends because it is silent.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,4 +1,7 @@
 //! Patches of an object: JSON Merge Patch (RFC 7386), JSON Patch (RFC 6902), and Kubernetes' strategic merge patch.
+//!
+//! The crate `json-patch` has no limits: 24 operations of 1.2 KB that copy a list into itself take 3 GiB. It patches values of `serde_json`, which
+//! do not keep how a number was written: 12345678901234567890123 becomes 1.2345678901234568e+22.
 
 use std::collections::HashMap;
 

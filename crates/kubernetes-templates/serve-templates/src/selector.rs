@@ -1,4 +1,6 @@
 //! Label selectors and field selectors of lists, watches and deletions.
+//!
+//! The selectors of the crate `kube-core` are made from objects only: it reads no text, and has neither `>` and `<` nor fields.
 
 use dialect_kubernetes_templates::{Format, Node, label_key_error, label_value_error, read};
 
