@@ -17,8 +17,8 @@ help: ## List what can be made
 deps: ## Install the Debian packages that are missing (root), or say how
 	@.ci/deps
 
-build: deps ## Build the executables (target/release/boson, ...) and the links render-files, brokerpak and kubectl-boson
-	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-brokerpak -p boson-cloud -p boson-cluster -p boson-pod
+build: deps ## Build the executables (target/release/boson, ...) and the links to them (render-files, brokerpak, kubectl-boson, ...)
+	@BOSON_COMMIT=$$(.ci/commit) cargo build --release --locked -p boson -p boson-brokerpak -p boson-cloud -p boson-cluster -p boson-pod -p boson-templates
 	@images/links "$${CARGO_TARGET_DIR:-target}/release"
 
 static: ## Build the executables that ship, fully static, and the same links (target/static)

@@ -14,7 +14,7 @@ mod tree;
 
 pub use executables::{Outcome, ruby_version, run};
 pub use lone_job::lone_job;
-pub use page::fill;
+pub use page::{command_line, fill};
 pub use snapshot::check;
 pub use testkit::UPDATE;
 pub use tree::{copy, listing};

@@ -187,7 +187,7 @@ fn usage(script: &str) -> String {
 #[test]
 fn flags_variables_and_verbs_that_pages_name_exist() {
     let read = |page: &str| fs::read_to_string(here().join("../docs").join(page)).unwrap();
-    let help = format!("{}{}", read("cli.md"), read("cli-cluster.md"));
+    let help = ["cli.md", "cli-cluster.md", "cli-templates.md"].map(read).concat();
     let scripts = ["release", "pak"].map(|script| usage(&format!("images/{script}/build")));
     let known = named(&[help.clone(), read("env.md"), scripts.concat()].concat());
     let mut wrong = Vec::new();
@@ -195,12 +195,14 @@ fn flags_variables_and_verbs_that_pages_name_exist() {
         let text = read(page);
         let unknown = named(&text).into_iter().filter(|name| !known.contains(name) && !others.contains(&name.as_str()));
         wrong.extend(unknown.map(|name| format!("docs/{page}: {name}")));
-        for (call, executable) in [("`boson ", "boson"), ("kubectl boson ", "boson-cluster")] {
+        for (call, executables) in
+            [("`boson ", &["boson"][..]), ("kubectl boson ", &["boson-cluster", "boson-templates"])]
+        {
             for rest in text.split(call).skip(1) {
                 let verb: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
-                if !verb.is_empty() && !verb.starts_with('-') && !help.contains(&format!("\n## {executable} {verb}\n"))
-                {
-                    wrong.push(format!("docs/{page}: {executable} {verb}"));
+                let is_known = executables.iter().any(|name| help.contains(&format!("\n## {name} {verb}\n")));
+                if !verb.is_empty() && !verb.starts_with('-') && !is_known {
+                    wrong.push(format!("docs/{page}: {call}{verb}"));
                 }
             }
         }

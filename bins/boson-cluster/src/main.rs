@@ -1,5 +1,5 @@
-//! The executable that talks to a cluster: the only one with a token, and without Ruby. Linked as `kubectl-boson` it is a plugin of
-//! kubectl.
+//! The executable that talks to a cluster: with the token of a deployment, and without Ruby. Linked as `kubectl-boson` it is
+//! a plugin of kubectl.
 
 mod apply;
 mod containers;
@@ -26,7 +26,7 @@ const EXECUTABLE: Executable = Executable {
     name: "boson-cluster",
     about: "Run BOSH deployments in a Kubernetes cluster; as kubectl-boson a plugin of kubectl",
     long_version: None,
-    after_help: "Example:\n  kubectl boson apply nats.yml --registry registry.example/releases",
+    after_help: "Example:\n  kubectl boson apply nats.yml --registry registry.example/releases\n\n`kubectl boson apply-template` and `export-template` are verbs of boson-templates.",
     groups: &[
         Group {
             title: "Deploy",
@@ -47,15 +47,6 @@ const EXECUTABLE: Executable = Executable {
                 "events" => events,
                 "ssh" => ssh,
                 "versions" => versions,
-            ),
-        },
-        Group {
-            title: "Kubernetes Templates",
-            topic: None,
-            verbs: startup::verbs!("boson-cluster":
-                "apply-template" => apply_template,
-                "export-template" => apply_template::export_template,
-                "serve-templates" => serve_templates,
             ),
         },
         Group {

@@ -61,6 +61,7 @@ fn images_list_the_parts_of_all_their_executables() {
     for (image, crates) in [
         ("images/boson.tar", &["rutie", "kube-client", "nix"][..]),
         ("images/boson-cloud.tar", &["rusqlite"]),
+        ("images/boson-templates.tar", &["kube-client", "axum"]),
         ("e2e/mail.tar", &["zip"]),
     ] {
         let archive = images.join(image);

@@ -48,7 +48,7 @@ impl Templates {
     }
 
     fn boson_with(&self, arguments: &[&str], kubeconfig: Option<&Path>) -> Printed {
-        let mut command = Command::new(from_run("E2E_BOSON_CLUSTER"));
+        let mut command = Command::new(from_run("E2E_BOSON_TEMPLATES"));
         command.args(arguments).args(["--namespace", &self.namespace.name]).current_dir(self.directory.path());
         if let Some(path) = kubeconfig {
             command.arg("--kubeconfig").arg(path);

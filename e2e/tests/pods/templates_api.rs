@@ -68,7 +68,7 @@ impl Installed {
         let manifest = std::fs::read_to_string(here().join("../manifests/templates-api.yaml")).unwrap();
         let address = std::env::var("E2E_TEMPLATES_ADDRESS").ok();
         let manifest = match address {
-            None => replaced(&manifest, "registry.example/boson:latest", "boson/boson"),
+            None => replaced(&manifest, "registry.example/boson-templates:latest", "boson/boson-templates:latest"),
             Some(_) => {
                 let manifest = replaced(&manifest, "replicas: 2", "replicas: 0");
                 replaced(&manifest, "  selector:\n    app.kubernetes.io/name: templates-api\n  ports:", "  ports:")
@@ -115,7 +115,7 @@ impl Installed {
         let kubeconfig = self.kubeconfig();
         for number in 0..2 {
             let listen = format!("{address}:0");
-            let mut command = Command::new(from_run("E2E_BOSON_CLUSTER"));
+            let mut command = Command::new(from_run("E2E_BOSON_TEMPLATES"));
             command.args(["serve-templates", "--listen", &listen, "--kubeconfig", &kubeconfig]);
             let (process, line) = Process::start(command.args(["--namespace", OWN]));
             let found = line.strip_prefix("listening on https://").unwrap().trim_end().to_owned();

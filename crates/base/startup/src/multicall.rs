@@ -14,7 +14,7 @@ use crate::{Common, HELP_WIDTH};
 
 /// The verbs of all executables that ship: where a verb is that another executable does not have. A verb of several executables is
 /// first of all that of the first one. [`Executable::check`] compares it with the executables.
-const SHIPPED: [(&str, &[&str]); 5] = [
+const SHIPPED: [(&str, &[&str]); 6] = [
     (
         "boson",
         &[
@@ -83,9 +83,6 @@ const SHIPPED: [(&str, &[&str]); 5] = [
             "events",
             "ssh",
             "versions",
-            "apply-template",
-            "export-template",
-            "serve-templates",
             "write-secrets",
             "deploy",
             "brokerpak-state",
@@ -93,6 +90,7 @@ const SHIPPED: [(&str, &[&str]); 5] = [
     ),
     ("boson-cloud", &["render-files"]),
     ("boson-brokerpak", &["brokerpak"]),
+    ("boson-templates", &["apply-template", "export-template", "serve-templates"]),
 ];
 
 /// An executable that ships.
@@ -201,8 +199,13 @@ impl Executable {
 
     /// The verb that a command line names, or else the command line.
     fn call(&self, mut args: Vec<OsString>) -> std::result::Result<Call<'_>, Vec<OsString>> {
-        if let Some(verb) = args.first().and_then(|path| self.verb(Path::new(path).file_name()?)) {
-            return Ok((verb, verb.name, args));
+        if let Some(file) = args.first().and_then(|path| Path::new(path).file_name()) {
+            if let Some(verb) = self.verb(file) {
+                return Ok((verb, verb.name, args));
+            }
+            if let Some(verb) = plugin_verb(file).and_then(|name| self.verb(name.as_ref())) {
+                return Ok((verb, verb.long_name, args));
+            }
         }
         // `boson help VERB` is `boson VERB --help`.
         if args.get(1).is_some_and(|arg| arg == "help") && args.get(2).is_some_and(|name| self.verb(name).is_some()) {
@@ -259,7 +262,7 @@ impl Executable {
         self.check_grammar();
         let verbs: Vec<&str> = self.verbs().map(|verb| verb.name).collect();
         let (_, listed) = SHIPPED.iter().find(|(name, _)| *name == self.name).unwrap_or(&("", &[]));
-        assert_eq!(verbs, *listed, "SHIPPED in crates/startup/src/multicall.rs lists the verbs of {}", self.name);
+        assert_eq!(verbs, *listed, "SHIPPED in crates/base/startup/src/multicall.rs lists the verbs of {}", self.name);
     }
 
     fn check_grammar(&self) {
@@ -292,6 +295,12 @@ fn help_template(groups: &[&Group]) -> StyledStr {
     }
     text += &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}");
     text.into()
+}
+
+/// The verb that a plugin of kubectl is named after. For `kubectl boson apply-template`, kubectl runs `kubectl-boson-apply_template`
+/// if there is one, and `kubectl-boson` otherwise.
+fn plugin_verb(file: &OsStr) -> Option<String> {
+    Some(file.to_str()?.strip_prefix("kubectl-boson-")?.replace('_', "-"))
 }
 
 /// The message about a verb of another executable.
@@ -345,8 +354,20 @@ mod tests {
         assert_eq!(call(&["tool", "greet", "-x"]), Some(("tool greet", x.clone())));
         // By whatever name the executable itself is called.
         assert_eq!(call(&["/x/kubectl-tool", "greet", "-x"]), Some(("tool greet", x)));
+        // As a plugin of kubectl.
+        assert_eq!(
+            call(&["/x/kubectl-boson-say_hello", "greet"]),
+            Some(("tool say-hello", vec![OsString::from("greet")]))
+        );
         assert_eq!(call(&["tool", "help", "greet", "-x"]), Some(("tool greet", vec!["--help".into()])));
-        for none in [&[][..], &["tool"], &["tool", "help"], &["tool", "help", "pod"], &["tool", "-x", "greet"]] {
+        for none in [
+            &[][..],
+            &["tool"],
+            &["tool", "help"],
+            &["tool", "help", "pod"],
+            &["tool", "-x", "greet"],
+            &["kubectl-boson-dance"],
+        ] {
             assert_eq!(call(none), None, "{none:?}");
         }
     }
@@ -387,6 +408,9 @@ mod tests {
             Some("'render-files' is a verb of another executable: type `boson-cloud render-files`")
         );
         assert!(elsewhere("write-secrets").is_some_and(|message| message.contains("`boson-cluster write-secrets`")));
+        assert!(
+            elsewhere("serve-templates").is_some_and(|message| message.contains("`boson-templates serve-templates`"))
+        );
         assert!(elsewhere("process-template").is_some_and(|message| message.contains("`boson process-template`")));
         assert_eq!(elsewhere("greet"), None);
     }

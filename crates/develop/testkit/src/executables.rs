@@ -1,6 +1,6 @@
 //! The executables that ship, under the names that pods call.
 //!
-//! A test of any package runs `target/<profile>/boson`, `boson-pod`, `boson-cloud` and `boson-brokerpak`, found beside itself. `cargo test` of the whole
+//! A test of any package runs `target/<profile>/boson`, and the other executables that ship, found beside itself. `cargo test` of the whole
 //! workspace builds them first; of a single package it does not, so a missing or outdated executable fails the test with
 //! the command to type.
 
@@ -23,11 +23,13 @@ pub fn executable(name: &str) -> PathBuf {
     static BOSON_CLOUD: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_BROKERPAK: OnceLock<PathBuf> = OnceLock::new();
     static BOSON_CLUSTER: OnceLock<PathBuf> = OnceLock::new();
+    static BOSON_TEMPLATES: OnceLock<PathBuf> = OnceLock::new();
     let file = match file_of(name) {
         "boson" => BOSON.get_or_init(|| find("boson")),
         "boson-brokerpak" => BOSON_BROKERPAK.get_or_init(|| find("boson-brokerpak")),
         "boson-cluster" => BOSON_CLUSTER.get_or_init(|| find("boson-cluster")),
         "boson-cloud" => BOSON_CLOUD.get_or_init(|| find("boson-cloud")),
+        "boson-templates" => BOSON_TEMPLATES.get_or_init(|| find("boson-templates")),
         _ => BOSON_POD.get_or_init(|| find("boson-pod")),
     };
     if file.ends_with(name) { file.clone() } else { link(file, name) }
@@ -40,6 +42,7 @@ pub fn file_of(name: &str) -> &'static str {
         "boson-brokerpak" | "brokerpak" => "boson-brokerpak",
         "boson-cloud" | "render-files" => "boson-cloud",
         "boson-cluster" => "boson-cluster",
+        "boson-templates" | "apply-template" | "export-template" | "serve-templates" => "boson-templates",
         _ => "boson-pod",
     }
 }

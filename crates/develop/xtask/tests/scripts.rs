@@ -31,7 +31,7 @@ fn executables_have_the_links_by_which_pages_call_them() {
     let dir = tempfile::tempdir().unwrap();
     let bin = dir.path().join("a directory");
     fs::create_dir(&bin).unwrap();
-    for name in ["boson", "boson-cloud", "boson-cluster"] {
+    for name in ["boson", "boson-cloud", "boson-cluster", "boson-templates"] {
         fs::write(bin.join(name), "").unwrap();
     }
     let make = || Command::new(xtask::root().join("images/links")).arg(&bin).status().unwrap();
@@ -40,6 +40,9 @@ fn executables_have_the_links_by_which_pages_call_them() {
     let link = |name: &str| fs::read_link(bin.join(name)).ok();
     assert_eq!(link("render-files").as_deref(), Some("boson-cloud".as_ref()));
     assert_eq!(link("kubectl-boson").as_deref(), Some("boson-cluster".as_ref()));
+    for name in ["kubectl-boson_templates", "kubectl-boson-apply_template", "kubectl-boson-export_template"] {
+        assert_eq!(link(name).as_deref(), Some("boson-templates".as_ref()), "{name}");
+    }
     assert_eq!(link("brokerpak"), None, "there is no boson-brokerpak");
     // Both kinds of build make them.
     for (file, call) in [

@@ -153,7 +153,7 @@ impl Options {
         let wrong = |_| {
             // The text may be a value.
             Problem::usage("an argument is not NAME=VALUE")
-                .hint("process-template reads a template from a file: -f FILE; boson-cluster apply-template --stored NAME uses one of the cluster")
+                .hint("process-template reads a template from a file: -f FILE; boson-templates apply-template --stored NAME uses one of the cluster")
         };
         Problems::check(self.assignments.iter().find(has_no_value).map(wrong).into_iter().collect())?;
         self.flags.param.append(&mut self.assignments);

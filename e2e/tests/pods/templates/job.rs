@@ -10,7 +10,7 @@ use crate::cluster::Namespace;
 /// The documents of the manifest, with the image that the nodes have.
 fn manifest() -> String {
     let text = std::fs::read_to_string(here().join("../manifests/apply-template.yaml")).unwrap();
-    text.replace("registry.example/boson:latest", "boson/boson:latest")
+    text.replace("registry.example/boson-templates:latest", "boson/boson-templates:latest")
 }
 
 fn documents(text: &str) -> Vec<Value> {

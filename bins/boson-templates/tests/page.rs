@@ -17,7 +17,7 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-templates"));
         command.args(["serve-templates", "--insecure", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -58,7 +58,8 @@ fn the_examples_of_the_page_are_true() {
     let home = work.path().to_str().unwrap().to_owned();
     let directory = work.path().join("empty");
     std::fs::create_dir(&directory).unwrap();
-    let executables = [("boson", boson.as_path()), ("boson-cluster", Path::new(env!("CARGO_BIN_EXE_boson-cluster")))];
+    let executables =
+        [("boson", boson.as_path()), ("boson-templates", Path::new(env!("CARGO_BIN_EXE_boson-templates")))];
     let ran = testkit::page::check_with(&copy, &executables, &[("HOME", &home)], &directory);
     assert!(ran >= 6, "{ran}");
     if std::env::var_os(testkit::UPDATE).is_some() {

@@ -27,7 +27,7 @@ fn objects() -> BTreeMap<String, Value> {
 fn options(container: &Value) -> serve_templates::Options {
     let command = container["command"].as_array().unwrap();
     let words: Vec<&str> = command.iter().map(|word| word.as_str().unwrap()).collect();
-    assert_eq!(words[..2], ["boson-cluster", "serve-templates"]);
+    assert_eq!(words[..2], ["boson-templates", "serve-templates"]);
     let command = startup::command::<serve_templates::Options>("serve-templates", serve_templates::ABOUT);
     let matches = command.try_get_matches_from(&words[1..]).unwrap();
     serve_templates::Options::from_arg_matches(&matches).unwrap()

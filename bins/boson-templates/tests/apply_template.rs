@@ -60,7 +60,7 @@ impl Cluster {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-templates"));
         command.args(["apply-template", "--kubeconfig", "kubeconfig"]).args(arguments);
         command.current_dir(self.directory.path()).stdin(Stdio::null());
         command

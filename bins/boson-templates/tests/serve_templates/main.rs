@@ -476,14 +476,17 @@ fn usage() {
         &["--insecure", "--label", "a=b c"],
         &["--insecure", "--max-body", "8MB"],
     ] {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_boson-cluster")).arg("serve-templates").args(arguments).output().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_boson-templates"))
+            .arg("serve-templates")
+            .args(arguments)
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout.is_empty());
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = Command::new(env!("CARGO_BIN_EXE_boson-cluster"))
+    let output = Command::new(env!("CARGO_BIN_EXE_boson-templates"))
         .arg("serve-templates")
         .args(["--insecure", "--listen", &address])
         .output()

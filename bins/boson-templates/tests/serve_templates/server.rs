@@ -43,7 +43,7 @@ impl Answer {
 
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_boson-cluster"))
+        let mut child = Command::new(env!("CARGO_BIN_EXE_boson-templates"))
             .arg("serve-templates")
             .args(["--insecure", "--store", "memory", "--listen", "127.0.0.1:0"])
             .args(arguments)

@@ -122,7 +122,7 @@ impl Cluster {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-cluster"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boson-templates"));
         command.args(["serve-templates", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(self.path("kubeconfig"));
         command.args(arguments);
         command
