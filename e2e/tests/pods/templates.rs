@@ -4,6 +4,7 @@ mod conflicts;
 mod export;
 mod instances;
 mod job;
+pub(crate) mod page;
 mod permissions;
 
 use std::fs;

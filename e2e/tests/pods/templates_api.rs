@@ -13,6 +13,7 @@ use e2e::here;
 use serde_json::{Value, json};
 
 use crate::cluster::{Namespace, from_run, kubectl, try_kubectl};
+use crate::templates::page::{Shell, cluster_block};
 use e2e::tls_client::Client;
 
 /// The namespace of the manifest.
@@ -74,14 +75,17 @@ impl Installed {
                 replaced(&manifest, "  selector:\n    app.kubernetes.io/name: templates-api\n  ports:", "  ports:")
             }
         };
+        std::fs::create_dir(installed.path("manifests")).unwrap();
         std::fs::write(installed.manifest(), manifest).unwrap();
-        kubectl(&["apply", "--filename", installed.manifest().to_str().unwrap()]);
+        // As on the page; in between the servers start, which the page does not wait for.
+        let shell = Shell::new(installed.directory.path());
+        let commands = cluster_block("kubectl apply -f manifests/templates-api.yaml");
+        shell.run(&commands[0]);
         match address {
             None => installed.forward(),
             Some(address) => installed.serve(&address),
         }
-        let api = "apiservice/v1.template.openshift.io";
-        kubectl(&["wait", "--for=condition=Available", api, "--timeout=300s"]);
+        commands[1..].iter().for_each(|example| shell.run(example));
         installed
     }
 
@@ -90,7 +94,7 @@ impl Installed {
     }
 
     fn manifest(&self) -> PathBuf {
-        self.path("templates-api.yaml")
+        self.path("manifests/templates-api.yaml")
     }
 
     fn write(&self, name: &str, content: &Value) -> String {

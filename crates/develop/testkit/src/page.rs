@@ -1,6 +1,7 @@
 //! The examples of a page of the documentation: a block `LANGUAGE FILE` is written to the file, the commands of a block `console`
 //! are run in the same directory, and their output is compared, or written into the page if `BOSON_UPDATE` is set. A command may
-//! continue on lines that begin with `> `. A block `yaml` is an excerpt, which is not run.
+//! continue on lines that begin with `> `. A block `yaml` is an excerpt, which is not run. Tests that need more than a machine take their
+//! blocks with [`texts`] and [`examples`].
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -30,18 +31,39 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The block with the output that its commands have now.
-fn run(block: &str, directory: &Path, path: &str, variables: &[(&str, &str)]) -> String {
-    let mut commands: Vec<String> = Vec::new();
+/// A command of a page.
+pub struct Example {
+    /// What is typed; may have several lines.
+    pub command: String,
+    /// The output that the page shows.
+    pub output: String,
+}
+
+/// The texts of the blocks of a page that begin with "```" and this line.
+pub fn texts(page: &str, info: &str) -> Vec<String> {
+    blocks(page).into_iter().filter(|block| block.info == info).map(|block| block.text).collect()
+}
+
+/// The commands of a block.
+pub fn examples(block: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
     for line in block.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
-            commands.push(command.to_owned());
-        } else if let (Some(more), Some(command)) = (line.strip_prefix("> "), commands.last_mut()) {
-            command.push_str(&format!("\n{more}"));
+            examples.push(Example { command: command.to_owned(), output: String::new() });
+        } else if let Some(example) = examples.last_mut() {
+            match line.strip_prefix("> ").filter(|_| example.output.is_empty()) {
+                Some(more) => example.command.push_str(&format!("\n{more}")),
+                None => example.output.push_str(&format!("{line}\n")),
+            }
         }
     }
+    examples
+}
+
+/// The block with the output that its commands have now.
+fn run(block: &str, directory: &Path, path: &str, variables: &[(&str, &str)]) -> String {
     let mut script = String::from("exec 2>&1\n");
-    for command in &commands {
+    for Example { command, .. } in examples(block) {
         // The status of a command is that of the line before, for `echo $?`.
         let shown = command.replace('\n', "\n> ").replace('\'', "'\\''");
         script.push_str(&format!("status=$?; printf '%s\\n' '$ {shown}'; (exit $status)\n{command}\n"));
@@ -97,4 +119,20 @@ pub fn check_with(page: &Path, executables: &[(&str, &Path)], variables: &[(&str
         fs::write(page, updated).expect("the page is writable");
     }
     ran
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_commands_and_outputs() {
+        let page = "x\n```console cluster\n$ a \\\n> b\none\n> two\n$ c\n```\n```yaml\n$ d\n```\n";
+        let texts = texts(page, "console cluster");
+        assert_eq!(texts, ["$ a \\\n> b\none\n> two\n$ c\n"]);
+        let examples: Vec<_> =
+            examples(&texts[0]).into_iter().map(|example| (example.command, example.output)).collect();
+        let expected = [("a \\\nb", "one\n> two\n"), ("c", "")];
+        assert_eq!(examples, expected.map(|(command, output)| (command.to_owned(), output.to_owned())));
+    }
 }

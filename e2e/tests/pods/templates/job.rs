@@ -48,13 +48,13 @@ fn a_job_applies_a_template_and_may_do_nothing_else() {
 }
 
 /// Its parameters are the files of [`FILES`], and what the kubelet has resolved.
-const SHOW: &str = "kind: Template
+pub(super) const SHOW: &str = "kind: Template
 apiVersion: v1
 parameters: [{name: conf, required: true}, {name: other, required: true}, {name: seen}]
 objects: [{kind: ConfigMap, apiVersion: v1, data: {conf: $(conf), other: $(other), seen: $(seen)}}]
 ";
 
-const FILES: &str = "kind: Template
+pub(super) const FILES: &str = "kind: Template
 apiVersion: v1
 parameters: [{name: VALUE, type: int, required: true}]
 objects: [{kind: ConfigMap, apiVersion: v1, data: {conf: 'value=$(VALUE)', other: same}}]
