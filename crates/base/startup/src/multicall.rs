@@ -185,12 +185,10 @@ impl Executable {
         if let Some(message) = elsewhere(named).filter(|_| shown.is_empty() || topic.is_empty()) {
             command.error(ErrorKind::InvalidSubcommand, message).exit();
         }
-        if shown.is_empty() {
-            let message = format!("'{topic}' is neither a verb nor a topic of the help");
-            command.error(ErrorKind::InvalidSubcommand, message).exit();
-        }
         let help = !topic.is_empty() || ["--all", "help"].contains(&word(1));
-        let args = if help { vec![args[0].clone(), "--help".into()] } else { args };
+        // clap refuses an unknown topic as an unknown verb, and names similar verbs.
+        let argument = if shown.is_empty() { topic } else { "--help" };
+        let args = if help { vec![args[0].clone(), argument.into()] } else { args.clone() };
         match command.try_get_matches_from_mut(args) {
             Ok(_) => command.error(ErrorKind::MissingSubcommand, "a verb is missing").exit(),
             Err(error) => error.exit(),
