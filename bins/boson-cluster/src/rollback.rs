@@ -23,8 +23,8 @@ pub(crate) const ABOUT: &str = "Return to an earlier run";
         that run, and waits until all instances are ready. A gather Job that is under way is stopped. Links that the deployment \
         shares stay those of the last run.",
     after_long_help = "Example:\n\x20\x20kubectl boson rollback nats --to 3\n\n\
-        Exit codes: 0 done; 2 usage; 65 there is no such run, or an object belongs to others; 69 the update failed; 70 the API \
-        server failed or cannot be reached; 130 interrupted."
+        Exit codes: 0 done; 2 usage; 65 there is no such run, its flags are not known, or an object belongs to others; 69 the update \
+        failed; 70 the API server failed or cannot be reached; 130 interrupted."
 )]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -77,7 +77,8 @@ fn find(versions: &Versions, number: Option<u32>) -> Result<&Run> {
 
 /// Makes the documents of a run valid; returns the number of the run that has them.
 fn write(deployment: &Deployment, versions: &Versions, record: &Object, earlier: &Run) -> Result<u32> {
-    let Some(next) = versions.with(earlier.deployment, earlier.groups.clone(), earlier.flags.clone()) else {
+    let flags = earlier.flags.clone().unwrap_or_default();
+    let Some(next) = versions.with(earlier.deployment, earlier.groups.clone(), flags) else {
         let present = versions.runs.first().map_or(earlier.run, |run| run.run);
         line(format_args!("run {present} is the present one"));
         return Ok(present);

@@ -100,6 +100,28 @@ fn rollback_deploys_the_documents_with_the_images_of_their_run() {
 }
 
 #[test]
+fn a_record_without_flags_is_continued_and_its_runs_are_no_aim_of_a_rollback() {
+    let cluster = deployed();
+    let record = "/api/v1/namespaces/test/configmaps/nats-versions";
+    let version_1 = "version: 1\nruns:\n- {run: 7, deployment: 1, groups: {nats: 1, smoke-tests: 1}}\n";
+    cluster.server.store().objects.get_mut(record).unwrap()["data"]["versions.yaml"] = version_1.into();
+    let status = cluster.run(&["status"]);
+    let not_known = "the flags of run 7 are not known: an earlier release of boson made it";
+    assert!(status.code == 0 && status.out.contains(not_known), "{}{}", status.out, status.err);
+
+    cluster.write_secrets_of(&IMAGE);
+    let runs = cluster.run(&["versions"]);
+    let numbers: Vec<&str> = runs.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["RUN", "8", "7"]);
+    assert_eq!(cluster.run(&["status"]).code, 0);
+    let before = cluster.server.store().versions();
+    let refused = cluster.run(&["rollback"]);
+    assert_eq!(refused.code, 65, "{}", refused.err);
+    assert!(refused.err.contains(not_known) && refused.err.contains("kubectl boson apply"), "{}", refused.err);
+    assert_eq!(cluster.server.store().versions(), before);
+}
+
+#[test]
 fn a_rollback_that_the_cluster_refuses_changes_nothing() {
     let cluster = deployed();
     cluster.write_secrets_of(&["--image", "nats=r/nats:2"]);

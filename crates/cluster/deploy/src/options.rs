@@ -78,11 +78,16 @@ impl Options {
     /// The options of a run: its flags as the record has them, whatever variables the environment has.
     ///
     /// # Errors
-    /// Flags that this program does not know.
+    /// A run whose flags are not recorded, or that has flags that this program does not know.
     pub fn of_run(deployment: &str, run: &Run, connection: Connection) -> Result<Options> {
+        let flags = run.flags.as_ref().ok_or_else(|| {
+            Problem::input(format!("the flags of run {} are not known: an earlier release of boson made it", run.run))
+                .code(code::INPUT_INVALID)
+                .hint("apply the manifest with the images of that run: kubectl boson apply")
+        })?;
         let command = Options::augment_args(clap::Command::new("deploy").no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
-        let parsed = command.try_get_matches_from(&run.flags);
+        let parsed = command.try_get_matches_from(flags);
         let options = parsed.and_then(|matches| Options::from_arg_matches(&matches)).map_err(|_| {
             Problem::internal(format!("the record of run {} has flags that this program does not know", run.run))
                 .code(code::DOCUMENT_INVALID)

@@ -38,7 +38,7 @@ pub(crate) fn collect(cluster: &Cluster, deployment: &str, own: &str, versions: 
 
 /// The ConfigMaps in the flags of the runs: `--patches=RELEASE=CONFIGMAP`.
 fn of_runs(versions: &Versions) -> BTreeSet<String> {
-    let flags = versions.runs.iter().flat_map(|run| &run.flags);
+    let flags = versions.runs.iter().flat_map(|run| run.flags.iter().flatten());
     let patches = flags.filter_map(|flag| flag.strip_prefix("--patches=")?.split_once('='));
     patches.map(|(_, config_map)| config_map.to_owned()).collect()
 }

@@ -11,7 +11,7 @@ pub(crate) const VERSION_KEY: &str = "version";
 pub(crate) struct Format {
     /// What messages call it.
     pub(crate) name: &'static str,
-    /// The version that this program writes, and the only one that it reads.
+    /// The version that this program writes, or only reads.
     pub(crate) version: u32,
     /// The class of the problem when a document is refused.
     pub(crate) class: Class,
@@ -35,6 +35,12 @@ impl Format {
         };
         let hint = "the program that wrote it and the one that reads it must be from the same release of boson";
         Err(Problem::new(self.class, message).code(code::DOCUMENT_VERSION).at(Place::file(path)).hint(hint).into())
+    }
+
+    /// Whether a text is a mapping in YAML with this version.
+    pub(crate) fn is_version_of(&self, text: &str) -> bool {
+        let document: serde_yaml::Result<serde_yaml::Value> = serde_yaml::from_str(text);
+        document.is_ok_and(|document| document[VERSION_KEY].as_u64() == Some(self.version.into()))
     }
 
     /// The document as YAML, its version first.

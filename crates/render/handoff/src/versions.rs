@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::Format;
 
 const FORMAT: Format = Format { name: "versions.yaml", version: 2, class: Class::Internal };
+/// Its runs have no flags; only read.
+const WITHOUT_FLAGS: Format = Format { version: 1, ..FORMAT };
 
 /// The key of the record in its ConfigMap.
 pub const VERSIONS_YAML: &str = "versions.yaml";
@@ -32,8 +34,25 @@ pub struct Run {
     pub deployment: u32,
     /// The version of each group's documents: `ig-resolved.<ig>-v<n>` and `bpm.<ig>-v<n>`.
     pub groups: BTreeMap<String, u32>,
-    /// The flags of `deploy`: the images of releases, and what else the manifest does not say.
-    pub flags: Vec<String>,
+    /// The flags of `deploy`: the images of releases, and what else the manifest does not say. Not known if the run was recorded by
+    /// an earlier release, in version 1 of the document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flags: Option<Vec<String>>,
+}
+
+/// A document of version 1.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VersionsWithoutFlags {
+    runs: Vec<RunWithoutFlags>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunWithoutFlags {
+    run: u32,
+    deployment: u32,
+    groups: BTreeMap<String, u32>,
 }
 
 impl Versions {
@@ -45,19 +64,24 @@ impl Versions {
         FORMAT.encode_yaml(self)
     }
 
-    /// Reads the document; `path` is named in problems.
+    /// Reads the document, also of version 1, whose runs have no flags; `path` is named in problems.
     ///
     /// # Errors
     /// Another version or none, unknown or missing fields, values of the wrong type.
     pub fn decode(text: &str, path: &str) -> Result<Versions> {
-        FORMAT.decode_yaml(text, path)
+        if !WITHOUT_FLAGS.is_version_of(text) {
+            return FORMAT.decode_yaml(text, path);
+        }
+        let document: VersionsWithoutFlags = WITHOUT_FLAGS.decode_yaml(text, path)?;
+        let run = |of: RunWithoutFlags| Run { run: of.run, deployment: of.deployment, groups: of.groups, flags: None };
+        Ok(Versions { runs: document.runs.into_iter().map(run).collect() })
     }
 
     /// The record after a run with these versions and flags; nothing if they are those of the present run.
     #[must_use]
     pub fn with(&self, deployment: u32, groups: BTreeMap<String, u32>, flags: Vec<String>) -> Option<Versions> {
         let run = self.runs.iter().map(|run| run.run).max().unwrap_or_default() + 1;
-        let next = Run { run, deployment, groups, flags };
+        let next = Run { run, deployment, groups, flags: Some(flags) };
         if self.runs.first().is_some_and(|present| Run { run, ..present.clone() } == next) {
             return None;
         }
@@ -103,5 +127,21 @@ mod tests {
             "version: 2\nruns:\n- run: 1\n  deployment: 2\n  groups:\n    nats: 3\n  flags:\n  - --grace\n  - 60s\n"
         );
         crate::document::tests::refuses_other_documents(&text, |text| Versions::decode(text, "x").map(drop));
+    }
+
+    #[test]
+    fn the_flags_of_runs_in_a_document_of_version_1_are_not_known() {
+        let text = "version: 1\nruns:\n- run: 7\n  deployment: 2\n  groups: {nats: 1}\n";
+        let versions = Versions::decode(text, "x").unwrap();
+        assert_eq!(versions.runs, [Run { run: 7, deployment: 2, groups: groups(1), flags: None }]);
+        // The same documents with known flags are another run.
+        let next = versions.with(2, groups(1), Vec::new()).unwrap();
+        let flags: Vec<_> = next.runs.iter().map(|run| (run.run, run.flags.clone())).collect();
+        assert_eq!(flags, [(8, Some(Vec::new())), (7, None)]);
+        assert_eq!(Versions::decode(&next.encode().unwrap(), "x").unwrap(), next);
+        for wrong in ["  flags: []\n", "surprise: 1\n"] {
+            let message = Versions::decode(&format!("{text}{wrong}"), "x").unwrap_err().to_string();
+            assert!(message.contains("unknown field"), "{message}");
+        }
     }
 }
