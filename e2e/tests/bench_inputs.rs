@@ -23,6 +23,13 @@ fn plan_accepts_generated_jobs() {
 }
 
 #[test]
+fn plan_accepts_jobs_that_sleep() {
+    let directory = tempfile::tempdir().unwrap();
+    let foundation = generate::foundation::write_sleepers(directory.path()).unwrap();
+    accepted_with(directory.path(), &foundation.input, &foundation.flags());
+}
+
+#[test]
 fn plan_accepts_many_small_templates() {
     let directory = tempfile::tempdir().unwrap();
     let input = generate::small::write(directory.path(), 1).unwrap();
@@ -30,6 +37,10 @@ fn plan_accepts_many_small_templates() {
 }
 
 fn accepted(directory: &Path, input: &generate::Input) {
+    accepted_with(directory, input, &[]);
+}
+
+fn accepted_with(directory: &Path, input: &generate::Input, flags: &[String]) {
     let output = Command::new(testkit::executable("plan"))
         .arg("--bosh-manifest-path")
         .arg(&input.manifest)
@@ -37,6 +48,7 @@ fn accepted(directory: &Path, input: &generate::Input) {
         .arg(&input.base)
         .arg("--output-dir")
         .arg(directory.join("plan"))
+        .args(flags)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

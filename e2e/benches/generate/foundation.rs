@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_yaml::{Mapping, Value};
 
 use super::job::mapping;
-use super::{Input, cf_like};
+use super::{Input, Shape, cf_like, cf_small};
 
 /// How many values of the manifest are variables.
 pub(crate) const VARIABLES: usize = 200;
@@ -40,17 +40,61 @@ impl Foundation {
 
 /// Writes it below `directory`.
 pub(crate) fn write(directory: &Path) -> Result<Foundation, Box<dyn Error>> {
-    let input = super::write(directory, cf_like(1))?;
+    write_shape(directory, cf_like(1), "group-0-9/instances, value: 6")
+}
+
+/// Writes a smaller one whose processes sleep, so that it runs in a cluster. The property `sleep.seconds` of each job says how long.
+pub(crate) fn write_sleepers(directory: &Path) -> Result<Foundation, Box<dyn Error>> {
+    let foundation = write_shape(directory, cf_small(), "group-0-9/instances, value: 3")?;
+    let mut manifest: Value = serde_yaml::from_str(&fs::read_to_string(&foundation.input.manifest)?)?;
+    // As in cf-deployment: one after the other only where it says so.
+    manifest["update"] = serde_yaml::from_str(
+        "{canaries: 1, max_in_flight: 1, serial: false, canary_watch_time: 1000-1200000, update_watch_time: 1000-1200000}",
+    )?;
+    manifest["instance_groups"][0]["update"] = mapping([("serial", true.into())]);
+    fs::write(&foundation.input.manifest, serde_yaml::to_string(&manifest)?)?;
+    for release in fs::read_dir(foundation.input.base.join("jobs-src"))? {
+        for job in fs::read_dir(release?.path())? {
+            put_to_sleep(&job?.path())?;
+        }
+    }
+    Ok(foundation)
+}
+
+/// Replaces what a job runs; its other templates stay.
+fn put_to_sleep(job: &Path) -> Result<(), Box<dyn Error>> {
+    let mut spec: Value = serde_yaml::from_str(&fs::read_to_string(job.join("spec"))?)?;
+    spec["packages"] = Value::Sequence(Vec::new());
+    spec["properties"]["sleep.seconds"] = mapping([("default", 1_000_000.into())]);
+    fs::write(job.join("spec"), serde_yaml::to_string(&spec)?)?;
+    let name = spec["name"].as_str().unwrap_or_default();
+    let bpm = format!(
+        "processes:\n- {{name: {name}, executable: /bin/sleep, args: [\"<%= p('sleep.seconds') %>\"], limits: {{memory: 64M}}}}\n"
+    );
+    let templates = job.join("templates");
+    for (template, text) in [("bpm.yml.erb", bpm.as_str()), ("pre-start.erb", "#!/bin/bash\necho prepared\n")] {
+        if templates.join(template).exists() {
+            fs::write(templates.join(template), text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a deployment of these groups; an ops file replaces the value of `scaled`, for example `GROUP/instances, value: 6`.
+fn write_shape(directory: &Path, shape: (Vec<Shape>, usize), scaled: &str) -> Result<Foundation, Box<dyn Error>> {
+    let input = super::write(directory, shape)?;
     let mut manifest: Value = serde_yaml::from_str(&fs::read_to_string(&input.manifest)?)?;
     let mut variables = Vec::new();
     replace(&mut manifest, &mut variables);
+    // It signs the others.
+    let authority = variables.iter().find(|(_, kind, _)| *kind == "certificate").map_or("", |(name, ..)| name.as_str());
     let definitions = variables.iter().map(|(name, kind, _)| {
         let mut definition =
             Mapping::from_iter([("name".into(), name.as_str().into()), ("type".into(), (*kind).into())]);
         if *kind == "certificate" {
             let names = (0..12).map(|n| Value::from(format!("component-{n}-of-{name}.service.cf.internal")));
-            let options =
-                [("is_ca", true.into()), ("common_name", name.as_str().into()), ("alternative_names", names.collect())];
+            let signer = if name == authority { ("is_ca", true.into()) } else { ("ca", authority.into()) };
+            let options = [signer, ("common_name", name.as_str().into()), ("alternative_names", names.collect())];
             definition.insert("options".into(), mapping(options));
         }
         Value::Mapping(definition)
@@ -65,7 +109,7 @@ pub(crate) fn write(directory: &Path) -> Result<Foundation, Box<dyn Error>> {
     let runtime_config = directory.join("runtime-config.yml");
     fs::write(&runtime_config, RUNTIME_CONFIG)?;
     let ops_files = vec![directory.join("scale.yml"), directory.join("tags.yml")];
-    fs::write(&ops_files[0], "- {type: replace, path: /instance_groups/name=group-0-9/instances, value: 6}\n")?;
+    fs::write(&ops_files[0], format!("- {{type: replace, path: /instance_groups/name={scaled}}}\n"))?;
     fs::write(&ops_files[1], "- {type: replace, path: /tags?/owner, value: platform}\n")?;
     Ok(Foundation { input, ops_files, runtime_config, vars_store })
 }

@@ -58,6 +58,17 @@ pub(crate) fn cf_like(factor: usize) -> (Vec<Shape>, usize) {
     (groups, 30 * factor)
 }
 
+/// Seventeen groups of the same shape that a small cluster can run: at most two jobs and two instances each.
+pub(crate) fn cf_small() -> (Vec<Shape>, usize) {
+    let (groups, _) = cf_like(1);
+    let small = |shape: Shape| Shape {
+        instances: shape.instances / 3 + 1,
+        templates: shape.templates.min(2 * TEMPLATES_PER_JOB),
+        ..shape
+    };
+    (groups.into_iter().map(small).collect(), 10)
+}
+
 /// One group `bench` with so many templates, and a second one that provides links.
 pub(crate) fn one_group(templates: usize, instances: usize) -> (Vec<Shape>, usize) {
     let bench = Shape { name: "bench".into(), instances, azs: TWO_AZS, templates };

@@ -5,6 +5,7 @@ use std::fs;
 use e2e::here;
 use serde_json::Value;
 
+use crate::cluster::Namespace;
 use crate::gathered::{Gathered, RESTRICTED};
 
 /// NATS with certificates for its aliases.
@@ -19,16 +20,21 @@ fn nats(test: &str) -> Gathered {
 const RESOLVE: &str = r#"my ($error, @found) = getaddrinfo($ARGV[0], "", {family => AF_INET, socktype => SOCK_STREAM});
 print inet_ntoa((sockaddr_in($_->{addr}))[1]), "\n" for @found;"#;
 
-/// What a name resolves to in a pod of NATS, sorted; nothing if it does not.
-fn resolve(nats: &Gathered, pod: &str, name: &str) -> Vec<String> {
+/// What a name resolves to in a container of a pod, sorted; nothing if it does not.
+pub(crate) fn resolve(namespace: &Namespace, pod: &str, container: &str, name: &str) -> Vec<String> {
     let arguments =
-        ["exec", pod, "--container", "nats-nats", "--", "/usr/bin/perl", "-MSocket=:all", "-e", RESOLVE, name];
-    let printed = nats.namespace.try_kubectl(&arguments).unwrap_or_default();
+        ["exec", pod, "--container", container, "--", "/usr/bin/perl", "-MSocket=:all", "-e", RESOLVE, name];
+    let printed = namespace.try_kubectl(&arguments).unwrap_or_default();
     let mut addresses: Vec<String> =
         printed.lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect();
     addresses.sort();
     addresses.dedup();
     addresses
+}
+
+/// As [`resolve`], in a pod of NATS.
+fn resolve_in(nats: &Gathered, pod: &str, name: &str) -> Vec<String> {
+    resolve(&nats.namespace, pod, "nats-nats", name)
 }
 
 fn addresses(pods: &[Value]) -> Vec<String> {
@@ -45,12 +51,12 @@ fn aliases_follow_the_instances() {
     let pod = "nats-nats-z1-0";
     let follows = |what: &str| {
         nats.namespace
-            .wait_until(what, || resolve(&nats, pod, "nats.service.internal") == addresses(&nats.pods("nats")));
+            .wait_until(what, || resolve_in(&nats, pod, "nats.service.internal") == addresses(&nats.pods("nats")));
     };
     follows("the alias has all instances");
     // Ordinary names of the cluster, short and whole.
     for name in ["nats-nats-1", &format!("kubernetes.default.svc.{}", "cluster.local")] {
-        assert!(!resolve(&nats, pod, name).is_empty(), "{name}");
+        assert!(!resolve_in(&nats, pod, name).is_empty(), "{name}");
     }
     nats.namespace.kubectl(&["delete", "pod", "nats-nats-z2-0"]);
     follows("the alias has the new pod");
@@ -101,12 +107,12 @@ fn aliases_of_own_addresses_are_answered_and_those_of_other_groups_are_ignored()
     nats.assert_complete(&nats.run(&arguments));
     let pod = "nats-nats-z1-0";
     let all = addresses(&nats.pods("nats"));
-    nats.namespace.wait_until("the link's address is all instances", || resolve(&nats, pod, "link.internal") == all);
-    let second = resolve(&nats, pod, "second.internal");
+    nats.namespace.wait_until("the link's address is all instances", || resolve_in(&nats, pod, "link.internal") == all);
+    let second = resolve_in(&nats, pod, "second.internal");
     assert!(second.len() == 1 && all.contains(&second[0]), "{second:?}");
-    assert_eq!(resolve(&nats, pod, "kubernetes.internal").len(), 1);
-    assert_eq!(resolve(&nats, pod, "none.internal"), [""; 0]);
-    assert_eq!(resolve(&nats, pod, "gone.internal"), [""; 0]);
+    assert_eq!(resolve_in(&nats, pod, "kubernetes.internal").len(), 1);
+    assert_eq!(resolve_in(&nats, pod, "none.internal"), [""; 0]);
+    assert_eq!(resolve_in(&nats, pod, "gone.internal"), [""; 0]);
     nats.delete();
 }
 

@@ -9,6 +9,7 @@ mod counter;
 mod deployment;
 mod failures;
 mod first_pod;
+mod foundation;
 mod gathered;
 #[path = "../../benches/generate/mod.rs"]
 mod generate;
