@@ -1,5 +1,6 @@
 //! The contents of the images.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -150,6 +151,26 @@ fn a_release_image_is_reproducible_and_only_changed_packages_are_compiled_again(
     fs::write(at("here/release/src/counter/more"), "").unwrap();
     release_image(&at("here"), &at("cache"));
     assert_ne!(file_of(&at("here/image.tar"), "var/vcap/packages/counter/random"), of_first);
+}
+
+/// The package of the other jobs does not compile.
+#[test]
+fn an_image_of_some_jobs_has_neither_other_jobs_nor_their_packages() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    output(Command::new("cp").arg("-r").arg(here().join("releases/idioms")).arg(dir.path().join("release"))).unwrap();
+    fs::write(dir.path().join("release/packages/daemon/packaging"), "exit 3\n").unwrap();
+    output(recipe(dir.path(), &cache, "release").args(["--job", "plain", "--job", "mixed"])).unwrap();
+    let paths = paths(&dir.path().join("image.tar"));
+    let below = |directory: &str| -> BTreeSet<&str> {
+        let paths = paths.iter().filter_map(|path| path.strip_prefix(directory));
+        paths.filter_map(|path| path.split('/').next()).filter(|name| !name.is_empty()).collect()
+    };
+    assert_eq!(below("var/vcap/jobs-src/"), ["mixed", "plain"].into());
+    assert!(!below("var/vcap/packages/").contains("daemon"), "{paths:?}");
+    let refused = output(recipe(dir.path(), &cache, "release").args(["--job", "plane"])).unwrap_err();
+    assert!(refused.contains("has no job 'plane'"), "{refused}");
 }
 
 /// The names in a directory.
