@@ -49,12 +49,20 @@ network() {
   if ((i == 0)); then claim_link; else link "$i"; fi
   in_node "$i" ip link set lo up
   in_node "$i" ip address add "$(node_ip "$i")/24" dev eth0
-  in_node "$i" ip link set eth0 up
-  in_node "$i" ip route add default via "$(gateway "$i")"
+  connect "$i"
   in_node "$i" sysctl --quiet --write net.ipv4.ip_forward=1
   # So that a pod reaches itself through a service. Where the kernel has no such switch, bridges do what it says.
   in_node "$i" sysctl --quiet --ignore --write net.bridge.bridge-nf-call-iptables=1
 }
+
+# connect I: links node I to the others.
+connect() {
+  in_node "$1" ip link set eth0 up
+  in_node "$1" ip route replace default via "$(gateway "$1")"
+}
+
+# cut_off I: the opposite.
+cut_off() { in_node "$1" ip link set eth0 down; }
 
 cut_link() {
   [[ ! -s $state/name ]] || ip link delete "$(name)" 2>/dev/null || true

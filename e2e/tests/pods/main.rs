@@ -18,6 +18,7 @@ mod images;
 mod kills;
 mod large;
 mod links;
+mod lost_node;
 mod nstance;
 mod plugin;
 mod postgres;

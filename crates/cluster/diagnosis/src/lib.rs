@@ -20,5 +20,5 @@ mod workload;
 pub use evidence::{Evidence, event_id};
 pub use finding::{Cause, Finding};
 pub use k8s_openapi::api::core::v1::Pod;
-pub use node::lost_node;
+pub use node::{lost_node, lost_node_hint};
 pub use phase::Phase;

@@ -31,10 +31,19 @@ pub(crate) fn is(kind: &str, status: &str, pod: &Pod) -> bool {
 pub(crate) fn finding(subject: &str, pod: &Pod) -> Option<Finding> {
     let node = lost_node(pod)?;
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    let hint = format!(
+    Some(
+        Finding::new(Cause::NodeLost, subject, format!("its node {node} does not answer"))
+            .hint(lost_node_hint(node, &[name])),
+    )
+}
+
+/// What to type if a node does not come back on which these pods are.
+pub fn lost_node_hint(node: &str, pods: &[&str]) -> String {
+    let alone = if pods.len() == 1 { "this pod" } else { "these pods" };
+    format!(
         "if the node does not come back and is switched off: kubectl taint nodes {node} \
-         node.kubernetes.io/out-of-service=nodeshutdown:NoExecute; or, for this pod alone: kubectl delete pod {name} --force \
-         --grace-period=0. A disk that exists on that node only is lost with it: delete its PersistentVolumeClaim, too"
-    );
-    Some(Finding::new(Cause::NodeLost, subject, format!("its node {node} does not answer")).hint(hint))
+         node.kubernetes.io/out-of-service=nodeshutdown:NoExecute; or, for {alone} alone: kubectl delete pod {} --force \
+         --grace-period=0. A disk that exists on that node only is lost with it: delete its PersistentVolumeClaim, too",
+        pods.join(" ")
+    )
 }

@@ -1,7 +1,7 @@
 //! Objects as API servers have them when something is wrong, and what is found out about them.
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use diagnosis::{Cause, Evidence, Finding, Phase, event_id, lost_node};
+use diagnosis::{Cause, Evidence, Finding, Phase, event_id, lost_node, lost_node_hint};
 use serde_json::{Value, json};
 
 const POD: &str = "nats-nats-z1-0";
@@ -334,6 +334,8 @@ fn a_node_that_does_not_answer_shows_in_its_pods() {
     deleted["status"]["conditions"][2] =
         json!({"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"});
     only(&of_pod(deleted, &[], &[]), Cause::NodeLost, true, &parts);
+    let hint = lost_node_hint("node-a", &["nats-0", "nats-1"]);
+    assert!(hint.contains("for these pods alone: kubectl delete pod nats-0 nats-1 --force"), "{hint}");
 }
 
 #[test]

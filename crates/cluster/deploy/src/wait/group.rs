@@ -1,10 +1,10 @@
 //! A group that is waited for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use cluster::{Object, name};
-use diagnosis::{Cause, Evidence, Finding, Phase, Pod, lost_node};
+use diagnosis::{Cause, Evidence, Finding, Phase, Pod, lost_node, lost_node_hint};
 use handoff::deployment::WatchTime;
 use kubernetes_objects::{GroupObjects, InstancePod};
 use problem::Problem;
@@ -184,9 +184,19 @@ impl<'a> Group<'a> {
         let message = format!("instance group '{}' is updated except {what}: the node does not answer", self.name());
         let held = self.instances.iter().filter(|seen| seen.phase == Phase::Outdated);
         let held = held.map(|seen| format!("{} keeps its earlier version until then", self.label(&seen.pod)));
-        let notes = report::lines(&self.findings).into_iter().chain(held);
+        // One hint for all pods of a node instead of one for each.
+        let without_hint = |finding: &Finding| match finding.cause {
+            Cause::NodeLost => Finding { hint: None, ..finding.clone() },
+            _ => finding.clone(),
+        };
+        let findings: Vec<Finding> = self.findings.iter().map(without_hint).collect();
+        let notes = report::lines(&findings).into_iter().chain(held);
+        let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        self.lost.iter().for_each(|(pod, node)| nodes.entry(node).or_default().push(pod));
+        let hints = nodes.iter().map(|(node, pods)| lost_node_hint(node, pods));
+        let hint = hints.collect::<Vec<_>>().join(". ");
         let problem = health::with_notes(Problem::update(message), notes);
-        problem.hint("when the node is back or its pods are deleted, apply the manifest again")
+        problem.hint(format!("when the node is back, apply the manifest again; {hint}. Then apply it again"))
     }
 }
 
