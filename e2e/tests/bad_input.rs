@@ -105,6 +105,12 @@ const CASES: &[Case] = &[
     Case::plan("package-missing", 65)
         .files(&[("base/jobs-src/nats/.packages", "{\"version\":1,\"packages\":[\"other\"]}\n")]),
     Case::plan("run-process-not-rendered", 65).arguments(&["run-process", "--root", ".", "--job", "nats"]),
+    Case::plan("run-process-for-windows", 65)
+        .files(&[(
+            "var/vcap/jobs/rep_windows/monit",
+            "{\"processes\": [{\"name\": \"rep\", \"executable\": \"rep.exe\"}]}\n",
+        )])
+        .arguments(&["run-process", "--root", ".", "--job", "rep_windows", "--monit", "rep"]),
     Case::plan("run-process-unknown", 65)
         .files(&[("var/vcap/jobs/nats/config/bpm.yml", "processes: [{name: nats, executable: /bin/true}]\n")])
         .arguments(&["run-process", "--root", ".", "--job", "nats", "--process", "gnats"]),

@@ -230,13 +230,19 @@ fn every_field_of_properties_yaml_is_documented() {
     compare("`properties.yaml`", &shape, "", &documents("ig-resolved.yaml"));
 }
 
+/// The documents of the scenario, and one with something that no job of it has.
+fn with_quarks(name: &str, quarks: &str) -> Vec<Value> {
+    let further = format!("instance_groups: [{{jobs: [{{properties: {{quarks: {quarks}}}}}]}}]");
+    documents(name).into_iter().chain([serde_yaml::from_str(&further).unwrap()]).collect()
+}
+
 #[test]
 fn every_field_of_bpm_yaml_is_documented() {
     let shape = Shape {
         named: &[("instance_groups[].jobs[].properties.quarks.bpm.processes[].env", "<variable>", "")],
         closed: &["instance_groups[].jobs[].properties.quarks.bpm.processes[].unsafe.unrestricted_volumes"],
     };
-    compare("`bpm.yaml`", &shape, "", &documents("bpm.yaml"));
+    compare("`bpm.yaml`", &shape, "", &with_quarks("bpm.yaml", "{for_windows: true}"));
     // The fields of a process are those of `bpm.yml`, of which nearly all may be absent.
     let shape = Shape { closed: &["instance_groups[].jobs[].properties.quarks.bpm.processes"], named: &[] };
     compare_absent("`bpm.yaml`", &shape, &documents("bpm.yaml"), |text| BpmInfo::decode(text, "x").map(drop));

@@ -102,3 +102,21 @@ fn a_restart_that_a_rule_of_monit_asks_for_is_counted() {
     eventually("the restart is counted", || restarts().is_some_and(|restarts| restarts >= 1));
     machine.boson(&["down"]).ends_with(0);
 }
+
+#[test]
+fn a_job_for_windows_is_refused_by_name() {
+    let machine = Machine::new();
+    machine.write("release/jobs/rep_windows/spec", "name: rep_windows\ntemplates: {}\npackages: []\nproperties: {}\n");
+    machine.write(
+        "release/jobs/rep_windows/monit",
+        "{\"processes\": [{\"name\": \"rep\", \"executable\": \"rep.exe\"}]}\n",
+    );
+    machine.edit(
+        "manifest.yml",
+        "  jobs:\n  - name: web\n",
+        "  jobs:\n  - {name: rep_windows, release: small}\n  - name: web\n",
+    );
+    let up = machine.up(&[]).ends_with(65);
+    assert!(up.stderr.contains("error: job 'rep_windows' of instance group 'web' is for Windows"), "{}", up.stderr);
+    machine.assert_gone();
+}

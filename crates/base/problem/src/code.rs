@@ -155,6 +155,8 @@ codes! {
     BPM_INVALID = "bpm-invalid";
     /// A `monit` is not one that monit accepts, or starts what does not exist.
     MONIT_INVALID = "monit-invalid";
+    /// A job for Windows cannot run in an instance.
+    JOB_FOR_WINDOWS = "job-for-windows";
     /// The instances of a group have `bpm.yml`s that differ where a pod template cannot.
     BPM_DIFFERS = "bpm-differs";
     /// A job has no process of this name.

@@ -39,6 +39,7 @@ impl Documents {
             return Err(Problem::input(message).code(code::DOCUMENT_INVALID).into());
         }
         let infos = plan_output::groups(directory, &deployment)?;
+        workload::check_platform(&infos)?;
         let groups = infos.into_iter().map(|info| Group { info, version: 1, parts: 1 }).collect();
         Ok(Documents { anchor: anchor(cluster, name)?, deployment, groups })
     }

@@ -49,8 +49,10 @@ mod foreign_packages;
 mod pod;
 mod privileges;
 mod volume;
+mod windows;
 
 pub use container::{Command, Container, EnvValue, EnvVar, Image, Privileges, Program, RootUse, User};
 pub use handoff::deployment::{Lifecycle, Script};
 pub use pod::{Errand, Job, JobRequests, JobScripts, Pod, Process, Scripts, Settings};
 pub use volume::{Mount, Source, Volume, VolumeName};
+pub use windows::check_platform;

@@ -295,3 +295,14 @@ fn an_errand_is_named_by_its_job_or_its_group() {
     // A service that is colocated with an errand is none.
     assert_eq!(jobs(&errand(), "postgres"), [""; 0]);
 }
+
+#[test]
+fn jobs_for_windows_are_refused_by_name() {
+    let mut info = BpmInfo::decode(DOCUMENT, "bpm.yaml").unwrap();
+    workload::check_platform([&info]).unwrap();
+    let jobs = &mut info.instance_groups[0].jobs;
+    jobs[1].properties.quarks.for_windows = true;
+    let job = jobs[1].name.clone();
+    let problems = workload::check_platform([&info]).unwrap_err();
+    assert!(problems.to_string().contains(&format!("job '{job}' of instance group 'db' is for Windows")), "{problems}");
+}

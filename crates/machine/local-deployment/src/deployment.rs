@@ -117,10 +117,14 @@ impl Deployment {
             &read("deployment", output::DEPLOYMENT_YAML)?,
             output::DEPLOYMENT_YAML,
         )?;
+        let info = |group: &handoff::deployment::InstanceGroup| {
+            BpmInfo::decode(&read(&format!("{}/bpm", group.name), output::BPM_YAML)?, &group.name)
+        };
+        let infos = document.instance_groups.iter().map(info).collect::<Result<Vec<BpmInfo>>>()?;
+        workload::check_platform(&infos)?;
         let mut groups = Vec::new();
-        for group in &document.instance_groups {
+        for (group, info) in document.instance_groups.iter().zip(infos) {
             let name = &group.name;
-            let info = BpmInfo::decode(&read(&format!("{name}/bpm"), output::BPM_YAML)?, name)?;
             let properties = Secret::new(read(&format!("{name}/ig-resolved"), output::PROPERTIES_YAML)?);
             let pod = Pod::new(&info, group, settings);
             let digest = |index| group.instances.iter().find(|i| i.index == index).map(|i| i.digest.clone());

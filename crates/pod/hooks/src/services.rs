@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use monit::Config;
-use problem::{IoContext, Result};
+use problem::{IoContext, Place, Problem, Result, code};
 use vcap::Vcap;
 
 /// A process that runs all the time.
@@ -26,13 +26,17 @@ pub fn monit_path(vcap: &Vcap, job: &str) -> PathBuf {
 /// Reads a job's rendered `monit`; nothing if the job has none.
 ///
 /// # Errors
-/// It cannot be read, or monit would refuse it. The message quotes nothing of a syntax error, which may be a rendered value.
+/// It cannot be read, is that of a job for Windows, or monit would refuse it. The message quotes nothing of a syntax error, which may be a rendered value.
 pub fn monit_config(vcap: &Vcap, job: &str) -> Result<Option<Config>> {
     let path = monit_path(vcap, job);
     let text = match std::fs::read_to_string(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.io("read", &path)?,
     };
+    if monit::is_for_windows(&text) {
+        let problem = Problem::input(format!("job '{job}' is for Windows")).code(code::JOB_FOR_WINDOWS);
+        return Err(problem.at(Place::file(path.to_string_lossy())).into());
+    }
     let config = monit::parse(&text, &path.to_string_lossy()).map_err(|mut problems| {
         for problem in problems.iter_mut().filter(|problem| problem.message.starts_with("syntax error")) {
             "syntax error".clone_into(&mut problem.message);

@@ -7,6 +7,8 @@
 //! What monit accepts and boson does not carry out (mail alerts, `set` statements, checks of files' content) parses and is
 //! listed in [`Config::unsupported`]. [`check`] applies the rules that hold over all jobs of an instance, [`start_order`] gives
 //! the order that `depends on` asks for, and [`Program::bpm_start`] recognises a program that starts a BPM process.
+//!
+//! The `monit` file of a job for Windows is JSON, which [`parse`] rejects and [`is_for_windows`] recognises.
 
 mod bpm_start;
 mod conditions;
@@ -15,6 +17,7 @@ mod model;
 mod parser;
 mod programs;
 mod services;
+mod windows;
 
 pub use bpm_start::BpmStart;
 pub use model::{
@@ -22,6 +25,7 @@ pub use model::{
     Protocol, Rate, Recovery, Resource, ResourceLimit, Rule, Service, Span, Transport, Unsupported,
 };
 pub use services::{check, start_order};
+pub use windows::is_for_windows;
 
 use problem::Result;
 

@@ -2,19 +2,19 @@
 
 use handoff::bpm_info::{
     Bpm, BpmInfo, ErrandKind, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
-    Service,
 };
 use instance_group::{Resolved, ResolvedJob};
 use manifest_model::identity::slots;
 use manifest_model::manifest;
 
 use crate::input::{Input, template_for};
+use crate::monit_files::JobServices;
 
 /// Where BOSH looks for an errand's script.
 pub(crate) const BIN_RUN: &str = "bin/run";
 
 /// The BPM info of a group whose `bpm.yml`s are rendered; `services` are those of each job.
-pub(crate) fn info(group: &Resolved, services: &[Vec<Service>], input: &Input) -> BpmInfo {
+pub(crate) fn info(group: &Resolved, services: &[JobServices], input: &Input) -> BpmInfo {
     let instances = slots(group.instances, &group.azs)
         .into_iter()
         .map(|slot| Instance {
@@ -43,13 +43,14 @@ pub(crate) fn info(group: &Resolved, services: &[Vec<Service>], input: &Input) -
     }
 }
 
-fn job(job: &ResolvedJob, services: &[Service], input: &Input) -> Job {
+fn job(job: &ResolvedJob, services: &JobServices, input: &Input) -> Job {
     let spec = input.spec(job);
     // Colocated with a service, an errand waits for its request; its script is the same.
     let has_script = spec.is_some_and(|spec| template_for(spec, BIN_RUN).is_some());
     let quarks = JobQuarks {
-        services: services.to_vec(),
+        services: services.services.clone(),
         errand: has_script.then_some(ErrandKind::Script),
+        for_windows: services.for_windows,
         bpm: job.bpm.clone().map(|processes| Bpm { processes }),
     };
     Job { name: job.name.clone(), release: job.release.name.clone(), properties: JobProperties { quarks } }

@@ -1,7 +1,8 @@
 //! What the rendered `monit` files say: which services an instance has.
 //!
 //! On a VM, monit starts what runs. So the processes of a job are those that its `monit` starts: processes of BPM, and
-//! programs of its own. Without a `monit` file in the job's sources, `bpm.yml` decides.
+//! programs of its own. Without a `monit` file in the job's sources, `bpm.yml` decides. A job for Windows has JSON in its
+//! `monit` file: it renders, and has no services.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +20,14 @@ use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
 /// The services of each job of each group; of the jobs `without_monit` those of `bpm.yml`.
+/// What a job's `monit` says.
+#[derive(Debug, Default)]
+pub(crate) struct JobServices {
+    pub(crate) services: Vec<Service>,
+    /// Whether the file is that of a job for Windows.
+    pub(crate) for_windows: bool,
+}
+
 ///
 /// # Errors
 /// Files that monit refuses, alone or together with those of the instance's other jobs; processes of BPM that do not exist.
@@ -26,7 +35,7 @@ pub(crate) fn services(
     groups: &[Resolved],
     rendered: &[Rendered],
     without_monit: &BTreeSet<JobIndex>,
-) -> Result<Vec<Vec<Vec<Service>>>> {
+) -> Result<Vec<Vec<JobServices>>> {
     let mut problems = Vec::new();
     let mut all = Vec::with_capacity(groups.len());
     for (g, group) in groups.iter().enumerate() {
@@ -45,7 +54,7 @@ pub(crate) fn services(
 }
 
 /// The services of each job of a group with these `monit` files.
-fn of_group_files(group: &Resolved, files: &[File]) -> Result<Vec<Vec<Service>>> {
+fn of_group_files(group: &Resolved, files: &[File]) -> Result<Vec<JobServices>> {
     let count = group.jobs.first().map_or(0, |job| job.instances.len());
     let mut problems = Problemset::default();
     let parsed: Vec<Parsed> = files.iter().map(|file| Parsed::new(file, count, &mut problems)).collect();
@@ -57,9 +66,10 @@ fn of_group_files(group: &Resolved, files: &[File]) -> Result<Vec<Vec<Service>>>
             check_instance(&parsed, instance, &mut problems);
         }
     }
-    let mut services: Vec<Vec<Service>> = group.jobs.iter().map(of_bpm_yml).collect();
+    let of_bpm_yml = |job| JobServices { services: of_bpm_yml(job), for_windows: false };
+    let mut services: Vec<JobServices> = group.jobs.iter().map(of_bpm_yml).collect();
     for file in &parsed {
-        services[file.file.job] = file.services(&mut problems);
+        services[file.file.job] = JobServices { services: file.services(&mut problems), for_windows: file.for_windows };
         file.warn();
     }
     Problems::check(problems.0)?;
@@ -170,6 +180,8 @@ struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
+    /// Whether any instance's file is for Windows.
+    for_windows: bool,
     fn new(file: &'a File<'a>, count: usize, problems: &mut Problemset) -> Parsed<'a> {
         let path = file.path();
         let mut texts: Vec<&[u8]> = Vec::new();
@@ -185,12 +197,17 @@ impl<'a> Parsed<'a> {
         let read = |text: &[u8]| {
             let text = String::from_utf8_lossy(text);
             monit::parse(&text, &path).unwrap_or_else(|found| {
+        let mut for_windows = false;
                 found.into_vec().into_iter().for_each(|problem| problems.add(file.explain(problem, &text, &[])));
                 Config::default()
+            if monit::is_for_windows(&text) {
+                for_windows = true;
+                return Config::default();
+            }
             })
         };
         let variants = texts.into_iter().map(read).collect();
-        Parsed { file, path, variants, of_instance }
+        Parsed { file, path, variants, of_instance, for_windows }
     }
 
     fn config(&self, instance: usize) -> &Config {

@@ -246,3 +246,14 @@ fn an_errand_without_a_script_is_its_bpm_process() {
         assert_eq!(errands(&planned, "g"), [("service".into(), Some(ErrandKind::Bpm))]);
     }
 }
+
+#[test]
+fn a_job_for_windows_is_planned_without_services() {
+    let planned =
+        plan("<%= require 'json'; JSON.dump('processes' => [{ 'name' => 'j', 'executable' => 'j.exe' }]) %>\n");
+    assert!(services(&planned, "g").is_empty());
+    assert!(planned.bpm_info("g").group().jobs[0].properties.quarks.for_windows);
+    assert!(!plan("").bpm_info("g").group().jobs[0].properties.quarks.for_windows);
+    let malformed = plan("{\"processes\": [}");
+    assert_eq!(malformed.code, Some(66), "{}", malformed.printed);
+}
