@@ -13,12 +13,21 @@
 //! # What is not
 //!
 //! Other derivations cannot be recognised: a value that is reversed, encrypted, a digest of it, in hexadecimal, with
-//! letters replaced, or shown in pieces of fewer than six characters with other letters between them. Keys are names
-//! and are shown; so are the deployment's own names (its jobs, groups, releases, networks, and those of its links) and whatever the template's author wrote himself, and Ruby's and BOSH's own texts ([`PUBLIC_TEXTS`]),
-//! even where a value holds the same.
+//! letters replaced, or shown in pieces of fewer than six characters with other letters between them.
+//!
+//! # What is shown
+//!
+//! Public texts are shown even where a value contains or overlaps them:
+//! * Ruby's and BOSH's own texts ([`PUBLIC_TEXTS`]),
+//! * names (keys, the deployment's jobs, groups, releases, networks and links, and what Ruby or BOSH quotes and the template's
+//!   author wrote) and the defaults of the job's spec, where no letter, digit, `_` or `-` touches them,
+//! * what the template's author wrote.
+//!
+//! A part of a message that is masked for more than such texts is masked with the names in it.
 
 mod forms;
 mod public_texts;
+mod shown;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
@@ -40,7 +49,7 @@ type Piece = [char; PIECE];
 
 /// The values of a job's properties, and of those of its links.
 pub(crate) struct Secrets {
-    /// Keys, and names of the deployment's structure.
+    /// Keys, names of the deployment's structure, and the defaults of the job's spec.
     names: BTreeSet<String>,
     /// Values too short for pieces.
     short: BTreeSet<String>,
@@ -53,26 +62,33 @@ pub(crate) struct Secrets {
 const VIEWS: [fn(char) -> bool; 3] = [|_| true, |c| !c.is_whitespace() && c != '\\', char::is_alphanumeric];
 
 impl Secrets {
-    /// Those of a spec, as templates see it.
-    pub(crate) fn of(spec: &Value) -> Secrets {
+    /// Those of a spec, as templates see it; values of `defaults`, those of the job's spec, are public.
+    pub(crate) fn of<'v>(spec: &Value, defaults: impl IntoIterator<Item = &'v Value>) -> Secrets {
         let mut secrets = Secrets { names: BTreeSet::new(), short: BTreeSet::new(), pieces: Default::default() };
+        defaults.into_iter().for_each(|default| secrets.name_all(default));
+        let defaults = secrets.names.clone();
+        secrets.collect_all(spec, &defaults);
+        secrets
+    }
+
+    /// Adds the values of a spec, and the names in it.
+    fn collect_all(&mut self, spec: &Value, defaults: &BTreeSet<String>) {
         if let Some(properties) = spec.get(PROPERTIES) {
-            secrets.collect(properties);
+            self.collect(properties, defaults);
         }
         for (_, link) in spec.get("links").and_then(Value::as_map).into_iter().flat_map(|links| links.iter()) {
             for (key, value) in link.as_map().into_iter().flat_map(|link| link.iter()) {
-                if key.as_str() == Some(PROPERTIES) { secrets.collect(value) } else { secrets.name_all(value) }
+                if key.as_str() == Some(PROPERTIES) { self.collect(value, defaults) } else { self.name_all(value) }
             }
         }
         for key in ["deployment", "name", "job", "release"] {
-            spec.get(key).into_iter().for_each(|value| secrets.name_all(value));
+            spec.get(key).into_iter().for_each(|value| self.name_all(value));
         }
         for (network, _) in
             spec.get("networks").and_then(Value::as_map).into_iter().flat_map(|networks| networks.iter())
         {
-            secrets.name_all(network);
+            self.name_all(network);
         }
-        secrets
     }
 
     /// Takes all texts of a part of the deployment's structure as names.
@@ -80,7 +96,7 @@ impl Secrets {
         match value {
             Value::Map(map) => map.iter().for_each(|(_, inner)| self.name_all(inner)),
             Value::Array(items) => items.iter().for_each(|item| self.name_all(item)),
-            other => self.names.extend(other.as_str().map(str::to_owned)),
+            other => self.names.extend(other.scalar_to_s().filter(|text| !text.is_empty())),
         }
     }
 
@@ -95,15 +111,16 @@ impl Secrets {
         values.map(address).collect()
     }
 
-    fn collect(&mut self, value: &Value) {
+    fn collect(&mut self, value: &Value, defaults: &BTreeSet<String>) {
         match value {
             Value::Map(map) => {
                 for (key, inner) in map.iter() {
                     self.names.extend(key.scalar_to_s());
-                    self.collect(inner);
+                    self.collect(inner, defaults);
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item, defaults)),
+            scalar if scalar.scalar_to_s().is_some_and(|text| defaults.contains(&text)) => {}
             Value::Str(text) => {
                 let text = String::from_utf8_lossy(&text.bytes);
                 for form in forms::of(&text) {
@@ -133,24 +150,33 @@ impl Secrets {
 /// Knows a job's secrets, and what the author of a template wrote.
 pub struct Mask {
     secrets: Rc<Secrets>,
+    /// Names that are shown as well.
+    names: BTreeSet<String>,
+    /// The template, and all names.
+    written: String,
     /// Texts that are no secret, in each way to look at them.
     known: [String; VIEWS.len()],
 }
 
 impl Mask {
-    /// For a spec and the template that was evaluated with it.
-    pub fn new(spec: &Value, template: &[u8]) -> Mask {
-        Mask::with(Rc::new(Secrets::of(spec)), template)
+    /// For a spec, the defaults of the job's properties, and the template that was evaluated with it.
+    pub fn new<'v>(spec: &Value, defaults: impl IntoIterator<Item = &'v Value>, template: &[u8]) -> Mask {
+        Mask::with(Rc::new(Secrets::of(spec, defaults)), template)
     }
 
     pub(crate) fn with(secrets: Rc<Secrets>, template: &[u8]) -> Mask {
         let mut plain = fold(&String::from_utf8_lossy(template));
-        for text in secrets.names.iter().map(String::as_str).chain(PUBLIC_TEXTS.iter().copied()) {
+        for text in &secrets.names {
+            plain.push('\n');
+            plain.push_str(&fold(text));
+        }
+        let written = plain.clone();
+        for text in PUBLIC_TEXTS {
             plain.push('\n');
             plain.push_str(&fold(text));
         }
         let known = VIEWS.map(|view| plain.chars().filter(|c| view(*c) || *c == '\n').collect());
-        Mask { secrets, known }
+        Mask { secrets, names: BTreeSet::new(), written, known }
     }
 
     /// Shows these names as well: those that the deployment's structure has in other documents.
@@ -162,6 +188,9 @@ impl Mask {
                 known.push('\n');
                 known.extend(name.chars().filter(|c| view(*c)));
             }
+            self.written.push('\n');
+            self.written.push_str(&name);
+            self.names.insert(name);
         }
         self
     }
@@ -173,6 +202,7 @@ impl Mask {
         for range in self.in_pieces(&text).into_iter().chain(self.alone(&text)) {
             hidden[range].fill(true);
         }
+        self.show_public(&text, &mut hidden);
         let mut out = String::new();
         for (i, c) in text.iter().enumerate() {
             if !hidden[i] {
@@ -182,6 +212,25 @@ impl Mask {
             }
         }
         out
+    }
+
+    /// Takes public texts out of what is hidden.
+    fn show_public(&self, text: &[char], hidden: &mut [bool]) {
+        let folded: Vec<char> = text.iter().map(|c| folded(*c)).collect();
+        let names = self.secrets.names.iter().chain(&self.names);
+        let shown = shown::find(&folded, names.map(|name| fold(name)), &self.written);
+        shown.phrases.into_iter().for_each(|range| hidden[range].fill(false));
+        let mut named = vec![false; text.len()];
+        shown.names.into_iter().for_each(|range| named[range].fill(true));
+        let mut start = 0;
+        while start < text.len() {
+            let length = hidden[start..].iter().take_while(|hidden| **hidden).count();
+            // What has more than names in it is a value.
+            if named[start..start + length].iter().all(|named| *named) {
+                hidden[start..start + length].fill(false);
+            }
+            start += length.max(1);
+        }
     }
 
     /// The name, unless it is, or holds, a value.
@@ -256,7 +305,7 @@ mod tests {
 
     fn mask(secret: &str, template: &str) -> Mask {
         let spec = Value::map([("properties", Value::map([("db", Value::map([("password", Value::str(secret))]))]))]);
-        Mask::new(&spec, template.as_bytes())
+        Mask::new(&spec, [], template.as_bytes())
     }
 
     #[test]
@@ -299,8 +348,11 @@ mod tests {
         let m = mask("test", "");
         assert_eq!(m.apply("invalid: \"test\", the latest"), "invalid: \"<redacted>\", the latest");
         let number = Value::map([("properties", Value::map([("port", Value::Int(48151623))]))]);
-        assert_eq!(Mask::new(&number, b"").apply("comparison of 48_151_623 failed"), "comparison of <redacted> failed");
-        assert_eq!(Mask::new(&number, b"").apply("got NDgxNTE2MjM="), "got <redacted>=");
+        assert_eq!(
+            Mask::new(&number, [], b"").apply("comparison of 48_151_623 failed"),
+            "comparison of <redacted> failed"
+        );
+        assert_eq!(Mask::new(&number, [], b"").apply("got NDgxNTE2MjM="), "got <redacted>=");
     }
 
     #[test]
@@ -343,13 +395,13 @@ mod tests {
             (PROPERTIES, Value::map([("all", Value::array(values.map(text)))])),
             ("links", Value::map([("db", link)])),
         ]);
-        let mask = Mask::new(&spec, b"");
+        let mask = Mask::new(&spec, [], b"");
         for name in &values[..5] {
             assert_eq!(mask.apply(&format!("no '{name}'")), format!("no '{name}'"));
         }
         for secret in ["from-link", "own-secret"] {
             assert_eq!(mask.apply(&format!("no '{secret}'")), "no '<redacted>'");
-            assert_eq!(Mask::new(&spec, b"").showing([secret]).apply(secret), secret);
+            assert_eq!(Mask::new(&spec, [], b"").showing([secret]).apply(secret), secret);
         }
     }
 
@@ -358,5 +410,29 @@ mod tests {
         let m = mask("hunter2-and-more", "");
         assert_eq!(m.harmless("db.hunter2-and".into()), None);
         assert_eq!(m.harmless("db.other".into()), Some("db.other".into()));
+    }
+
+    #[test]
+    fn a_value_that_overlaps_a_message_and_a_name_does_not_damage_them() {
+        let value = Value::str("ruby '[\"tarzan");
+        let spec = Value::map([(PROPERTIES, Value::map([("tarball_checksum", Value::Nil), ("command", value)]))]);
+        let said = "Can't find property '[\"tarball_checksum\"]'";
+        assert_eq!(Mask::new(&spec, [], b"").apply(said), said);
+        assert_eq!(Mask::new(&spec, [], b"").apply("got ruby '[\"tarzan"), "got <redacted>");
+        // A name that is made of a value is none.
+        let made = "Can't find property '[\"tarball_checksum.y'[\"tarza\"]'";
+        assert_eq!(Mask::new(&spec, [], b"").apply(made), "Can't find property '[\"tarball_checksum.<redacted>\"]'");
+    }
+
+    #[test]
+    fn defaults_of_the_spec_are_shown() {
+        let spec = |value: &str| Value::map([(PROPERTIES, Value::map([("url", Value::str(value))]))]);
+        let defaults = [Value::str("nats://localhost:4222"), Value::map([("user", Value::str("admin"))])];
+        let said = "cannot reach nats://localhost:4222 as admin";
+        for value in ["nats://localhost:4222", "admin"] {
+            assert_eq!(Mask::new(&spec(value), &defaults, b"").apply(said), said, "{value}");
+        }
+        let shown = Mask::new(&spec("xyz nats://localhost:4222 zyx"), &defaults, b"");
+        assert_eq!(shown.apply("xyz nats://localhost:4222 zyx"), "<redacted>");
     }
 }

@@ -101,11 +101,17 @@ impl<'vm> Renderer<'vm> {
     }
 
     /// Renders every unit; `contexts` are the specs that templates see. Units next to each other that render the same
-    /// template in several contexts share their work, and results that are known to be equal are the same object.
+    /// template in several contexts share their work, and results that are known to be equal are the same object. `defaults` gives
+    /// the defaults of the properties of a unit's job, which messages show; it is called for units that fail.
     ///
     /// # Errors
     /// Only where the VM itself fails; what a template does wrong is in its own result.
-    pub fn render(&self, contexts: &[Value], units: &[Unit]) -> problem::Result<Vec<Result<Rc<[u8]>, Failure>>> {
+    pub fn render(
+        &self,
+        contexts: &[Value],
+        units: &[Unit],
+        defaults: &dyn Fn(&Unit) -> Vec<Value>,
+    ) -> problem::Result<Vec<Result<Rc<[u8]>, Failure>>> {
         // BOSH fails a job that OpenStruct cannot hold, whatever its templates use.
         let parts = Contexts::new(contexts);
         let has_code = |unit: &Unit| parts.has_odd_keys(unit.context) || scanner::has_tags(&unit.source.text);
@@ -128,8 +134,8 @@ impl<'vm> Renderer<'vm> {
                     outcomes.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
                 Ok(outcome.map_err(|facts| {
                     let context = &contexts[unit.context];
-                    let known = secrets.entry(Secrets::identity(context));
-                    let of_context = known.or_insert_with(|| Rc::new(Secrets::of(context)));
+                    let known = secrets.entry((unit.job, Secrets::identity(context)));
+                    let of_context = known.or_insert_with(|| Rc::new(Secrets::of(context, &defaults(unit))));
                     failure(&facts, &Mask::with(of_context.clone(), &unit.source.text))
                 }))
             })

@@ -8,6 +8,7 @@ use instance_group::{Resolved, ResolvedJob};
 use problem::{Class, Place, Problem, Problems, Result, code};
 use value::Value;
 
+use crate::input::Input;
 use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
@@ -19,13 +20,13 @@ pub(crate) type JobIndex = (usize, usize);
 ///
 /// # Errors
 /// BPM configuration that is wrong, or differs where a pod cannot differ.
-pub(crate) fn fill(groups: &mut [Resolved], rendered: &[Rendered]) -> Result<BTreeSet<JobIndex>> {
+pub(crate) fn fill(input: &Input, groups: &mut [Resolved], rendered: &[Rendered]) -> Result<BTreeSet<JobIndex>> {
     let mut problems = Vec::new();
     let mut without_monit = BTreeSet::new();
     let mut done = BTreeSet::new();
     for rendered in rendered.iter().filter(|rendered| rendered.of.is_bpm_yml()) {
         let index = (rendered.of.group, rendered.of.job);
-        let file = BpmYml { group: &groups[index.0], job: rendered.of.job(groups), rendered };
+        let file = BpmYml { input, group: &groups[index.0], job: rendered.of.job(groups), rendered };
         done.insert(index);
         match file.processes() {
             Ok((processes, has_added)) => {
@@ -61,6 +62,7 @@ fn without_template(job: &ResolvedJob) -> Result<Option<Vec<ProcessConfig>>> {
 
 /// The `bpm.yml` of a job, rendered for all its instances.
 struct BpmYml<'a> {
+    input: &'a Input,
     group: &'a Resolved,
     job: &'a ResolvedJob,
     rendered: &'a Rendered,
@@ -119,7 +121,7 @@ impl BpmYml<'_> {
     fn mask(&self) -> Mask {
         let first = self.job.instances.first();
         let spec = first.map_or(Value::Nil, |instance| self.group.spec(self.job, instance, Some(STAND_IN_IP)));
-        Mask::new(&spec, &self.rendered.of.template.source.text)
+        Mask::new(&spec, &self.input.defaults(self.job), &self.rendered.of.template.source.text)
     }
 
     fn explain(&self, mut problems: Problems) -> Problems {

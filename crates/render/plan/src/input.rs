@@ -40,6 +40,12 @@ impl Input {
     pub(crate) fn spec(&self, job: &ResolvedJob) -> Option<&JobSpec> {
         self.specs.get(&(job.release.name.clone(), job.name.clone()))
     }
+
+    /// The defaults of a job's properties, which are public.
+    pub(crate) fn defaults(&self, job: &ResolvedJob) -> Vec<Value> {
+        let properties = self.spec(job).into_iter().flat_map(|spec| &spec.properties);
+        properties.map(|property| property.default.clone()).collect()
+    }
 }
 
 /// The source of the template with this destination.

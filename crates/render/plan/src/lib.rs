@@ -71,9 +71,9 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
     let found = templates::find(&input, &groups, scope, |template| renderer.is_repeatable(&template.source))?;
     steps.done("read the templates");
     let rendered = rendering::render(&renderer, &input, &groups, found, scope)?;
-    let without_monit = bpm_yml::fill(&mut groups, &rendered)?;
+    let without_monit = bpm_yml::fill(&input, &mut groups, &rendered)?;
     warn_of_unused_values(&groups);
-    let services = monit_files::services(&groups, &rendered, &without_monit)?;
+    let services = monit_files::services(&input, &groups, &rendered, &without_monit)?;
     steps.done("rendered the templates");
     let infos = groups
         .iter()

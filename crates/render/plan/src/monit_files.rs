@@ -16,10 +16,10 @@ use template::Source;
 use value::Value;
 
 use crate::bpm_yml::JobIndex;
+use crate::input::Input;
 use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
-/// The services of each job of each group; of the jobs `without_monit` those of `bpm.yml`.
 /// What a job's `monit` says.
 #[derive(Debug, Default)]
 pub(crate) struct JobServices {
@@ -28,10 +28,12 @@ pub(crate) struct JobServices {
     pub(crate) for_windows: bool,
 }
 
+/// The services of each job of each group; of the jobs `without_monit` those of `bpm.yml`.
 ///
 /// # Errors
 /// Files that monit refuses, alone or together with those of the instance's other jobs; processes of BPM that do not exist.
 pub(crate) fn services(
+    input: &Input,
     groups: &[Resolved],
     rendered: &[Rendered],
     without_monit: &BTreeSet<JobIndex>,
@@ -41,7 +43,7 @@ pub(crate) fn services(
     for (g, group) in groups.iter().enumerate() {
         let of_group = rendered.iter().filter(|file| file.of.group == g && file.of.template.is_monit());
         let files: Vec<File> = of_group
-            .map(|rendered| File { group, job: rendered.of.job, rendered })
+            .map(|rendered| File { input, group, job: rendered.of.job, rendered })
             .filter(|file| is_installed(&file.job().name) && !without_monit.contains(&(g, file.job)))
             .collect();
         match of_group_files(group, &files) {
@@ -116,6 +118,7 @@ impl Problemset {
 
 /// The `monit` of a job, rendered for all instances.
 struct File<'a> {
+    input: &'a Input,
     group: &'a Resolved,
     /// Index of the job in the group.
     job: usize,
@@ -141,7 +144,7 @@ impl<'a> File<'a> {
         let job = self.job();
         let first = job.instances.first();
         let spec = first.map_or(Value::Nil, |instance| self.group.spec(job, instance, Some(STAND_IN_IP)));
-        Mask::new(&spec, &self.source().text)
+        Mask::new(&spec, &self.input.defaults(job), &self.source().text)
     }
 
     /// A problem of the rendered file as one of the template, without rendered values. The `names` of services are shown.
@@ -177,11 +180,11 @@ struct Parsed<'a> {
     variants: Vec<Config>,
     /// The index of each instance's variant.
     of_instance: Vec<usize>,
+    /// Whether any instance's file is for Windows.
+    for_windows: bool,
 }
 
 impl<'a> Parsed<'a> {
-    /// Whether any instance's file is for Windows.
-    for_windows: bool,
     fn new(file: &'a File<'a>, count: usize, problems: &mut Problemset) -> Parsed<'a> {
         let path = file.path();
         let mut texts: Vec<&[u8]> = Vec::new();
@@ -194,16 +197,16 @@ impl<'a> Parsed<'a> {
                 })
             })
             .collect();
+        let mut for_windows = false;
         let read = |text: &[u8]| {
             let text = String::from_utf8_lossy(text);
-            monit::parse(&text, &path).unwrap_or_else(|found| {
-        let mut for_windows = false;
-                found.into_vec().into_iter().for_each(|problem| problems.add(file.explain(problem, &text, &[])));
-                Config::default()
             if monit::is_for_windows(&text) {
                 for_windows = true;
                 return Config::default();
             }
+            monit::parse(&text, &path).unwrap_or_else(|found| {
+                found.into_vec().into_iter().for_each(|problem| problems.add(file.explain(problem, &text, &[])));
+                Config::default()
             })
         };
         let variants = texts.into_iter().map(read).collect();

@@ -37,7 +37,7 @@ pub(crate) fn render(
     let mut failures = Vec::new();
     let mut rest = templates.into_iter().peekable();
     while rest.peek().is_some() {
-        let mut batch = Batch { groups, contexts: Vec::new(), templates: Vec::new() };
+        let mut batch = Batch { input, groups, contexts: Vec::new(), templates: Vec::new() };
         let mut count = 0;
         while count < BATCH
             && let Some(template) = rest.next()
@@ -62,6 +62,7 @@ type Results = Vec<std::result::Result<Rc<[u8]>, Failure>>;
 
 /// Templates that are rendered together.
 struct Batch<'g> {
+    input: &'g Input,
     groups: &'g [Resolved],
     /// The specs that templates see.
     contexts: Vec<Value>,
@@ -128,7 +129,11 @@ impl Batch<'_> {
                 units.extend(rendering.contexts.clone().rev().map(|context| Unit { later: true, ..unit(context) }));
             }
         }
-        let mut results = renderer.render(&self.contexts, &units)?.into_iter();
+        let defaults = |unit: &Unit| {
+            let of_context = self.templates.iter().find(|rendering| rendering.contexts.contains(&unit.context));
+            of_context.map(|rendering| self.input.defaults(rendering.template.job(self.groups))).unwrap_or_default()
+        };
+        let mut results = renderer.render(&self.contexts, &units, &defaults)?.into_iter();
         let of_template = |i: &usize| {
             let rendering = &self.templates[*i];
             let count = rendering.contexts.len();

@@ -23,6 +23,7 @@ use problem::{IoContext, Place, Problem, Result, code};
 use ruby::{Document, Vm};
 use startup::{Common, Steps};
 use template::RenderedFile;
+use value::Value;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Render every job template of a group for one pod";
@@ -48,7 +49,8 @@ fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
     let jobs_src = JobsSrc::below(&request.jobs_dir);
     let jobs = sources::read(vm, &group, &jobs_src)?;
     steps.done("read the job sources");
-    let rendered = render(&renderer, &group, &instance, &jobs, request.pod_ip.as_deref())?
+    let defaults = |unit: &Unit| sources::defaults(vm, &jobs_src, &group.jobs[unit.context]);
+    let rendered = render(&renderer, &defaults, &group, &instance, &jobs, request.pod_ip.as_deref())?
         .map_err(|failed| failed::report_of(vm, &jobs_src, &group, &jobs, &failed))?;
     steps.done("rendered");
     tree::commit(request, &group, rendered)?;
@@ -103,8 +105,10 @@ pub(crate) struct RenderedJob {
     pub(crate) files: Vec<RenderedFile>,
 }
 
+/// Renders the templates of all jobs, each with the context of its job.
 fn render(
     renderer: &Renderer,
+    defaults: &dyn Fn(&Unit) -> Vec<Value>,
     group: &Resolved,
     instance: &Instance,
     jobs: &[Vec<Template>],
@@ -119,7 +123,7 @@ fn render(
             units.push(Unit::new(contexts.len() - 1, &job.name, &template.source));
         }
     }
-    let mut results = renderer.render(&contexts, &units)?.into_iter();
+    let mut results = renderer.render(&contexts, &units, defaults)?.into_iter();
     let mut rendered = Vec::new();
     let mut failed = Vec::new();
     for (j, (job, templates)) in group.jobs.iter().zip(jobs).enumerate() {

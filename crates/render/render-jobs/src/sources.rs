@@ -5,6 +5,7 @@ use job_templates::{Template, is_installed, job_ref, templates};
 use jobs_src::JobsSrc;
 use problem::{Place, Problems, Result};
 use ruby::Vm;
+use value::Value;
 
 /// Reads the templates of every job of the group, `monit` first where there is one, then in the order of the job's spec.
 /// Which they are is in the resolved group; a spec that is another one than `plan` saw is read again.
@@ -41,4 +42,10 @@ fn listed(vm: &Vm, jobs_src: &JobsSrc, job: &ResolvedJob) -> Result<Vec<(String,
         return Ok(job.templates.clone());
     }
     Ok(jobs_src.specs(vm, std::slice::from_ref(&of), |_| place())?.remove(0).templates)
+}
+
+/// The defaults of a job's properties; none if its spec cannot be read.
+pub(crate) fn defaults(vm: &Vm, jobs_src: &JobsSrc, job: &ResolvedJob) -> Vec<Value> {
+    let specs = jobs_src.specs(vm, &[job_ref(job)], |_| None).unwrap_or_default();
+    specs.into_iter().flat_map(|spec| spec.properties).map(|property| property.default).collect()
 }

@@ -31,6 +31,7 @@ pub(super) const PUBLIC_TEXTS: &[&str] = &[
     "protected method '",
     "called for nil",
     "called for an instance of ",
+    "for an instance of ",
     "for an instance of Array Binding Class FalseClass Float Hash Integer Module NilClass Object OpenStruct Proc String Symbol TrueClass",
     "for class module main:Object",
     "uninitialized constant ",
