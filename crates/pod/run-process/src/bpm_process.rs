@@ -35,6 +35,7 @@ fn prepare(context: &Context) -> Result<Option<(Program, Records)>> {
     let mut program = program(context, &config, &described)?;
     let unfulfilled = container::check(context, &config, &described)?;
     dirs::create(context, &config)?;
+    program.volumes = config.hooks.is_some().then_some(config);
     let mut records = Records::open(context)?;
     if !unfulfilled.is_empty() {
         records.note("requests-unfulfilled", json!({"requests": unfulfilled}));

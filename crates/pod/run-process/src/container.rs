@@ -4,7 +4,7 @@
 //! specification decides on its rights, limits and mounts. Nothing beyond these can be had from inside.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bpm::{ProcessConfig, Volume};
 use nix::sys::resource::Resource;
@@ -13,16 +13,32 @@ use nix::unistd::Uid;
 use problem::{Place, Problem, Problems, Result, code};
 use supervisor::sys::attainable;
 use supervisor::{Capability, Privileges};
-use vcap::Vcap;
 
-use crate::{Context, cgroup};
+use crate::{Context, cgroup, dirs};
 
 /// Inode of the first pid namespace, the host's, on every Linux (`PROC_PID_INIT_INO`).
 const HOST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Reports what cannot be had, and returns it; with `--strict` that is an error.
+/// Reports what cannot be had, and returns it; with `--strict` that is an error. The volumes of a process with a hook are left
+/// out: [`check_volumes`] checks them when the hook has run.
 pub(crate) fn check(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Vec<String>> {
-    let missing = missing(context, config, Privileges::current());
+    let mut missing = missing(context, config, Privileges::current());
+    if config.hooks.is_none() {
+        missing.extend(missing_of_volumes(context, config));
+    }
+    report(context, missing, described)
+}
+
+/// Checks the volumes, which the process' hook may have made: BPM mounts them after it. Returns what they lack.
+///
+/// # Errors
+/// Volumes with `mount_only` that do not exist; with `--strict` also what others lack.
+pub(crate) fn check_volumes(context: &Context, config: &ProcessConfig, described: &Place) -> Result<Vec<String>> {
+    Problems::check(dirs::missing_mounts(&context.vcap, config))?;
+    report(context, missing_of_volumes(context, config), described)
+}
+
+fn report(context: &Context, missing: Vec<String>, described: &Place) -> Result<Vec<String>> {
     if missing.is_empty() {
         return Ok(missing);
     }
@@ -59,13 +75,18 @@ fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -
     {
         missing.push("unsafe.host_pid_namespace: the pod needs hostPID".to_owned());
     }
+    missing
+}
+
+fn missing_of_volumes(context: &Context, config: &ProcessConfig) -> Vec<String> {
+    let mut missing = Vec::new();
     let mounts = std::cell::LazyCell::new(|| fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
     for (field, volumes) in [
         ("additional_volumes", &config.additional_volumes),
         ("unsafe.unrestricted_volumes", &config.unsafe_.unrestricted_volumes),
     ] {
         for volume in volumes {
-            let path = place(&context.vcap, &volume.path);
+            let path = dirs::place(&context.vcap, &volume.path);
             // Directories that are made later, and patterns, cannot be checked.
             let Ok(stat) = statvfs(&path) else { continue };
             let lacks = lacks(volume, stat.flags(), volume.shared && is_shared(&path, &mounts));
@@ -96,11 +117,6 @@ fn user(context: &Context, config: &ProcessConfig, privileges: &Privileges, miss
     if !names.is_empty() {
         missing.push(format!("capabilities: the container does not have {}", names.join(", ")));
     }
-}
-
-/// Where a volume lies, if everything below `/var/vcap` lies below another root.
-pub(crate) fn place(vcap: &Vcap, path: &str) -> PathBuf {
-    Path::new(path).strip_prefix("/var/vcap").map_or_else(|_| PathBuf::from(path), |below| vcap.base().join(below))
 }
 
 /// What a volume that is mounted lacks of what was asked for.
@@ -160,12 +176,5 @@ mod tests {
         assert_eq!(lacks(&all, FsFlags::ST_NOEXEC, true), ["is mounted noexec"]);
         assert_eq!(lacks(&all, FsFlags::empty(), true), [""; 0]);
         assert_eq!(lacks(&Volume::default(), nothing, false), [""; 0]);
-    }
-
-    #[test]
-    fn volumes_lie_below_the_root() {
-        let vcap = Vcap::under(Path::new("/tmp/x"));
-        assert_eq!(place(&vcap, "/var/vcap/data/y"), Path::new("/tmp/x/var/vcap/data/y"));
-        assert_eq!(place(&vcap, "/etc/y"), Path::new("/etc/y"));
     }
 }

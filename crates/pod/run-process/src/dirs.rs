@@ -1,13 +1,13 @@
 //! The directories that BPM makes for a process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bpm::ProcessConfig;
 use problem::{Problem, Problems, Result, code};
+use vcap::Vcap;
 use vcap::own_dir::ensure_dir;
 
 use crate::Context;
-use crate::container::place;
 
 /// BPM: the process' own directories are vcap's alone.
 const PRIVATE: u32 = 0o700;
@@ -43,12 +43,40 @@ pub(crate) fn create(context: &Context, process: &ProcessConfig) -> Result<()> {
         problems
             .push(Problem::internal("requested persistent disk does not exist").code(code::VOLUME_MISSING).hint(hint));
     }
-    for volume in process.additional_volumes.iter().filter(|v| v.mount_only) {
-        if !place(vcap, &volume.path).exists() {
-            let problem =
-                Problem::internal(format!("the volume {} does not exist", volume.path)).code(code::VOLUME_MISSING);
-            problems.push(problem.hint("the pod has to mount a volume there: mount_only"));
-        }
+    // A hook may mount it.
+    if process.hooks.is_none() {
+        problems.extend(missing_mounts(vcap, process));
     }
     Problems::check(problems)
+}
+
+/// The volumes with `mount_only` that do not exist.
+pub(crate) fn missing_mounts(vcap: &Vcap, process: &ProcessConfig) -> Vec<Problem> {
+    let volumes = process.additional_volumes.iter().filter(|volume| volume.mount_only);
+    let missing = volumes.filter(|volume| !place(vcap, &volume.path).exists());
+    let problem = |path: &str| {
+        let problem = Problem::internal(format!("the volume {path} does not exist")).code(code::VOLUME_MISSING);
+        problem.hint(match process.hooks {
+            Some(_) => "mount_only: the pod, or the pre_start hook, has to mount a volume there",
+            None => "the pod has to mount a volume there: mount_only",
+        })
+    };
+    missing.map(|volume| problem(&volume.path)).collect()
+}
+
+/// Where a volume lies, if everything below `/var/vcap` lies below another root.
+pub(crate) fn place(vcap: &Vcap, path: &str) -> PathBuf {
+    Path::new(path).strip_prefix("/var/vcap").map_or_else(|_| PathBuf::from(path), |below| vcap.base().join(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_lie_below_the_root() {
+        let vcap = Vcap::under(Path::new("/tmp/x"));
+        assert_eq!(place(&vcap, "/var/vcap/data/y"), Path::new("/tmp/x/var/vcap/data/y"));
+        assert_eq!(place(&vcap, "/etc/y"), Path::new("/etc/y"));
+    }
 }

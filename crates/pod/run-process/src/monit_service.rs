@@ -63,7 +63,7 @@ fn prepare(context: &Context, config: &Config, service: &Service) -> Result<(Pro
     let Some(start) = &service.start else {
         return Err(Problem::input("the service has no start program").at(at(service.at.line)).into());
     };
-    let finder = Finder::new(id, |path| crate::container::place(&context.vcap, path)).map_err(|why| {
+    let finder = Finder::new(id, |path| crate::dirs::place(&context.vcap, path)).map_err(|why| {
         Problem::template("the regular expression of check process ... matching is invalid")
             .code(code::MONIT_INVALID)
             .at(at(service.at.line))

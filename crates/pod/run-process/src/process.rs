@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use bpm::ProcessConfig;
 use hooks::Script;
 use nix::libc::SIGTERM;
 use nix::unistd::Pid;
-use problem::{Class, Place, Problem, Result, code};
+use problem::{Class, Place, Problem, Problems, Result, code};
 use serde_json::json;
 use supervisor::failures::{hint, not_started};
 use supervisor::{
@@ -24,7 +25,10 @@ use crate::monit::{Checks, Depends, Managed};
 use crate::pod::Others;
 use crate::records::Records;
 use crate::siblings::Siblings;
-use crate::{Context, grace, scripts};
+use crate::{Context, container, grace, scripts};
+
+/// What failed if the volumes of a process are not as its `bpm.yml` needs them.
+const CHECK_VOLUMES: &str = "check the volumes";
 
 /// What is to be run, and how.
 pub(crate) struct Program {
@@ -46,6 +50,8 @@ pub(crate) struct Program {
     pub(crate) output_grace: Duration,
     /// What has to run before it is started: jobs and processes.
     pub(crate) depends: BTreeSet<(String, String)>,
+    /// The `bpm.yml` whose volumes are checked when the hook has run; absent if they are checked already.
+    pub(crate) volumes: Option<ProcessConfig>,
     /// The programs that start and stop the process, instead of `main`.
     pub(crate) managed: Option<Managed>,
     /// The rules of monit.
@@ -66,6 +72,7 @@ impl Program {
             post_start,
             output_grace: Duration::ZERO,
             depends: BTreeSet::new(),
+            volumes: None,
             managed: None,
             checks: None,
         }
@@ -156,7 +163,7 @@ fn supervise(context: &Context, mut program: Program, records: &mut Records) -> 
 
 /// Why the process never ran, and what `run-process` exits with therefore.
 struct Failure {
-    problem: Problem,
+    problems: Problems,
     status: u8,
 }
 
@@ -189,6 +196,9 @@ impl Host for Running<'_> {
                 self.records.starting(Path::new(&start.program));
             }
             return command.map(|command| self.logs.task(command)).transpose();
+        }
+        if role == Role::Main {
+            self.check_volumes()?;
         }
         let command = match role {
             Role::Task(number) => {
@@ -230,12 +240,13 @@ impl Host for Running<'_> {
                 self.exit = Some(*exit);
                 self.records.stopped(*exit);
             }
+            (Role::Main, Err(error)) if error.doing == CHECK_VOLUMES => {}
             (Role::Main, Err(error)) => {
                 let main = self.program.main.as_ref();
                 let program = main.map_or(Path::new(""), |main| Path::new(&main.program));
                 let problem = not_started(program, main.and_then(|main| main.dir.as_deref()), error);
                 let problem = Problem { place: self.program.described.clone(), ..problem };
-                self.failure = Some(Failure { problem, status: error.status() });
+                self.failure = Some(Failure { problems: problem.into(), status: error.status() });
             }
             (Role::Hook, Ok(exit)) if exit.is_success() => {}
             (Role::Hook, result) => self.hook_failed(result),
@@ -286,6 +297,24 @@ impl Host for Running<'_> {
 }
 
 impl Running<'_> {
+    /// Checks the volumes that the hook may have made.
+    fn check_volumes(&mut self) -> std::result::Result<(), SpawnError> {
+        let (Some(config), Some(described)) = (&self.program.volumes, &self.program.described) else { return Ok(()) };
+        match container::check_volumes(self.context, config, described) {
+            Ok(unfulfilled) => {
+                if !unfulfilled.is_empty() {
+                    self.records.note("requests-unfulfilled", json!({"requests": unfulfilled}));
+                }
+                Ok(())
+            }
+            Err(problems) => {
+                let error = std::io::Error::other(problems.to_string());
+                self.failure = Some(Failure { status: problems.exit_code(), problems });
+                Err(SpawnError { doing: CHECK_VOLUMES, error })
+            }
+        }
+    }
+
     /// What the end of a program of monit means; nothing if it is no such program, or means the same as that of others.
     fn managed_ended(&mut self, end: &End) -> Option<Event> {
         let managed = self.program.managed.as_ref()?;
@@ -295,7 +324,7 @@ impl Running<'_> {
             (Role::Main, Ok(_)) if self.state == State::Running => managed.finder.live().map(Event::Found),
             (Role::Main, Err(error)) if error.doing == FIND => {
                 let problem = Problem { place: self.program.described.clone(), ..managed.not_found() };
-                self.failure = Some(Failure { problem, status: Class::Internal.exit_code() });
+                self.failure = Some(Failure { problems: problem.into(), status: Class::Internal.exit_code() });
                 Some(end.event())
             }
             (Role::Hook, Ok(exit)) => {
@@ -309,7 +338,7 @@ impl Running<'_> {
             (Role::Hook, Err(error)) => {
                 let problem = not_started(managed.start_program(), None, error);
                 let problem = Problem { place: self.program.described.clone(), ..problem };
-                self.failure = Some(Failure { problem, status: error.status() });
+                self.failure = Some(Failure { problems: problem.into(), status: error.status() });
                 Some(Event::Exited(Role::Main, Exit::Code(error.status())))
             }
             (Role::Stop, Ok(exit)) => {
@@ -370,16 +399,16 @@ impl Running<'_> {
                 Problem { hint: reason.hint, ..problem }
             }
         };
-        self.failure = Some(Failure { problem, status: Class::Internal.exit_code() });
+        self.failure = Some(Failure { problems: problem.into(), status: Class::Internal.exit_code() });
     }
 
     /// The status of `run-process`, recorded.
     fn finish(self, asked: bool) -> Result<u8> {
         let Running { context, records, exit, failure, logs: output, .. } = self;
         match (exit, failure) {
-            (_, Some(Failure { problem, status })) if !asked => {
-                records.failed(&problem.to_string(), status);
-                startup::finish(context.explain::<u8>(Err(problem.into())));
+            (_, Some(Failure { problems, status })) if !asked => {
+                records.failed(&problems.to_string(), status);
+                startup::finish(context.explain::<u8>(Err(problems)));
                 Ok(status)
             }
             // Asked to stop before there was a process: as if it had been stopped at once.

@@ -58,7 +58,7 @@ impl Checks {
         others: bool,
         records: &Records,
     ) -> Result<Checks> {
-        let place = |path: &str| crate::container::place(&context.vcap, path);
+        let place = |path: &str| crate::dirs::place(&context.vcap, path);
         let mut programs: Vec<(Program, String)> = Vec::new();
         let mut checked = |service: &Service, target| {
             let mut number = |program: &Program| {

@@ -60,6 +60,40 @@ fn a_volume_with_mount_only_must_exist() {
     assert_eq!(mode(&job.path("var/vcap/data/theirs")), before, "it is theirs");
 }
 
+/// BPM mounts volumes after the hook.
+#[test]
+fn a_hook_may_make_a_volume_with_mount_only() {
+    let spec =
+        "  additional_volumes: [{path: /var/vcap/data/theirs, mount_only: true}]\n  hooks: {pre_start: ROOT/hook}\n";
+    let job = Job::script("echo started", spec);
+    job.write(
+        "hook",
+        "#!/bin/sh\nmkdir -p ROOT/var/vcap/data/theirs\n".replace("ROOT", &job.path("").display().to_string()).as_str(),
+        0o755,
+    );
+    let output = job.run();
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "started\n"), "{output:?}");
+}
+
+#[test]
+fn a_volume_with_mount_only_must_exist_after_the_hook() {
+    let spec =
+        "  additional_volumes: [{path: /var/vcap/data/theirs, mount_only: true}]\n  hooks: {pre_start: ROOT/hook}\n";
+    let job = Job::script("echo started", spec);
+    job.write("hook", "#!/bin/sh\necho hook\n", 0o755);
+    let refused = job.run();
+    assert_eq!((refused.status.code(), text(&refused.stdout).as_str()), (Some(70), "hook\n"));
+    let stderr = text(&refused.stderr);
+    assert!(
+        stderr.contains(
+            "the volume /var/vcap/data/theirs does not exist\n  hint: mount_only: the pod, or the pre_start hook"
+        ),
+        "{stderr}"
+    );
+    let state = job.read("var/vcap/sys/run/boson/web/web.state");
+    assert!(state.starts_with("{\"version\":1,\"state\":\"crashed\",\"exit_code\":70,"), "{state}");
+}
+
 #[test]
 fn a_volume_that_is_a_file_is_refused() {
     let job = Job::script("exit 0", "  additional_volumes: [{path: /var/vcap/data/file}]\n");
