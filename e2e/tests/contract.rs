@@ -227,7 +227,7 @@ fn every_field_of_properties_yaml_is_documented() {
             "instance_groups[].jobs[].properties.quarks.bpm",
         ],
     };
-    compare("`properties.yaml`", &shape, "", &documents("ig-resolved.yaml"));
+    compare("`properties.yaml`", &shape, "", &with_quarks("ig-resolved.yaml", "{packages: [p]}"));
 }
 
 /// The documents of the scenario, and one with something that no job of it has.

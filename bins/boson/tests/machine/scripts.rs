@@ -198,3 +198,15 @@ fn the_releases_of_bpm_and_bosh_dns_are_optional() {
     assert!(logs.contains("by bpm\n"), "{logs}");
     machine.boson(&["down"]).ends_with(0);
 }
+
+/// BOSH's agent links the packages of each job; every stemcell has these files.
+#[test]
+fn an_instance_has_what_scripts_expect_of_a_stemcell() {
+    let machine = Machine::new();
+    machine.up(&[]).ends_with(0);
+    let script = "test -e /var/vcap/jobs/web/packages/tool/bin/serve && readlink /var/vcap/jobs/web/packages/tool && \
+                  . /etc/lsb-release && test -n \"$DISTRIB_ID\" -a -s /etc/issue -a -s /etc/issue.net";
+    let ran = machine.boson(&["exec", "web/0", "--", "/bin/sh", "-c", script]).ends_with(0);
+    assert_eq!(ran.stdout, "/var/vcap/packages/tool\n");
+    machine.boson(&["down"]).ends_with(0);
+}

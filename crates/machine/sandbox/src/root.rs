@@ -6,6 +6,7 @@ mod etc;
 mod kernel;
 mod layer;
 mod mounts;
+mod release;
 
 use std::fs;
 use std::io;

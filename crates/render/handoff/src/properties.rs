@@ -21,7 +21,7 @@ const FORMAT: Format = Format { name: "properties.yaml", version: 1, class: Clas
 pub const QUARKS: &str = "quarks";
 
 /// What is below a job's `quarks`.
-const JOB_QUARKS: [&str; 10] = [
+const JOB_QUARKS: [&str; 11] = [
     "release",
     "misspelt",
     "consumes",
@@ -30,13 +30,13 @@ const JOB_QUARKS: [&str; 10] = [
     "instances",
     "spec_digest",
     "templates",
+    "packages",
     "bpm_overlay",
     "bpm",
 ];
 
 /// The document of a resolved group.
 pub fn encode(group: &Resolved) -> Value {
-    let strings = |items: &[String]| Value::array(items.iter().cloned().map(Value::str));
     let mut entry = Map::default();
     entry.set("name", Value::str(group.name.clone()));
     entry.set("lifecycle", Value::str(group.lifecycle.clone()));
@@ -56,6 +56,10 @@ pub fn encode(group: &Resolved) -> Value {
         ("name", Value::str(group.domain.deployment.clone())),
         ("instance_groups", Value::array([Value::Map(Rc::new(entry))])),
     ])
+}
+
+fn strings(items: &[String]) -> Value {
+    Value::array(items.iter().cloned().map(Value::str))
 }
 
 fn encode_network(network: &Network) -> Value {
@@ -87,6 +91,9 @@ fn encode_job(job: &ResolvedJob) -> Value {
         job.templates.iter().map(|(source, destination)| (source.as_str(), Value::str(destination.clone())));
     quarks.set("spec_digest", Value::str(job.spec_digest.clone()));
     quarks.set("templates", Value::map(templates));
+    if !job.packages.is_empty() {
+        quarks.set("packages", strings(&job.packages));
+    }
     if let Some(overlay) = &job.bpm_overlay {
         quarks.set("bpm_overlay", Value::str(overlay.clone()));
     }
@@ -178,6 +185,7 @@ fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
         instances: quarks.items("instances")?.iter().map(decode_instance).collect::<problem::Result<_>>()?,
         spec_digest: quarks.text("spec_digest")?,
         templates: quarks.child("templates")?.text_pairs()?,
+        packages: quarks.value.get("packages").map_or(Ok(Vec::new()), |_| quarks.texts("packages"))?,
         bpm_overlay: quarks.value.get("bpm_overlay").map(|_| quarks.text("bpm_overlay")).transpose()?,
         bpm: decode_bpm(&quarks.child("bpm")?)?,
     })
@@ -319,6 +327,7 @@ mod tests {
             spec_digest: "0a".into(),
             bpm_overlay: Some("{}".into()),
             templates: vec![("a.erb".into(), "config/a".into())],
+            packages: vec!["p".into()],
             bpm: Some(vec![ProcessConfig { name: "j".into(), executable: "/x".into(), ..ProcessConfig::default() }]),
         };
         Resolved {
@@ -423,7 +432,7 @@ mod tests {
             });
             let fields: Vec<String> = node.as_map().unwrap().iter().filter_map(|(key, _)| key.scalar_to_s()).collect();
             for field in fields {
-                let is_optional = path == quarks && ["misspelt", "bpm_overlay"].contains(&field.as_str());
+                let is_optional = path == quarks && ["misspelt", "packages", "bpm_overlay"].contains(&field.as_str());
                 let decoded = decode(&lacking(&document, path, &field), "p");
                 assert_eq!(decoded.is_ok(), is_optional, "{path:?} {field}");
             }

@@ -56,6 +56,8 @@ pub struct ResolvedJob {
     pub spec_digest: String,
     /// Template source and destination, in the spec's order.
     pub templates: Vec<(String, String)>,
+    /// The packages of its spec: its directory has links to them.
+    pub packages: Vec<String>,
     /// What the manifest changes in its rendered `bpm.yml`, as [`bpm::Overlay`] encodes it.
     pub bpm_overlay: Option<String>,
     /// The processes of its `bpm.yml`, once that is rendered; `None` where it has none.
@@ -179,6 +181,7 @@ pub(crate) fn job(
         spec_digest: spec.digest.clone(),
         bpm_overlay: None,
         templates: spec.templates.clone(),
+        packages: spec.packages.clone(),
         bpm: None,
     }
 }

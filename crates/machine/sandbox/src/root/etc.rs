@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::account;
 use super::layer::copy_tree;
+use super::release;
 use crate::hosts::hosts_file;
 use crate::ids::Ids;
 use crate::spec::InstanceSpec;
@@ -14,7 +15,7 @@ use crate::spec::InstanceSpec;
 /// What programs need of the host's `/etc`. Nothing in it is particular to the host or secret: of TLS the certificates,
 /// not the keys; of PAM the rules, not the passwords. What an administrator may have put a password into is not in the list
 /// (`environment`, `profile.d`, `cron.d`, `sudoers`, `wgetrc`, package managers' settings).
-const SETTINGS: [&str; 40] = [
+const SETTINGS: [&str; 43] = [
     "alternatives",
     "bash.bashrc",
     "ca-certificates",
@@ -26,6 +27,8 @@ const SETTINGS: [&str; 40] = [
     "gai.conf",
     "inputrc",
     "iproute2",
+    "issue",
+    "issue.net",
     "java-17-openjdk",
     "ld.so.cache",
     "ld.so.conf",
@@ -33,6 +36,7 @@ const SETTINGS: [&str; 40] = [
     "localtime",
     "login.defs",
     "logrotate.conf",
+    "lsb-release",
     "mime.types",
     "networks",
     "os-release",
@@ -106,6 +110,11 @@ pub(super) fn own(etc: &Path, spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
     write(&etc.join("host.conf"), "multi on\n", 0o644)?;
     if !etc.join("environment").exists() {
         write(&etc.join("environment"), "", 0o644)?;
+    }
+    for (name, text) in release::files(&fs::read_to_string(etc.join("os-release")).unwrap_or_default()) {
+        if !etc.join(name).exists() {
+            write(&etc.join(name), &text, 0o644)?;
+        }
     }
     write(&etc.join("resolv.conf"), &resolv_conf(spec), 0o644)?;
     write(&etc.join("hostname"), &format!("{}\n", spec.hostname), 0o644)?;
