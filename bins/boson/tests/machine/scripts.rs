@@ -1,5 +1,7 @@
 //! Lifecycle scripts after the start, and their calls of `bpm`.
 
+use testkit::waiting::eventually;
+
 use crate::Machine;
 use crate::deployment::pids;
 
@@ -209,4 +211,30 @@ fn an_instance_has_what_scripts_expect_of_a_stemcell() {
     let ran = machine.boson(&["exec", "web/0", "--", "/bin/sh", "-c", script]).ends_with(0);
     assert_eq!(ran.stdout, "/var/vcap/packages/tool\n");
     machine.boson(&["down"]).ends_with(0);
+}
+
+/// As in BOSH, an operator's stop waits for drains, unless told to skip them.
+#[test]
+fn a_stop_reports_what_drains_and_waits_for_it() {
+    let machine = Machine::new();
+    script(&machine, "drain", "[ -e /var/vcap/store/go ] && echo 0 || echo -1; echo $1 >>/var/vcap/store/drains");
+    machine.edit("manifest.yml", "  jobs:\n  - name: web\n", "  persistent_disk: 10\n  jobs:\n  - name: web\n");
+    machine.up(&[]).ends_with(0);
+    let mut stop = machine.command(&["stop", "web/0"]);
+    let mut stop = stop.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stop.stdout.take().unwrap()));
+    let draining = lines.by_ref().map(Result::unwrap).find(|line| line.contains("draining"));
+    assert_eq!(draining.as_deref(), Some("web/0: draining web"));
+    let drains = || std::fs::read_to_string(machine.state().join("disks/web-0/drains")).unwrap_or_default();
+    eventually("the drain runs", || drains().contains("job_shutdown"));
+    std::fs::write(machine.state().join("disks/web-0/go"), "").unwrap();
+    assert!(lines.map(Result::unwrap).any(|line| line == "web/0 stopped"));
+    assert!(stop.wait().unwrap().success());
+    let before = drains();
+    assert!(before.contains("job_check_status"), "{before}");
+    machine.boson(&["start", "web/0"]).ends_with(0);
+    machine.boson(&["stop", "--skip-drain", "web/0"]).ends_with(0);
+    assert_eq!(drains(), before);
+    machine.boson(&["down", "--delete-disks"]).ends_with(0);
+    machine.assert_gone();
 }

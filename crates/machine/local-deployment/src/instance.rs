@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use handoff::hook_state::HookState;
+use handoff::process_state::SKIP_DRAIN;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result as Outcome, code};
 use sandbox::{Command, Exit, Process, ProcessId, Stdio};
@@ -15,11 +16,13 @@ use workload::Program;
 
 use crate::deployment::{Deployment, Group, Member};
 use crate::dns_health::DnsHealth;
+use crate::drain_reports::DrainReports;
 use crate::failure::{FailedStage, Failure};
 use crate::host::Host;
 use crate::log_excerpt::{last_distinct_lines_with, without_echo};
 use crate::state_files::StateFiles;
-use crate::supervised::{Supervised, View, now};
+use crate::supervised::{StopLimit, Supervised, View, now};
+use crate::time_limits::STOP_LIMIT;
 use crate::{report, sandbox_spec};
 use local_state::InstanceDir;
 use local_state::control::State;
@@ -303,8 +306,25 @@ impl Instance {
     }
 
     /// Asks all processes to stop, or those of one job, the last one first.
-    pub(crate) fn request_stop(&self, job: Option<&str>) {
-        self.supervised(job).iter().rev().for_each(|supervised| supervised.request_stop());
+    pub(crate) fn request_stop(&self, job: Option<&str>, limit: StopLimit) {
+        self.supervised(job).iter().rev().for_each(|supervised| supervised.request_stop(limit));
+    }
+
+    /// Whether the next stop leaves out pre-stop and drain.
+    pub(crate) fn skip_drain(&self, skip: bool) -> Outcome<()> {
+        let path = Path::new("/var/vcap/sys/run/boson").join(SKIP_DRAIN);
+        let text: &[u8] = if skip { b"1" } else { b"" };
+        let written = self.sandbox.write(&path, text, 0o644);
+        Ok(written.map_err(|e| Problem::internal(format!("{}: cannot prepare the stop", self.name())).because(e))?)
+    }
+
+    /// The jobs whose drain runs.
+    fn draining(&self) -> Vec<String> {
+        let supervised = self.supervised(None);
+        let draining = supervised.iter().filter(|supervised| supervised.is_draining(&self.state_files));
+        let mut jobs: Vec<String> = draining.map(|supervised| supervised.job.clone()).collect();
+        jobs.dedup();
+        jobs
     }
 
     /// Starts what was stopped.
@@ -332,12 +352,21 @@ impl Instance {
         self.supervised(job).iter().all(|supervised| supervised.is_stopped())
     }
 
-    /// Waits until it is stopped, for so long at most; returns whether it is.
-    pub(crate) fn wait_until_stopped(&self, job: Option<&str>, limit: Duration, host: &Host) -> bool {
+    /// Waits until it is stopped, as long as its scripts take; from an interrupt on, as long as the grace period. Returns whether it
+    /// is. `report` gets what drains, and then every minute for how long.
+    pub(crate) fn wait_until_stopped(&self, job: Option<&str>, host: &Host, report: &dyn Fn(&str)) -> bool {
         let start = Instant::now();
+        let (mut limited, mut reports) = (None, DrainReports::default());
         while !self.is_stopped(job) {
-            if start.elapsed() > limit || host.interrupt.is_urgent() {
+            if limited.is_none() && host.interrupt.is_asked() {
+                self.request_stop(job, StopLimit::Grace);
+                limited = Some(Instant::now());
+            }
+            if limited.is_some_and(|since| since.elapsed() > STOP_LIMIT) || host.interrupt.is_urgent() {
                 return false;
+            }
+            if let Some(line) = reports.next(self.name(), &self.draining(), start.elapsed()) {
+                report(&line);
             }
             std::thread::sleep(INTERVAL);
         }

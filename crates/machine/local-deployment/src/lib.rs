@@ -11,6 +11,7 @@ mod deploy;
 mod deployment;
 mod dns_health;
 mod documents;
+mod drain_reports;
 mod errand_runs;
 mod errand_selection;
 mod errands;

@@ -8,26 +8,32 @@ use crate::clients::Client;
 use crate::failure::Failure;
 use crate::instance::Instance;
 use crate::running::RunningDeployment;
-use crate::time_limits::STOP_LIMIT;
+use crate::supervised::StopLimit;
 use crate::{report, start};
 use local_state::control::{Action, State};
 
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Change<'r> {
+    pub(crate) action: Action,
+    /// `group/index`.
+    pub(crate) instance: &'r str,
+    pub(crate) job: Option<&'r str>,
+    /// Whether a stop leaves out pre-stop and drain.
+    pub(crate) skip_drain: bool,
+}
+
 /// Does what is asked with an instance, or with a job of it. As in BOSH, the scripts of the instance run when all of it stops
 /// and starts; a job that is stopped alone is stopped as by monit, without scripts.
-pub(crate) fn change(
-    running: &RunningDeployment,
-    action: Action,
-    instance: &str,
-    job: Option<&str>,
-    client: &Client,
-) -> Result<u8, Failure> {
+pub(crate) fn change(running: &RunningDeployment, change: &Change, client: &Client) -> Result<u8, Failure> {
+    let Change { action, instance, job, skip_drain } = *change;
     let _changing = running.change()?;
     let found = running.find(instance)?;
     check_job(&found, job)?;
     let what = job.map_or_else(|| instance.to_owned(), |job| format!("{instance}/{job}"));
     if action != Action::Start {
         client.line(&format!("stopping {what}"));
-        stop(running, &found, job)?;
+        stop(running, &found, job, skip_drain, &|line| client.line(line))?;
     }
     if action != Action::Stop {
         client.line(&format!("starting {what}"));
@@ -49,12 +55,21 @@ fn check_job(instance: &Instance, job: Option<&str>) -> Outcome<()> {
     Err(problem.code(code::JOB_UNKNOWN).hint(format!("jobs with processes: {}", known.join(", "))).into())
 }
 
-fn stop(running: &RunningDeployment, instance: &Instance, job: Option<&str>) -> Result<(), Failure> {
+fn stop(
+    running: &RunningDeployment,
+    instance: &Instance,
+    job: Option<&str>,
+    skip_drain: bool,
+    report: &dyn Fn(&str),
+) -> Result<(), Failure> {
     if job.is_none() {
         instance.set_stage(State::Stopping);
     }
-    instance.request_stop(job);
-    if !instance.wait_until_stopped(job, STOP_LIMIT, &running.host) {
+    if job.is_none() {
+        instance.skip_drain(skip_drain)?;
+    }
+    instance.request_stop(job, StopLimit::None);
+    if !instance.wait_until_stopped(job, &running.host, report) {
         return Err(Problem::internal(report::not_stopped(instance.name())).code(code::WAIT_TIMEOUT).into());
     }
     if job.is_none() {

@@ -56,8 +56,9 @@ fn answer(running: &RunningDeployment, channel: Channel) {
         Request::Deploy(deploy) => {
             answer_with(channel, |client| handover::take(running, &deploy, client.channel()).map(|()| 0));
         }
-        Request::Change { action, instance, job } => {
-            answer_with(channel, |client| operations::change(running, action, &instance, job.as_deref(), client));
+        Request::Change { action, instance, job, skip_drain } => {
+            let change = operations::Change { action, instance: &instance, job: job.as_deref(), skip_drain };
+            answer_with(channel, |client| operations::change(running, &change, client));
         }
         Request::RunErrand(errand) => {
             run(channel, fds, |client, streams| errands::run(running, &errand, client, streams));

@@ -14,7 +14,7 @@ use crate::parallel::for_each;
 use crate::report;
 use crate::running::RunningDeployment;
 use crate::start_policy::{Decision, PostStart, StartWatch};
-use crate::time_limits::STOP_LIMIT;
+use crate::supervised::StopLimit;
 use local_state::control::State;
 
 /// How often the state of processes and scripts is polled.
@@ -45,8 +45,11 @@ pub(crate) fn replace(
 
 /// Stops an instance as BOSH does, and removes its sandbox.
 pub(crate) fn remove(running: &RunningDeployment, instance: &Instance) {
-    instance.request_stop(None);
-    if !instance.wait_until_stopped(None, STOP_LIMIT, &running.host) {
+    // Without the file there is nothing to skip.
+    let _ = instance.skip_drain(false);
+    instance.request_stop(None, StopLimit::None);
+    let progress = &running.host.progress;
+    if !instance.wait_until_stopped(None, &running.host, &|line| progress.line(line)) {
         running.host.progress.line(&report::killed(&[instance.name()]));
     }
     instance.kill();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::instance::Instance;
 use crate::report;
 use crate::running::RunningDeployment;
+use crate::supervised::StopLimit;
 use crate::time_limits::STOP_LIMIT;
 use local_state::control::State;
 
@@ -24,7 +25,7 @@ pub(crate) fn stop(running: &RunningDeployment) -> bool {
     instances.sort_by_key(|instance| std::cmp::Reverse(order(instance)));
     for instance in &instances {
         instance.set_stage(State::Stopping);
-        instance.request_stop(None);
+        instance.request_stop(None, StopLimit::Grace);
     }
     let started = Instant::now();
     while !host.interrupt.is_urgent() {

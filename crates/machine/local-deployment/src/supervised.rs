@@ -4,7 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use handoff::process_state::State as Reported;
+use handoff::process_state::{State as Reported, Stop};
 use nix::sys::signal::Signal;
 use problem::{Problem, Result};
 use sandbox::{Exit, Process};
@@ -54,6 +54,15 @@ enum Wanted {
     Stopped,
     /// Its instance ends.
     Gone,
+}
+
+/// How long a stop may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopLimit {
+    /// Everything has to fit into the grace period.
+    Grace,
+    /// Scripts take the time that they need, as in BOSH.
+    None,
 }
 
 /// What is known of a process at one moment.
@@ -142,15 +151,22 @@ impl Supervised {
         Some(process)
     }
 
-    /// Asks it to stop.
-    pub(crate) fn request_stop(&self) {
+    /// Asks it to stop. What was asked before without a limit gets one.
+    pub(crate) fn request_stop(&self, limit: StopLimit) {
         let mut inner = self.lock();
-        if inner.wanted == Wanted::Running {
+        let was_running = inner.wanted == Wanted::Running;
+        if was_running {
             inner.wanted = Wanted::Stopped;
             inner.since = now();
-            if let Some(handle) = &inner.handle {
-                handle.signal(Signal::SIGTERM);
+        }
+        if let Some(handle) = &inner.handle {
+            match limit {
+                StopLimit::Grace => handle.signal(Signal::SIGTERM),
+                StopLimit::None if was_running => handle.signal(Signal::SIGINT),
+                StopLimit::None => {}
             }
+        }
+        if was_running {
             self.changed.notify_all();
         }
     }
@@ -179,6 +195,13 @@ impl Supervised {
     pub(crate) fn is_stopped(&self) -> bool {
         let inner = self.lock();
         inner.wanted != Wanted::Running && inner.handle.is_none()
+    }
+
+    /// Whether its job's drain runs, or is about to.
+    pub(crate) fn is_draining(&self, files: &StateFiles) -> bool {
+        let process = self.process.as_deref().unwrap_or(&self.job);
+        let reported = files.process(&self.job, process).filter(|reported| reported.since >= self.lock().started);
+        !self.is_stopped() && reported.is_some_and(|reported| reported.stop == Some(Stop::PreStopped))
     }
 
     /// What it does now.

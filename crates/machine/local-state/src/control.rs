@@ -21,6 +21,8 @@ pub enum Request {
         instance: String,
         /// One of its jobs; all of it where absent.
         job: Option<String>,
+        /// Whether a stop leaves out pre-stop and drain.
+        skip_drain: bool,
     },
     /// Run an errand; the standard streams come along.
     RunErrand(RunErrand),

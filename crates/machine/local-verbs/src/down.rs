@@ -35,7 +35,8 @@ pub struct Options {
 /// One line for `--help`.
 pub const ABOUT: &str = "Stop a deployment and remove it from this machine";
 
-/// How much longer than its processes boson may take to stop.
+/// How much longer than its processes boson may take to stop. The stop of one instance may be under way, and gets a grace period of
+/// its own.
 const SLACK: Duration = Duration::from_secs(20);
 /// How often a process is polled that is not a child of this one.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -57,7 +58,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         (None, None) => {}
     }
     if let Some(boson) = boson
-        && !ends_within(boson, STOP_LIMIT + SLACK)
+        && !ends_within(boson, STOP_LIMIT * 2 + SLACK)
     {
         output::error("boson does not exit; it is killed");
         boson.signal(Signal::SIGKILL);

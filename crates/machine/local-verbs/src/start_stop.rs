@@ -18,17 +18,17 @@ pub(crate) struct Subject {
     pub(crate) which: Which,
 }
 
-fn request(subject: Subject, action: Action) -> Result<u8> {
+fn request(subject: Subject, action: Action, skip_drain: bool) -> Result<u8> {
     let mut parts = subject.subject.splitn(3, '/');
     let instance: Vec<&str> = parts.by_ref().take(2).collect();
     let (instance, job) = (instance.join("/"), parts.next().map(str::to_owned));
     let connection = Connection::expect(&subject.which.find()?)?;
-    connection.ask(&Request::Change { action, instance, job }, &[])?;
+    connection.ask(&Request::Change { action, instance, job, skip_drain }, &[])?;
     connection.follow_with(output::line)
 }
 
 macro_rules! verb {
-    ($name:ident, $action:expr, $about:literal, $long:literal) => {
+    ($name:ident, $action:expr, $about:literal, $long:literal $(, $skip_drain:ident)?) => {
         #[doc = $about]
         pub mod $name {
             use clap::Args;
@@ -49,6 +49,9 @@ macro_rules! verb {
             pub struct Options {
                 #[command(flatten)]
                 pub(crate) subject: Subject,
+                $(/// Leave out pre-stop and drain scripts
+                #[arg(long)]
+                pub(crate) $skip_drain: bool,)?
             }
 
             /// One line for `--help`.
@@ -56,7 +59,8 @@ macro_rules! verb {
 
             /// Runs the verb; returns the exit code.
             pub fn run(options: Options, _common: &Common) -> Result<u8> {
-                super::request(options.subject, $action)
+                let skip_drain = false $(|| options.$skip_drain)?;
+                super::request(options.subject, $action, skip_drain)
             }
         }
     };
@@ -75,12 +79,16 @@ verb!(
     "Stop an instance or a job",
     "Stops the processes of an instance, or of one of its jobs, until `boson start` or the next `boson up` that replaces \
      the instance. An instance stops as in BOSH: pre-stop, drain, the processes, post-stop. The processes of a job stop \
-     without scripts. The instance's files stay."
+     without scripts. The instance's files stay.\n\n\
+     Scripts take the time that they need: a drain may last for minutes. Ctrl-C of `boson up` and `boson down` give \
+     them 60 seconds in all.",
+    skip_drain
 );
 verb!(
     restart,
     Action::Restart,
     "Restart an instance or a job",
     "Stops the processes of an instance, or of one of its jobs, starts them again, and waits until they run. The instance's \
-     files stay."
+     files stay. Scripts take the time that they need, as with `boson stop`.",
+    skip_drain
 );

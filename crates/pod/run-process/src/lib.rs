@@ -42,7 +42,7 @@ pub const ABOUT: &str = "Run one process of a job as BPM would";
         hook and then the process: as user vcap if started as root, with the environment that bpm.yml \
         gives and no other. The process' output goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
         PROCESS.stderr.log, and to stdout and stderr.\n\n\
-        TERM and INT stop it. If all processes of the pod get one of them, the pod stops as BOSH stops an \
+        TERM and INT stop it; INT without the limit of --grace. If all processes of the pod get one of them, the pod stops as BOSH stops an \
         instance: the pre-stop scripts of all jobs, then their drain scripts, and then every process gets its \
         shutdown_signal, after 15 seconds QUIT, after 2 more KILL; post-stop follows a job's last process. A \
         process that gets the signal alone is stopped alone, without scripts. Other signals are forwarded to it. \

@@ -356,6 +356,9 @@ impl Running<'_> {
     }
 
     fn script(&mut self, role: Role) -> std::result::Result<Option<Task>, SpawnError> {
+        if matches!(role, Role::PreStop | Role::Drain) && scripts::are_skipped(&self.context.states()) {
+            return Ok(None);
+        }
         let again = role == Role::Drain && std::mem::replace(&mut self.draining, true);
         let Some(script) = scripts::script(&self.context.vcap, &self.context.job, role, again) else { return Ok(None) };
         self.records.note(script.name, json!({}));

@@ -1,9 +1,10 @@
 //! The job's scripts that run when the pod stops, by the contracts of BOSH's agent.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use handoff::process_state::SKIP_DRAIN;
 use hooks::agent;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{Gid, Uid};
@@ -75,6 +76,11 @@ pub(crate) fn exist(vcap: &Vcap) -> bool {
     let jobs = vcap.rendered_jobs().unwrap_or_default();
     let names = [Role::PreStop, Role::Drain, Role::PostStop].map(|role| name(role).unwrap_or_default());
     jobs.iter().any(|job| names.iter().any(|name| path(vcap, job, name).exists()))
+}
+
+/// Whether this stop leaves out pre-stop and drain (BOSH: `--skip-drain`). `boson up` writes the file before it stops an instance.
+pub(crate) fn are_skipped(states: &Path) -> bool {
+    std::fs::read(states.join(SKIP_DRAIN)).is_ok_and(|text| !text.is_empty())
 }
 
 /// Where the job has the script.

@@ -13,6 +13,9 @@ const FORMAT: Format = Format { name: "the state of a process", version: 1, clas
 /// What the process of an errand, a job's `bin/run`, is called.
 pub const ERRAND: &str = "run";
 
+/// The file beside the jobs' directories which, if it is not empty, has a stop leave out pre-stop and drain.
+pub const SKIP_DRAIN: &str = ".skip-drain";
+
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -375,3 +375,39 @@ fn running_only_scripts_is_for_jobs_without_processes() {
     assert!(stderr.contains("hint: rendered are the jobs: a"), "{stderr}");
     assert_eq!(pod.job.start_scripts("a", &["--errand"]).wait_for_status(), 2);
 }
+
+/// BOSH waits for a drain as long as it takes: the second call comes a second after the first, when the grace period is over.
+#[test]
+fn int_stops_a_pod_without_the_grace_period() {
+    let script = "#!/bin/sh\necho \"$1\" >> ROOT/events\n[ $1 = job_check_status ] && echo 0 || echo -1\n";
+    for (signal, is_drained) in [(Signal::SIGINT, true), (Signal::SIGTERM, false)] {
+        let pod = Pod::new(&[("a", &["a"])]);
+        pod.script("a", "drain", script);
+        let process = pod.start("a", "a", &["--stop-window", "0s", "--grace", "400ms"]);
+        process.signal(signal);
+        process.wait();
+        assert_eq!(pod.events().contains(&"job_check_status".to_owned()), is_drained, "{signal}: {:?}", pod.events());
+    }
+}
+
+#[test]
+fn term_gives_a_stop_without_a_limit_the_grace_period() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    pod.script("a", "drain", "#!/bin/sh\necho draining >> ROOT/events\necho -1\n");
+    let process = pod.start("a", "a", &["--stop-window", "0s", "--grace", "1s"]);
+    process.signal(Signal::SIGINT);
+    pod.wait_for("draining");
+    process.signal(Signal::SIGTERM);
+    process.wait();
+    assert!(pod.events().contains(&"stop a/a".to_owned()), "{:?}", pod.events());
+}
+
+#[test]
+fn a_stop_leaves_out_pre_stop_and_drain_on_request() {
+    let pod = Pod::new(&[("a", &["a"])]);
+    pod.write("var/vcap/sys/run/boson/.skip-drain", "1", 0o644);
+    let process = pod.start("a", "a", &FOREVER);
+    process.signal(Signal::SIGINT);
+    process.wait();
+    assert_eq!(pod.events(), ["stop a/a", "post-stop of a"]);
+}

@@ -53,7 +53,7 @@ pub struct Plan {
     pub scripts: bool,
     /// How long the others of the pod have to be asked to end, too, after this or the last of them was.
     pub window: Duration,
-    /// What everything has to fit into; without it, scripts take their time.
+    /// What everything has to fit into if TERM requests the stop; without it, and with INT, scripts take their time.
     pub limits: Option<StopLimits>,
 }
 
@@ -136,6 +136,8 @@ pub struct Life {
     /// How far the others see this one.
     progress: Progress,
     stop_requested: bool,
+    /// Whether the stop has to fit into the limits.
+    limited: bool,
     /// Whether post-start may be run.
     pod_runs: bool,
     /// How often post-start has failed beside this run of the process.
@@ -188,7 +190,7 @@ impl Machine for Life {
 
     fn flush_timeout(&self) -> Duration {
         match self.plan.limits {
-            Some(limits) if self.stop_requested => limits.flush.min(FLUSH_TIMEOUT),
+            Some(limits) if self.limited => limits.flush.min(FLUSH_TIMEOUT),
             _ => FLUSH_TIMEOUT,
         }
     }
@@ -210,6 +212,7 @@ impl Life {
             post_start_again: false,
             progress: Progress::None,
             stop_requested: false,
+            limited: false,
             speaker: false,
             pod: Pod::default(),
             out: Vec::new(),
@@ -219,7 +222,8 @@ impl Life {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Signal(signal::TERM | signal::INT) => self.asked(),
+            Event::Signal(signal::TERM) => self.asked(true),
+            Event::Signal(signal::INT) => self.asked(false),
             Event::Signal(signal) | Event::Request(Request::Signal(signal)) => self.forward(signal),
             // Checks run programs without a process, too.
             Event::Request(request @ Request::Run(_)) => self.requested(request),

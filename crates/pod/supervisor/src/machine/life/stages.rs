@@ -4,23 +4,15 @@ use super::{Life, Main, Stage, Then};
 use crate::machine::{Action, Drained, KILL_ATTEMPTS, KILL_INTERVAL, Progress, Role, Target, Timer, signal};
 
 impl Life {
-    /// A signal requests the stop.
-    pub(super) fn asked(&mut self) {
+    /// A signal requests the stop, within the limits if there are any and it is `limited`: also one that began without them.
+    pub(super) fn asked(&mut self, limited: bool) {
+        if limited && !std::mem::replace(&mut self.limited, true) {
+            self.limit();
+        }
         if std::mem::replace(&mut self.stop_requested, true) {
             return;
         }
         self.progress = Progress::Asked;
-        if let Some(limits) = self.plan.limits {
-            self.arm(Timer::Scripts, limits.scripts);
-            self.arm(Timer::Total, limits.total);
-            let policy = &mut self.plan.policy;
-            (policy.stop_timeout, policy.quit_timeout) = (limits.stop_timeout, limits.quit_timeout);
-            // The stop program has the process' own time; the signals after it share the rest.
-            if let Some(stop_program) = &mut self.plan.stop_program {
-                *stop_program = (*stop_program).min(limits.stop_timeout);
-                (policy.stop_timeout, policy.quit_timeout) = (limits.quit_timeout / 2, limits.quit_timeout / 2);
-            }
-        }
         match &mut self.stage {
             // A process that has not started needs no drain.
             Stage::Up if self.in_hook => self.stop(),
@@ -30,6 +22,20 @@ impl Life {
             Stage::Sweep { then: then @ (Then::Halt | Then::Start), .. } => *then = Then::Window,
             // The supervisor is exiting.
             _ => {}
+        }
+    }
+
+    /// From now on the stop has to fit into the limits.
+    fn limit(&mut self) {
+        let Some(limits) = self.plan.limits else { return };
+        self.arm(Timer::Scripts, limits.scripts);
+        self.arm(Timer::Total, limits.total);
+        let policy = &mut self.plan.policy;
+        (policy.stop_timeout, policy.quit_timeout) = (limits.stop_timeout, limits.quit_timeout);
+        // The stop program has the process' own time; the signals after it share the rest.
+        if let Some(stop_program) = &mut self.plan.stop_program {
+            *stop_program = (*stop_program).min(limits.stop_timeout);
+            (policy.stop_timeout, policy.quit_timeout) = (limits.quit_timeout / 2, limits.quit_timeout / 2);
         }
     }
 

@@ -373,3 +373,22 @@ fn what_cannot_be_killed_does_not_hold_the_run_for_ever() {
     });
     assert_eq!((steps, life.is_done()), (Some(103), true), "QUIT, fifty KILLs, TERM, fifty KILLs, and then no more");
 }
+
+/// BOSH waits for a drain as long as it takes.
+#[test]
+fn int_stops_without_the_limits_and_a_later_term_applies_them() {
+    let limits =
+        StopLimits { scripts: WINDOW, total: STOP, stop_timeout: QUIT, quit_timeout: QUIT, flush: Duration::ZERO };
+    let plan = Plan { limits: Some(limits), ..plan() };
+    let life = check(
+        plan,
+        &[
+            (Signal(signal::INT), &[Arm(Timer::Window, WINDOW)]),
+            (Signal(signal::INT), &[]),
+            (TERM, &[Arm(Timer::Scripts, WINDOW), Arm(Timer::Total, STOP)]),
+            (TERM, &[]),
+            (Signal(signal::INT), &[]),
+        ],
+    );
+    assert_eq!(life.flush_timeout(), Duration::ZERO);
+}
