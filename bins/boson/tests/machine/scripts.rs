@@ -210,6 +210,9 @@ fn an_instance_has_what_scripts_expect_of_a_stemcell() {
                   . /etc/lsb-release && test -n \"$DISTRIB_ID\" -a -s /etc/issue -a -s /etc/issue.net";
     let ran = machine.boson(&["exec", "web/0", "--", "/bin/sh", "-c", script]).ends_with(0);
     assert_eq!(ran.stdout, "/var/vcap/packages/tool\n");
+    // Mounts that a job makes are seen in the mount namespaces of others.
+    let shared = "grep -q ' /var/vcap rw[^-]* shared:' /proc/self/mountinfo";
+    machine.boson(&["exec", "web/0", "--", "/bin/sh", "-c", shared]).ends_with(0);
     machine.boson(&["down"]).ends_with(0);
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn mounts(pod: &Pod, container: &Container) -> Vec<VolumeMount> {
             Source::Socket { volume, path } => {
                 Some(VolumeMount { sub_path: Some((*path).to_owned()), ..mount(*volume) })
             }
-            _ => Some(mount(volume.name)),
+            _ => Some(VolumeMount { mount_propagation: propagation(volume.shared, container), ..mount(volume.name) }),
         }
     });
     let packages = container.foreign_packages.iter().map(|package| VolumeMount {
@@ -189,9 +189,16 @@ pub(crate) fn mounts(pod: &Pod, container: &Container) -> Vec<VolumeMount> {
         name: host_path_name(&volume.path),
         mount_path: volume.path.clone(),
         read_only: (!volume.writable).then_some(true),
+        mount_propagation: propagation(volume.shared, container),
         ..VolumeMount::default()
     });
     of_jobs.chain(packages).chain(of_host).collect()
+}
+
+/// How a container shares the mounts below a volume. Kubernetes permits a container to give its own to others if it is privileged.
+fn propagation(shared: bool, container: &Container) -> Option<String> {
+    let mode = if container.privileges.privileged { "Bidirectional" } else { "HostToContainer" };
+    shared.then(|| mode.to_owned())
 }
 
 /// The places on the machine that `unsafe.unrestricted_volumes` asks for; those of the instance itself are mounted anyway.

@@ -1,7 +1,7 @@
 //! The objects of real deployments, as YAML that reads as if written by hand.
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -463,4 +463,35 @@ fn wrong_settings_are_refused() {
     ] {
         assert!(problem.contains(part), "{part}: {problem}");
     }
+}
+
+/// A privileged container gives its mounts to the others, which see them.
+#[test]
+fn mounts_below_a_shared_volume_propagate() {
+    let (deployment, mut infos) = documents();
+    let processes = infos[0].instance_groups[0].jobs.iter_mut().filter_map(|job| job.properties.quarks.bpm.as_mut());
+    let process = processes.flat_map(|bpm| &mut bpm.processes).next().unwrap();
+    process.unsafe_.privileged = true;
+    let path = "/var/vcap/data/grootfs".to_owned();
+    process.additional_volumes.push(bpm::Volume { path, shared: true, ..bpm::Volume::default() });
+    let settings = settings(ScriptsAs::Root);
+    let objects = all(&workloads(&deployment, &infos, 3, &settings), |_| None);
+    let of = |kind: &str| objects.iter().find(|of| of["kind"] == kind).unwrap();
+    let pod = &of("StatefulSet")["spec"]["template"]["spec"];
+    let mut modes = BTreeSet::new();
+    let containers = ["initContainers", "containers"].map(|list| pod[list].as_array().unwrap());
+    for container in containers.into_iter().flatten() {
+        for mount in container["volumeMounts"].as_array().unwrap() {
+            let mode = mount["mountPropagation"].as_str().map(str::to_owned);
+            let is_privileged = container["securityContext"]["privileged"] == true;
+            let expected = match (mount["mountPath"] == "/var/vcap/data", is_privileged) {
+                (true, true) => Some("Bidirectional".to_owned()),
+                (true, false) => Some("HostToContainer".to_owned()),
+                _ => None,
+            };
+            assert_eq!(mode, expected, "{} {mount}", container["name"]);
+            modes.extend(mode);
+        }
+    }
+    assert_eq!(modes.len(), 2, "{modes:?}");
 }

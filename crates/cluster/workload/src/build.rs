@@ -2,6 +2,8 @@
 
 mod errands;
 
+use std::path::Path;
+
 use bpm::ProcessConfig;
 use handoff::bpm_info::{self, BpmInfo, ErrandKind, Run, Service};
 use handoff::deployment::{InstanceGroup, Lifecycle, PersistentDisk, Script, Tree};
@@ -19,6 +21,9 @@ use crate::volume::{Mount, Source, Volume, VolumeName};
 const SOCKET: &str = "run/.tail-logs/log";
 /// How long the socket may take to appear.
 const SOCKET_TIMEOUT: &str = "1m";
+
+/// The volumes whose mounts can be shared between the containers of an instance: those in which jobs write.
+const MAY_BE_SHARED: [VolumeName; 3] = [VolumeName::Data, VolumeName::Sys, VolumeName::Store];
 
 /// The scripts that run beside a job's processes, or without them in a container of their own.
 const BESIDE_PROCESSES: [Script; 4] = [Script::PostStart, Script::PreStop, Script::Drain, Script::PostStop];
@@ -69,7 +74,7 @@ impl Builder<'_> {
     }
 
     fn volumes(&self) -> Vec<Volume> {
-        let volume = |name, path: &str, source| Volume { name, path: path.to_owned(), source };
+        let volume = |name, path: &str, source| Volume { name, path: path.to_owned(), source, shared: false };
         let mut volumes = vec![
             volume(VolumeName::AllReleases, "/var/vcap/all-releases", Source::Supplied),
             volume(VolumeName::ResolvedProperties, &self.properties_dir(), Source::ResolvedProperties),
@@ -89,7 +94,19 @@ impl Builder<'_> {
             let source = Source::Disk { size: disk.size, disk_type: disk.disk_type.clone() };
             volumes.push(volume(VolumeName::Store, "/var/vcap/store", source));
         }
+        let shared = self.shared_paths();
+        for volume in &mut volumes {
+            let is_below = |path: &&str| Path::new(path).starts_with(&volume.path);
+            volume.shared = MAY_BE_SHARED.contains(&volume.name) && shared.iter().any(is_below);
+        }
         volumes
+    }
+
+    /// The volumes of all processes of the group that share their mounts.
+    fn shared_paths(&self) -> Vec<&str> {
+        let configs = self.jobs().flat_map(configs);
+        let volumes = configs.flat_map(|of| of.additional_volumes.iter().chain(&of.unsafe_.unrestricted_volumes));
+        volumes.filter(|volume| volume.shared).map(|volume| volume.path.as_str()).collect()
     }
 
     /// Where `render-jobs` looks for the resolved group.

@@ -41,6 +41,10 @@ pub struct Volume {
     pub path: String,
     /// What is in it, and how long.
     pub source: Source,
+    /// Whether mounts that one container makes below it are seen in the others: a volume with `shared: true` lies there. Kubernetes:
+    /// `mountPropagation`; in a sandbox all commands have the same mounts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }
 
 /// What is in a volume, and how long.

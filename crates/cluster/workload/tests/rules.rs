@@ -306,3 +306,22 @@ fn jobs_for_windows_are_refused_by_name() {
     let problems = workload::check_platform([&info]).unwrap_err();
     assert!(problems.to_string().contains(&format!("job '{job}' of instance group 'db' is for Windows")), "{problems}");
 }
+
+#[test]
+fn the_volume_of_a_path_that_shares_its_mounts_is_shared() {
+    let shared = |info: &BpmInfo| {
+        let pod = Pod::new(info, &group(), &settings());
+        pod.volumes.into_iter().filter(|volume| volume.shared).map(|volume| volume.name).collect::<Vec<_>>()
+    };
+    let mut info = BpmInfo::decode(DOCUMENT, "bpm.yaml").unwrap();
+    let processes = info.instance_groups[0].jobs.iter_mut().filter_map(|job| job.properties.quarks.bpm.as_mut());
+    let mut processes: Vec<_> = processes.flat_map(|bpm| &mut bpm.processes).collect();
+    for process in &mut processes {
+        process.additional_volumes.clear();
+        process.unsafe_.unrestricted_volumes.clear();
+    }
+    let volume = |path: &str, shared| bpm::Volume { path: path.to_owned(), shared, ..bpm::Volume::default() };
+    processes[0].additional_volumes = vec![volume("/var/vcap/data/grootfs", true), volume("/var/vcap/store/x", false)];
+    processes[1].unsafe_.unrestricted_volumes = vec![volume("/var/vcap/packages/x", true), volume("/dev", true)];
+    assert_eq!(shared(&info), [VolumeName::Data]);
+}

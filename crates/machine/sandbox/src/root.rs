@@ -55,6 +55,7 @@ pub(crate) fn enter(spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
         }
     }
     layers.finish()?;
+    mounts::share(&root.join("var/vcap"))?;
     mounts::pivot(root)
 }
 

@@ -53,6 +53,12 @@ pub(crate) fn make_private() -> io::Result<()> {
         .map_err(|e| context("keep mounts private", e))
 }
 
+/// Shares the mounts at and below a directory with the mount namespaces that programs of this one make, as on a VM.
+pub(super) fn share(target: &Path) -> io::Result<()> {
+    mount(None::<&str>, target, None::<&str>, MsFlags::MS_REC | MsFlags::MS_SHARED, None::<&str>)
+        .map_err(|e| context(&format!("share the mounts of {}", target.display()), e))
+}
+
 /// Shows `source` and everything mounted below it at `target`, which is made if it is missing.
 pub(super) fn bind(source: &Path, target: &Path, access: Attributes) -> io::Result<()> {
     let doing = || format!("show {} at {}", source.display(), target.display());
