@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 /// A connection.
 pub type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-/// A client: whom it trusts, and who it is.
+/// A client: the authority that it trusts, and its own certificate.
 pub struct Client {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,

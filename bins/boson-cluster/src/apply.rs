@@ -14,10 +14,11 @@ pub(crate) const ABOUT: &str = "Bring a deployment up, or update it";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Applies what `boson gather` prints for a manifest, and shows what the gather Job does until all instances \
-        are ready, or why they are not. Each call is a new run, which restores objects that were deleted or edited by hand; a run of the \
-        same content that is under way is joined. The namespace is the one of --namespace or of the context. With --vars-store, the \
-        variables that the manifest defines and nothing else sets are generated first: keep that file for the next run.",
+    long_about = "Apply what `boson gather` prints for a manifest, and show what the gather Job does until all instances are \
+        ready, or why they are not. Each call is a new run, which restores objects that were deleted or edited by hand. \
+        If a run of the same content is under way, join it. The namespace is that of --namespace or of the context. With \
+        --vars-store, first generate the variables that the manifest defines and nothing else sets; the next run needs \
+        the same file.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson apply nats.yml --registry registry.example/releases\n\
         \x20\x20kubectl boson apply nats.yml -o scale.yml --image nats=nats-release:2.3 --context test\n\

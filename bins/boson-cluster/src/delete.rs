@@ -15,9 +15,9 @@ pub(crate) const ABOUT: &str = "Delete a deployment";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Deletes everything of a deployment except its persistent disks (PersistentVolumeClaims), which a deployment of the \
-        same name uses again; with --with-disks also these. The objects that own others come first, so that nothing is made \
-        again.",
+    long_about = "Delete all objects of a deployment except its persistent disks (PersistentVolumeClaims), which a deployment of \
+        the same name uses again; with --with-disks, delete the disks too. Owners are deleted before the objects that \
+        they would create again.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson delete nats --yes\n\
         \x20\x20kubectl boson delete nats --with-disks --yes"

@@ -20,9 +20,9 @@ pub(crate) const ABOUT: &str = "Run an errand";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Runs an errand in a pod of its own, shows its output and exits when it has. The pod stays for its logs until \
-        the errand runs again or the deployment is deleted. An errand that is colocated with services runs in the pods of \
-        these, in all at once.",
+    long_about = "Run an errand in a pod of its own, show its output, and exit when it has. The pod and its logs stay until the \
+        errand runs again or the deployment is deleted. An errand that is colocated with services runs in all pods of \
+        its group at once.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson errand smoke-tests --deployment-name nats\n\
         \x20\x20kubectl boson errand backup --pod ledger-db-0"

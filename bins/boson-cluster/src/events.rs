@@ -16,8 +16,8 @@ pub(crate) const ABOUT: &str = "Show the events of a deployment's objects";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows the events of a deployment's pods, StatefulSets and Jobs, the oldest first. Kubernetes keeps events for \
-        an hour.",
+    long_about = "Show the events of a deployment's pods, StatefulSets and Jobs, the oldest first. Kubernetes keeps events for an \
+        hour.",
     after_long_help = "Example:\n\x20\x20kubectl boson events nats"
 )]
 pub(crate) struct Options {

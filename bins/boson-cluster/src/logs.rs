@@ -15,8 +15,8 @@ pub(crate) const ABOUT: &str = "Show the logs of a deployment's jobs";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows the last lines of the log files of all instances, or of one group or one pod, each line with its \
-        pod; `kubectl logs --follow POD --container tail-logs` follows one.",
+    long_about = "Show the last lines of the log files of all instances, or of one group or one pod, each line with its pod. To \
+        follow one pod, use `kubectl logs --follow POD --container tail-logs`.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson logs nats\n\
         \x20\x20kubectl boson logs nats --instance-group smoke-tests --lines 100"

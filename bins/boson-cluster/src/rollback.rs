@@ -19,9 +19,9 @@ pub(crate) const ABOUT: &str = "Return to an earlier run";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Makes the documents of an earlier run valid again, as a new run, applies them with the images and other flags of \
-        that run, and waits until all instances are ready. A gather Job that is under way is stopped. Links that the deployment \
-        shares stay those of the last run.",
+    long_about = "Make the documents of an earlier run valid again, as a new run, apply them with the images and other flags of \
+        that run, and wait until all instances are ready. A gather Job that is under way is stopped. Links that the \
+        deployment shares stay those of the last run.",
     after_long_help = "Example:\n\x20\x20kubectl boson rollback nats --to 3\n\n\
         Exit codes: 0 done; 2 usage; 65 there is no such run, its flags are not known, or an object belongs to others; 69 the update \
         failed; 70 the API server failed or cannot be reached; 130 interrupted."

@@ -22,9 +22,9 @@ pub(crate) const ABOUT: &str = "Open a shell in an instance, or run a command th
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Opens a shell in an instance, or runs a command there, and exits as it does. With a job, the shell is in the \
-        job's container, which has the packages of the job's release, the rendered files and the disk; else in the first \
-        container of the pod. Runs `kubectl exec`.",
+    long_about = "Open a shell in an instance, or run a command there and exit as it does. With a job, the shell is in the job's \
+        container, which has the packages of the job's release, the rendered files and the disk; without a job, it is in \
+        the first container of the pod. Runs `kubectl exec`.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson ssh database/0/postgres\n\
         \x20\x20kubectl boson ssh database/0/backup -- /var/vcap/jobs/backup/bin/backup"

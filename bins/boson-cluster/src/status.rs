@@ -20,11 +20,11 @@ pub(crate) const ABOUT: &str = "Show the instances of a deployment";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows the instances of a deployment with their pods, nodes and restarts, and below them what keeps an \
-        instance from being ready, the packages that pods have of other releases than their containers', and the objects that are \
-        missing or differ from what the documents of the present run say. READY and RESTARTS count as `kubectl get pods` does: \
-        containers and sidecars. Exits with 0 if all instances are ready and no object is missing or differs, with 69 if not, with \
-        70 if the API server fails or cannot be reached.",
+    long_about = "Show the instances of a deployment with their pods, nodes and restarts. Below them, show what keeps an instance \
+        from being ready, packages that a pod takes from a release other than its container's, and objects that are \
+        missing or differ from the documents of the present run. READY and RESTARTS count containers and sidecars, as \
+        `kubectl get pods` does. Exit with 0 if all instances are ready and no object is missing or differs, with 69 if \
+        not, with 70 if the API server fails or cannot be reached.",
     after_long_help = "Example:\n\x20\x20kubectl boson status nats"
 )]
 pub(crate) struct Options {

@@ -59,7 +59,7 @@ pub(crate) fn find(cluster: Cluster, connection: &Connection, wanted: Option<Str
 }
 
 impl Deployment {
-    /// Its objects of a kind, whoever made them: pods have the label of the deployment alone.
+    /// Its objects of a kind, also those that others made: pods have the label of the deployment alone.
     pub(crate) fn list(&self, kind: Kind) -> Result<Vec<Object>> {
         let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&self.name));
         self.cluster.list(kind, &selector)

@@ -13,7 +13,7 @@ pub(crate) const ABOUT: &str = "Show the runs of a deployment and their versions
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows the present run of a deployment and those that `rollback` can return to, with the versions of their \
+    long_about = "Show the present run of a deployment and the runs that `rollback` can return to, with the versions of their \
         documents: ig-resolved.GROUP-vN, bpm.GROUP-vN, deployment-vN.",
     after_long_help = "Example:\n\x20\x20kubectl boson versions nats"
 )]

@@ -22,9 +22,9 @@ const PARTS: [&str; 2] = [".boson-pod.", ".link."];
 /// The flags of `install`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Writes boson-pod and its other names (copy-jobs, run-process, bpm and all its other verbs: links to \
-        the one file) into the directory, each replaced at once, so that containers with other images find \
-        them there. Needs neither a shell nor anything else in the image.",
+    long_about = "Write boson-pod and its other names (copy-jobs, run-process, bpm and all other verbs, as links to the one file) \
+        into a directory, so that containers of other images find them there. Each file is replaced at once. The image \
+        needs neither a shell nor anything else.",
     after_long_help = "Examples:\n\
         \x20\x20boson-pod install\n\
         \x20\x20boson-pod install --to /var/vcap/all-releases/.boson/bin"
@@ -51,13 +51,13 @@ pub(crate) fn run(options: Options, common: &Common) -> Result<u8> {
     Ok(0)
 }
 
-/// Waits until nobody else installs into the directory, and removes what those have left who were killed. Where there are no
+/// Waits until no other process installs into the directory, and removes the rest of installations that were killed. Where there are no
 /// locks, nothing is removed: somebody may be at work.
 fn alone(dir: &Path) -> Option<Flock<File>> {
     let lock = Flock::lock(File::open(dir).ok()?, FlockArg::LockExclusive).ok()?;
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if PARTS.iter().any(|part| entry.file_name().as_bytes().starts_with(part.as_bytes())) {
-            // Best effort: it takes some space and is in nobody's way.
+            // Best effort: it takes some space and does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }

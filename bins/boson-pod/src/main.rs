@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     EXECUTABLE.main(std::env::args_os())
 }
 
-/// The names under which the executable is installed, besides its own: those of all verbs but `install`, which runs before.
+/// The names under which the executable is installed, in addition to its own: those of all verbs but `install`, which runs before.
 fn links() -> impl Iterator<Item = &'static str> {
     EXECUTABLE.verbs().map(|verb| verb.name).filter(|name| *name != "install")
 }

@@ -9,7 +9,7 @@ use startup::Common;
 /// The options of `explain-error`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Explains an error code: an example, the cause and what to do. Without CODE, lists all codes.\n\n\
+    long_about = "Explain an error code: an example, the cause and what to do. Without CODE, list all codes.\n\n\
         The code of an error is printed below its message.",
     after_long_help = "Example:\n\
         \x20\x20boson explain-error link-ambiguous"

@@ -114,7 +114,7 @@ pub fn parse_float(text: &[u8]) -> Result<f64, NumberError> {
     let value = if let [b'0', b'x' | b'X', digits @ ..] = clean.as_slice() {
         hexadecimal_float(digits).ok_or(NumberError::Syntax)?
     } else {
-        // Not what Rust accepts besides: words, a second sign.
+        // Without the forms that only Rust accepts: words, a second sign.
         let is_number = clean.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
         if !is_number || matches!(clean.first(), Some(b'+' | b'-')) {
             return Err(NumberError::Syntax);

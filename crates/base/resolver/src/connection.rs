@@ -50,7 +50,7 @@ fn connect_to(address: SocketAddr, within: Duration) -> io::Result<TcpStream> {
 }
 
 /// Refuses a connection of a socket to itself: TCP makes one if the ephemeral port happens to be the target port, on which
-/// nobody listens.
+/// there is no listener.
 fn not_itself(stream: TcpStream) -> io::Result<TcpStream> {
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::ErrorKind::ConnectionRefused.into());

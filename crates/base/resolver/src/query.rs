@@ -92,7 +92,7 @@ impl Query {
     fn by_udp(&self, server: SocketAddr, until: Instant) -> io::Result<Answer> {
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let socket = UdpSocket::bind((any, 0))?;
-        // Connected: the kernel drops what others send, and reports when nobody listens.
+        // Connected: the kernel drops what others send, and reports a missing listener.
         socket.connect(server)?;
         socket.send(&self.bytes)?;
         let mut buffer = [0; 4096];

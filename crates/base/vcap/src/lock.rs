@@ -39,7 +39,7 @@ impl Lock {
     /// # Errors
     /// I/O errors, and another process that still holds the lock after `wait`.
     pub fn acquire(path: &Path, what: &str, wait: Duration, on_wait: &dyn Fn()) -> Result<Lock> {
-        // Of a link, what it leads to.
+        // For a link, its target.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let beside = lock_file(&target);
         let made = make_private_dirs(beside.parent().unwrap_or(Path::new(".")))?;
@@ -62,7 +62,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Best effort: a file that stays hinders nobody.
+        // Best effort: a file that stays does no harm.
         let _ = fs::remove_file(&self.path);
     }
 }

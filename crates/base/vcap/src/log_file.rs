@@ -54,7 +54,7 @@ pub struct OutputTail {
 }
 
 impl OutputTail {
-    /// Of the output from now on into these files.
+    /// The output that these files get from now on.
     pub fn begin(stdout: PathBuf, stderr: PathBuf) -> OutputTail {
         let size = |path: &Path| path.symlink_metadata().map_or(0, |meta| meta.len());
         OutputTail { files: [stdout, stderr].into_iter().map(|path| (path.clone(), size(&path))).collect() }

@@ -33,7 +33,7 @@ pub struct RenderedEntry {
     pub mode: u32,
 }
 
-/// The mode of an entry that is a symbolic link: what `st_mode` has there besides permission bits, which it has not.
+/// The mode of an entry that is a symbolic link: what `st_mode` has there instead of permission bits.
 pub const LINK: u32 = nix::libc::S_IFLNK;
 
 /// Shows everything but the content, which may be secret.

@@ -118,7 +118,7 @@ fn go_string(text: &str) -> String {
     out
 }
 
-/// What expressions need besides their variables: the configuration, a counter of the run, time and randomness.
+/// What expressions need in addition to their variables: the configuration, a counter of the run, time and randomness.
 pub struct Host<'c> {
     configuration: &'c Configuration,
     counter: i64,

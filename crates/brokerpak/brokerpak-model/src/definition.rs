@@ -104,7 +104,7 @@ pub struct Variable {
     pub details: String,
     /// Whether it may be null.
     pub nullable: bool,
-    /// The value where nobody sets one.
+    /// The value if none is set.
     pub default: Option<Json>,
     /// Valid values with their descriptions.
     pub values: Vec<(Json, String)>,

@@ -191,7 +191,7 @@ impl<'n> Object<'n> {
         Some(Object::new(node, self.file, self.at(key), self.unknown, report))
     }
 
-    /// Reports the keys that nobody has read.
+    /// Reports the keys that were not read.
     pub fn finish(self, report: &mut Report) {
         for entry in self.entries.iter().filter(|entry| !self.known.contains(&entry.key.0.as_str())) {
             let place = Place { line: Some(entry.line), column: Some(entry.column), ..Place::file(self.file) };

@@ -235,7 +235,7 @@ fn compare(action: &Action, names: &Names, name: &str, place: &Place, parameters
         .find(|source| !source.value.is_empty())
         .map_or_else(|| place.clone(), |source| source.place.clone());
     for variable in names.variables.iter().filter(|variable| !known.contains(&variable.as_str())) {
-        // The reference has the rule for each variable, whoever sets it.
+        // The reference has the rule for each variable, whatever sets it.
         let is_set = parameters.iter().any(|parameter| parameter.strip_prefix("TF_VAR_") == Some(variable));
         let hint = is_set.then(|| {
             format!("TF_VAR_{variable} is a parameter of the manifest; its variable must be an input, too: add it to user_inputs")

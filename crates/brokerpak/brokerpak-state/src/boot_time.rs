@@ -1,4 +1,4 @@
-//! The clock that all containers of a node share, and which nobody sets.
+//! The clock that all containers of a node share and that cannot be set.
 
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -8,7 +8,7 @@
 //! DIR/status        the exit code of the run
 //! DIR/output.json   the result of the run
 //! DIR/finished      exists when everything has been stored
-//! DIR/store         locked by whoever stores
+//! DIR/store         locked while storing
 //! ```
 
 use std::fs::{self, File, OpenOptions};
@@ -82,7 +82,7 @@ impl Files {
         }
     }
 
-    /// Waits until nobody else stores, and keeps others from it as long as the result lives.
+    /// Waits until no other process stores, and excludes others as long as the result lives.
     pub(crate) fn lock(&self) -> Result<File> {
         let path = self.path("store");
         let locked = || -> io::Result<File> {

@@ -42,10 +42,10 @@ pub enum Step {
 #[command(
     // With the executable's name it would be wider than a terminal.
     override_usage = "brokerpak-state [OPTIONS] --instance <ID> --dir <DIR> <STEP>",
-    long_about = "Keep what is known of a brokerpak's instance in Secrets while a Job runs terraform for it. `brokerpak job` prints \
-        such a Job; nobody types this.\n\n\
-        A Lease for each instance lets one Job at a time use it. The state is compressed, and divided where a Secret cannot hold \
-        it; the Lease names the version that is valid, so that a writer that has lost it changes nothing.",
+    long_about = "Keep the state of a brokerpak's instance in Secrets while a Job runs terraform for it. `brokerpak job` prints \
+        such a Job; users do not call this verb.\n\n\
+        A Lease for each instance lets one Job at a time use it. The state is compressed, and divided if a Secret cannot \
+        hold it. The Lease names the valid version, so that a writer that has lost the Lease changes nothing.",
     after_long_help = "Example:\n\x20\x20brokerpak-state keep --instance i-1 --dir /state\n\n\
         Exit codes: 0 done; 2 usage; 65 a binding's Secret belongs to somebody else; 70 the cluster or the environment failed, \
         the Lease was lost; `finish` also with the code of the run."

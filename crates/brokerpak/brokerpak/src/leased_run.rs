@@ -26,9 +26,10 @@ const ENVIRONMENT: u8 = 70;
 /// The arguments of `leased-run`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Run an operation in a pod, and interrupt it when the instance's Lease is lost. `brokerpak job` prints a Job with \
-        this; nobody types it. The directory is shared with `boson-cluster brokerpak-state`: DIR/lease says until when the \
-        Lease is held. The state is in DIR/state, the result in DIR/output.json, the exit code of the run in DIR/status.",
+    long_about = "Run an operation in a pod, and interrupt it when the instance's Lease is lost. `brokerpak job` prints a Job that \
+        calls this verb; users do not. The directory is shared with `boson-cluster brokerpak-state`: DIR/lease contains \
+        the time until which the Lease is held. The state is in DIR/state, the result in DIR/output.json, the exit code \
+        of the run in DIR/status.",
     after_long_help = "Example:\n\x20\x20brokerpak leased-run --dir /state -- provision /pak --request /request/request.json\n\n\
         Exit codes: 0 the run has ended, whatever its exit code; 70 the environment failed."
 )]

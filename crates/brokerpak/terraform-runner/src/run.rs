@@ -187,7 +187,7 @@ impl Command<'_> {
             tick();
         }
         if running.interrupted.is_some() {
-            // What is left of its process group works for nobody.
+            // The rest of its process group has no use any more.
             let _ = killpg(running.group(), Signal::SIGKILL);
         }
         let status = running.child.wait()?;

@@ -1,5 +1,5 @@
 //! Whether the namespace admits the pods, before anything is applied: StatefulSets and Jobs are admitted whatever their pods
-//! need, and fail later where nobody looks.
+//! need, and fail later where it is not seen.
 
 use cluster::{Cluster, Object, name};
 use problem::{Class, Problem, Problems, Result, code};

@@ -14,10 +14,10 @@ use problem::{Problem, Problems, Result, code};
 /// The arguments of `deploy`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    long_about = "Applies the objects that run a deployment, from the documents that `write-secrets` has written: for each \
-        instance group and AZ a StatefulSet, a Service for each instance and group, a suspended Job for each errand. \
-        Groups are applied in the manifest's order; those behind a serial group wait until it is ready. A pod restarts \
-        only if something that it renders or runs has changed. What has left the manifest is deleted.",
+    long_about = "Apply the objects that run a deployment, from the documents that `write-secrets` has written: for each instance \
+        group and AZ a StatefulSet, for each instance and group a Service, for each errand a suspended Job. Groups are \
+        applied in the manifest's order; groups after a serial group wait until it is ready. A pod restarts only if \
+        something that it renders or runs has changed. Objects that are no longer in the manifest are deleted.",
     after_long_help = "Examples:\n\
         \x20\x20deploy --deployment-name nats --image nats=nats-release:2.3\n\
         \x20\x20deploy --deployment-name nats --registry registry.example --output-dir objects\n\

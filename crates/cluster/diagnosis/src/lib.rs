@@ -5,7 +5,7 @@
 //! * [`Phase`]: how far a pod has come.
 //!
 //! Nothing here talks to an API server. A finding quotes messages of Kubernetes and the ends of containers, so it is visible to
-//! whoever may read pods.
+//! users who may read pods.
 
 mod claim;
 mod container;

@@ -6,7 +6,7 @@ use crate::{Cause, Finding};
 
 /// The node of a pod, if it does not answer.
 ///
-/// The pod itself shows that, so that nobody has to be allowed to read nodes: the kubelet reports all containers ready, and yet the
+/// The pod itself shows that, so that no right to read nodes is needed: the kubelet reports all containers ready, and yet the
 /// pod is not. Only the node controller writes that, when the kubelet has not reported for a time.
 pub fn lost_node(pod: &Pod) -> Option<&str> {
     let node = pod.spec.as_ref()?.node_name.as_deref()?;

@@ -25,11 +25,12 @@ pub const ABOUT: &str = "Print what a cluster needs to run a deployment";
 /// The arguments of `gather`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Prints Kubernetes objects that bring a deployment up: a Job that plans the manifest inside the cluster, \
-        writes the documents of every instance group into Secrets and applies StatefulSets, Services and Jobs; its \
+    long_about = "Print the Kubernetes objects that bring a deployment up: a Job that plans the manifest inside the cluster, \
+        writes the documents of every instance group into Secrets and applies StatefulSets, Services and Jobs; the Job's \
         account with a role; and the manifest in a Secret. Nothing is sent to a cluster.\n\n\
-        The Job's name ends in a digest of its content: applying other content is an update. `kubectl apply` of the same content does \
-        nothing while the Job exists; `kubectl boson apply` runs it again. Deleting the objects deletes the deployment, except its persistent disks.",
+        The Job's name ends in a digest of its content, so applying other content is an update. `kubectl apply` of the \
+        same content does nothing while the Job exists; `kubectl boson apply` runs it again. Deleting the objects \
+        deletes the deployment, except its persistent disks.",
     after_long_help = "Examples:\n\
         \x20\x20boson gather nats.yml --registry registry.example/releases | kubectl apply -f -\n\
         \x20\x20boson gather nats.yml -o scale.yml -v instances=3 --image nats=nats-release:2.3\n\

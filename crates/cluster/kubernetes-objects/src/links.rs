@@ -11,7 +11,7 @@ use crate::object;
 
 /// The value of the label [`KIND`] of Secrets with shared links.
 pub const LINK: &str = "link";
-/// Label of Secrets with links, whoever made them: `true`.
+/// Label of Secrets with links, also those that users made: `true`.
 pub const ENTANGLEMENT: &str = "quarks.cloudfoundry.org/entanglement";
 /// Label of Services outside of any deployment that provide a link: its name.
 pub const LINK_PROVIDER: &str = "quarks.cloudfoundry.org/link-provider-name";

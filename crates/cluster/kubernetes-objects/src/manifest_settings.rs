@@ -132,7 +132,7 @@ pub(crate) struct Owner<'a> {
 }
 
 impl<'a> Owner<'a> {
-    /// Of a container that runs a part of one job.
+    /// A container that runs a part of one job.
     pub(crate) fn of(pod: &'a Pod, container: &workload::Container) -> Option<Owner<'a>> {
         let processes = pod.processes.iter().map(|of| (&of.container, of.job.as_str(), Some(of.process.as_str())));
         let scripts = pod.scripts_only.iter().map(|of| (&of.container, of.job.as_str(), None));

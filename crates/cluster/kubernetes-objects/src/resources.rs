@@ -20,7 +20,7 @@ pub(crate) fn of_boson(memory: u32) -> ResourceRequirements {
     }
 }
 
-/// Of a container that runs what a release has: its part of `vm_resources`, and the limit of its `bpm.yml` in bytes.
+/// A container that runs programs of a release: its part of `vm_resources`, and the limit of its `bpm.yml` in bytes.
 pub(crate) fn of_release(vm: Option<&VmResources>, sharers: usize, memory_limit: Option<u64>) -> ResourceRequirements {
     let sharers = u32::try_from(sharers.max(1)).unwrap_or(u32::MAX);
     let (cpu, mut memory) = match vm {

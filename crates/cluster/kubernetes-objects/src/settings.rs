@@ -19,7 +19,7 @@ pub struct Settings {
     pub priority_class: Option<String>,
     /// The value of `topology.kubernetes.io/zone` for an AZ of the manifest, where it is not the AZ's name.
     pub zones: BTreeMap<String, String>,
-    /// Whom lifecycle scripts run as.
+    /// The user that lifecycle scripts run as.
     pub scripts_as: ScriptsAs,
     /// Whether network policies are made.
     pub network_policies: bool,
@@ -51,7 +51,7 @@ impl Settings {
     }
 }
 
-/// Whom lifecycle scripts, hooks, errands and programs of monit run as.
+/// The user that lifecycle scripts, hooks, errands and programs of monit run as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScriptsAs {
     /// Root, as in BOSH.

@@ -48,7 +48,7 @@ pub struct ObjectFlags {
     /// The zone of the nodes (topology.kubernetes.io/zone) for an AZ of the manifest, if its name differs; repeatable
     #[arg(long = "zone", value_name = "AZ=ZONE")]
     pub zones: Vec<String>,
-    /// Whom lifecycle scripts, hooks and errands run as; vcap needs no privileges
+    /// The user that lifecycle scripts, hooks and errands run as; vcap needs no privileges
     #[arg(long, env = "RUN_HOOKS_AS", value_name = "USER", default_value = "root")]
     pub run_hooks_as: User,
     /// Make network policies: pods are reached by those of the deployment, and by everybody at the ports that the manifest names; the
@@ -66,7 +66,7 @@ pub struct ObjectFlags {
     pub grace: String,
 }
 
-/// Whom scripts run as.
+/// The user that scripts run as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum User {
     /// As in BOSH.
@@ -145,7 +145,7 @@ impl ObjectFlags {
         types
     }
 
-    /// Whom scripts run as.
+    /// The user that scripts run as.
     pub fn scripts_as(&self) -> ScriptsAs {
         match self.run_hooks_as {
             User::Root => ScriptsAs::Root,

@@ -23,7 +23,7 @@ pub struct Container {
     /// Packages of other releases that it has at their paths in `/var/vcap/packages`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_packages: Vec<String>,
-    /// Whom it must be able to act as.
+    /// The user that it must be able to act as.
     pub user: User,
     /// What it may do beyond what its user may.
     #[serde(skip_serializing_if = "Privileges::is_none")]
@@ -200,7 +200,7 @@ impl EnvValue {
     }
 }
 
-/// Whom a container must be able to act as. boson's programs work as either; as root, `run-process` runs a process as vcap
+/// The user that a container must be able to act as. boson's programs work as either; as root, `run-process` runs a process as vcap
 /// unless it is privileged.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

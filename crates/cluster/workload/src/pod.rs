@@ -60,7 +60,7 @@ pub struct Pod {
     pub post_deploy: Scripts,
     /// What can be run to its end, in the order of jobs.
     pub errands: Vec<Errand>,
-    /// Runs post-deploy scripts and errands in the instances of a service where nobody else can start a program in an instance.
+    /// Runs post-deploy scripts and errands in the instances of a service whose programs only the instance itself can start.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<JobRequests>,
 }

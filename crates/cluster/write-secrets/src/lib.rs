@@ -32,10 +32,10 @@ pub const ABOUT: &str = "Write the documents of plan into Secrets";
 /// The arguments of `write-secrets`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Writes what `plan --output-dir` has written into Secrets of the cluster: for each instance group \
-        ig-resolved.GROUP-vN and bpm.GROUP-vN, and deployment-vN. A new version is made only if a document has changed; a \
-        version is immutable. A record, written last, names the versions that are valid together; `deploy` reads only \
-        those. Versions that nothing uses are deleted, except those of the last runs.",
+    long_about = "Write the output of `plan --output-dir` into Secrets of the cluster: for each instance group \
+        ig-resolved.GROUP-vN and bpm.GROUP-vN, and deployment-vN. A new version is made only if a document has changed; \
+        a version is immutable. A record, written last, names the versions that are valid together; `deploy` reads only \
+        those. Unused versions are deleted, except those of the last runs.",
     after_long_help = "Example:\n\x20\x20write-secrets --from /mnt/quarks\n\n\
         Exit codes: 0 done; 2 usage; 65 a document is missing or too large, or an object belongs to others; 70 the cluster or the environment failed."
 )]

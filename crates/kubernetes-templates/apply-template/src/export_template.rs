@@ -27,12 +27,12 @@ const MODE: u32 = 0o640;
 /// The options of `export-template`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Prints objects of a namespace as a Template, without what the cluster has added: status, metadata but name, labels and \
-        annotations, fields that the API server allocates (cluster IPs, node ports, nodes, volumes), and default values. \
-        A default value is left out only if the API server gives the same object without it. Objects that others own are left \
-        out, as are those that every namespace has.\n\n\
-        Each value of a Secret becomes a required parameter of type base64, so that the Template contains no secrets. `$` is \
-        escaped where it would begin a reference: processing gives equal objects.",
+    long_about = "Print objects of a namespace as a Template, without what the cluster has added: status, metadata other than \
+        name, labels and annotations, fields that the API server allocates (cluster IPs, node ports, nodes, volumes), \
+        and default values. A default value is left out only if the API server gives the same object without it. Objects \
+        that other objects own are left out, and objects that every namespace has.\n\n\
+        Each value of a Secret becomes a required parameter of type base64, so that the Template contains no secrets. \
+        `$` is escaped where it would begin a reference: processing gives equal objects.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson export-template deployment/web service/web configmap/web\n\
         \x20\x20kubectl boson export-template -l app=web --output web.yaml\n\

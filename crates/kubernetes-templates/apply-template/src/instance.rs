@@ -33,7 +33,7 @@ const HOW: Apply<'static> = Apply { manager: MANAGER, force: true, dry_run: fals
 pub(crate) struct Reach {
     /// `Deployment.apps`, `Service`.
     pub(crate) group_kinds: BTreeSet<String>,
-    /// Namespaces besides the instance's own.
+    /// Namespaces other than the instance's own.
     pub(crate) namespaces: BTreeSet<String>,
 }
 

@@ -15,11 +15,11 @@ const LONGEST_NAME: usize = 63;
 /// The options of `apply-template`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Processes a Kubernetes Template and applies its objects as an instance: server-side, namespaces, definitions and \
-        configuration first. Before anything is applied, the API server tries all objects; objects that the instance did \
-        not create are refused. Objects that have left the template are deleted. A second run changes nothing.\n\n\
-        The Secret template.INSTANCE is the parent of the instance's ApplySet: it names the kinds that the instance has, and \
-        holds generated values, which are made once and never replaced. The label applyset.kubernetes.io/part-of \
+    long_about = "Process a Kubernetes Template and apply its objects as an instance: server-side, namespaces, definitions and \
+        configuration first. The API server tries all objects before any is applied; objects that the instance did not \
+        create are refused. Objects that are no longer in the template are deleted. A second run changes nothing.\n\n\
+        The Secret template.INSTANCE is the parent of the instance's ApplySet: it names the kinds that the instance has, \
+        and holds generated values, which are made once and never replaced. The label applyset.kubernetes.io/part-of \
         marks the objects.",
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson apply-template --name shop --template web.yaml --param NAME=shop\n\

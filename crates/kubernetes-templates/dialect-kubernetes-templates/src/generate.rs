@@ -3,7 +3,7 @@
 use crate::Mode;
 use crate::parameter::{Declaration, Type};
 
-/// Fills a buffer with random bytes that nobody can predict.
+/// Fills a buffer with unpredictable random bytes.
 pub type Random<'r> = &'r dyn Fn(&mut [u8]);
 
 /// So many values are generated until one has the parameter's type: `[0-9]{4}` begins with 0 in one of ten cases.

@@ -2,7 +2,7 @@
 //!
 //! A Template is a document with `objects`, `parameters` and `labels`. [`Document::read`] reads one, JSON or YAML as kubectl
 //! reads it; [`process()`] replaces `$(NAME)` and `$((NAME))` in its objects, adds the labels, and gives the objects or
-//! everything that is wrong. Nothing of it needs a cluster. The rules are in `docs/dialects/kubernetes-templates.md`.
+//! everything that is wrong. It needs no cluster. The rules are in `docs/dialects/kubernetes-templates.md`.
 //!
 //! No message contains a value of a parameter: values are secrets, and messages are logged.
 //!

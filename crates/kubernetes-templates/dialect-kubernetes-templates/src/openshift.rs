@@ -1,4 +1,4 @@
-//! What OpenShift does with objects besides substitution: namespaces and API groups.
+//! What OpenShift does with objects in addition to substitution: namespaces and API groups.
 
 use crate::node::{Map, Node};
 use crate::scan::{Piece, Syntax, pieces};

@@ -118,7 +118,7 @@ fn one(
         let kind = parameter.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
         let description = parameter.description.as_ref().or(parameter.display_name.as_ref());
         let description = description.map_or(String::new(), |text| format!(": {}", startup::without_control(text)));
-        // Questions that nobody sees are no reason to fail.
+        // A question that cannot be shown is no reason to fail.
         let _ = write!(output, "{name}{kind}{description}\n> ").and_then(|()| output.flush());
         let Some(answer) = input.next().io("read", terminal)? else { return Ok(false) };
         let expected = match std::str::from_utf8(answer.strip_suffix(b"\r").unwrap_or(&answer)) {

@@ -16,7 +16,7 @@ use resolver::Resolver;
 /// A server that does not answer within this time has not been notified.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Whom to notify, and how.
+/// The processes to notify, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// A signal to the process that a pid file names.
@@ -73,7 +73,7 @@ impl Notice {
                 if pids.is_empty() {
                     return Err(failed("no process has this name (the pod needs shareProcessNamespace)".to_owned()));
                 }
-                // A failed notice is repeated: nobody gets the signal before all can get it.
+                // A failed notice is repeated: no process gets the signal before all can get it.
                 let all = |signal: Option<Signal>| pids.iter().try_for_each(|pid| kill(*pid, signal));
                 all(None).and_then(|()| all(Some(*signal))).map_err(|e| failed(e.to_string()))
             }
@@ -111,7 +111,7 @@ fn named(name: &str) -> Vec<Pid> {
     processes.filter_map(pid).collect()
 }
 
-/// Whether a process has this name. Of a long one the kernel shows the beginning, as `comm`: its executable or its command line
+/// Whether a process has this name. The kernel shows the beginning of a long name, as `comm`: its executable or its command line
 /// must confirm the rest, unless neither can be read. The name of a script follows that of its interpreter.
 fn is_named(
     name: &[u8],

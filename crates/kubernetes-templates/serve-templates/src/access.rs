@@ -61,7 +61,7 @@ impl Attributes {
             _ if query.is_true("watch") => "watch",
             _ => "list",
         };
-        // As the API server does it: a list of one name is permitted to whoever may read this name.
+        // As the API server does it: a list of one name is permitted to users who may read this name.
         if !is_one && matches!(self.verb, "list" | "watch" | "deletecollection") {
             let selector = Selector::parse(None, query.get("fieldSelector")).unwrap_or_default();
             self.name = selector.name().unwrap_or_default().to_owned();

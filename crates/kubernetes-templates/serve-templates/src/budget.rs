@@ -28,7 +28,7 @@ const STATES: usize = 128 * 1024 * 1024;
 /// The largest list that is answered.
 pub(crate) const LARGEST: usize = ANSWERS / 2;
 
-/// Bodies and answers with no more bytes do not count, and wait for nobody.
+/// Bodies and answers with no more bytes do not count, and do not wait.
 pub(crate) const SMALL: usize = 64 * 1024;
 
 /// Semaphores count units of so many bytes.

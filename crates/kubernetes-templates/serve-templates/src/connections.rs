@@ -67,7 +67,7 @@ pub(crate) trait Connections {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Peer(pub(crate) Arc<[CertificateDer<'static>]>);
 
-/// Without TLS, nobody shows a certificate.
+/// Without TLS, no client has a certificate.
 impl Connections for TcpListener {
     type Stream = TcpStream;
 

@@ -25,7 +25,7 @@ const LONGEST_END: Duration = Duration::from_secs(10);
 /// Certificates and the configuration of the aggregation layer are read again this often.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// What a server with TLS has besides the API.
+/// What a server with TLS has in addition to the API.
 struct Secured {
     guard: Arc<Guard>,
     shown: Arc<Shown>,
@@ -50,7 +50,7 @@ pub(crate) fn serve(options: &Options) -> Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Problem::internal("cannot start the server").because(e))?;
     let done = runtime.block_on(listen(options, store, secured));
-    // What is worked on for nobody is not waited for.
+    // Do not wait for work whose client has gone.
     runtime.shutdown_background();
     done.map(|()| 0)
 }

@@ -66,7 +66,7 @@ impl Failure {
         Failure::new(404, "NotFound", "the server could not find the requested resource")
     }
 
-    /// 401: nobody is known to have sent the request.
+    /// 401: the sender of the request is unknown.
     pub(crate) fn unauthorized() -> Failure {
         Failure::new(401, "Unauthorized", "Unauthorized")
     }
@@ -179,7 +179,7 @@ impl Failure {
         Failure { causes, ..Failure::new(422, "Invalid", message).about(group, kind, name) }
     }
 
-    /// What is wrong with a template or its values: 422, and 500 if nobody's input is wrong.
+    /// What is wrong with a template or its values: 422, and 500 if the input is not at fault.
     pub(crate) fn of_problems(group: &str, kind: &str, name: &str, problems: &Problems) -> Failure {
         if problems.iter().any(|problem| problem.class == Class::Internal) {
             tracing::error!("{problems}");

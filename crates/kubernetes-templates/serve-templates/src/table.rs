@@ -7,7 +7,7 @@ use crate::node::{list, metadata, number, object, text};
 /// The longest description in a table.
 const LONGEST: usize = 80;
 
-/// What a row has besides its cells.
+/// What a row has in addition to its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Include {
     Nothing,

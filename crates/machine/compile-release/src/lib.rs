@@ -28,14 +28,13 @@ pub use stemcells::{StemcellOption, Stemcells};
 /// The arguments of `compile`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Compiles the packages that the jobs of a release need, each after those that it depends on, by their \
-        own packaging scripts. What was compiled is kept by its content: an unchanged package is not compiled \
-        again.\n\n\
-        With --output it writes what a release image has in /var/vcap: jobs-src/JOB/ (job.MF, monit, templates/) \
-        and packages/PACKAGE/. Packages that are only needed to compile others are not in it.\n\n\
-        A script sees its dependencies in /var/vcap/packages and fills its own directory there, in a sandbox; \
-        nothing outside is changed. Where sandboxes cannot be made, as in the build of a container image, \
-        --in-place gives the script the real /var/vcap.",
+    long_about = "Compile the packages that the jobs of a release need, each after its dependencies, by their own packaging \
+        scripts. Compiled packages are kept by their content: an unchanged package is not compiled again.\n\n\
+        With --output, write what a release image has in /var/vcap: jobs-src/JOB/ (job.MF, monit, templates/) and \
+        packages/PACKAGE/. Packages that are only needed to compile others are left out.\n\n\
+        A script sees its dependencies in /var/vcap/packages and fills its own directory there, in a sandbox; nothing \
+        outside is changed. Where sandboxes are not possible, as in the build of a container image, --in-place gives the \
+        script the real /var/vcap.",
     after_long_help = "Examples:\n\
         \x20\x20boson compile --release ./nats-release\n\
         \x20\x20boson compile --release nats-1.2.tgz --output ./image/var/vcap\n\

@@ -187,7 +187,7 @@ impl Deployment {
     /// of the deployment leaves the instance alone.
     pub(crate) fn fingerprint(&self, member: &Member) -> String {
         let group = self.group_of(member);
-        // Scaling changes these, and restarts only whoever sees it in a rendered file.
+        // Scaling changes these, and restarts only instances that have it in a rendered file.
         let pod = Pod { replicas: 0, instances: Vec::new(), ..group.pod.clone() };
         let pod = serde_json::to_string(&pod).unwrap_or_default();
         let Member { name: _, group: _, ip, instance, digest } = member;

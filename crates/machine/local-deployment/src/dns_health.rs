@@ -65,7 +65,7 @@ impl DnsHealth {
     }
 }
 
-/// Runs the scripts of all rendered jobs of the instance that this process is in again and again, and prints a line after each round, until nobody reads any more.
+/// Runs the scripts of all rendered jobs of the instance that this process is in again and again, and prints a line after each round, until its output is closed.
 /// Returns at once if no job has such a script.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ use local_state::{CacheLimit, output, prune_cache};
 /// The arguments of `cache`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Lists or removes what boson keeps to save time: compiled packages, and unpacked releases and stemcells. The least \
+    long_about = "List or remove what boson keeps to save time: compiled packages, and unpacked releases and stemcells. The least \
         recently used entries come first. `boson up` and `boson compile` keep the cache below --cache-limit.",
     after_long_help = "Examples:\n\
         \x20\x20boson cache list\n\

@@ -10,8 +10,8 @@ use local_state::{Disk, StateDir, Which};
 /// The arguments of `disks`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Lists the persistent disks of a deployment, with the sizes of their files. They outlive Ctrl-C, `boson down` \
-        and the removal of their instances: the next `boson up` with an instance of the same name uses them again.\n\n\
+    long_about = "List the persistent disks of a deployment, with the sizes of their files. Disks outlive Ctrl-C, `boson down` and \
+        the removal of their instances: the next `boson up` with an instance of the same name uses them again.\n\n\
         `boson disks delete` removes disks that no instance uses, with their data.",
     after_long_help = "Examples:\n\
         \x20\x20boson disks\n\

@@ -17,10 +17,9 @@ use local_state::{StateDir, Which};
 /// The arguments of `down`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Stops a deployment and removes everything that it has on this machine, except persistent disks with \
-        data, which the next `boson up` uses again. Compiled packages stay in the cache.\n\n\
-        Works as well after boson itself was killed: its processes have died with it; this removes the \
-        files.",
+    long_about = "Stop a deployment and remove everything that it has on this machine, except persistent disks with data, which \
+        the next `boson up` uses again. Compiled packages stay in the cache.\n\n\
+        Also works after boson itself was killed: its processes have died with it, and `boson down` removes the files.",
     after_long_help = "Example:\n\
         \x20\x20boson down"
 )]

@@ -17,9 +17,9 @@ use terminal::Terminal;
 /// The arguments of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Runs a command inside an instance of a deployment that is up, as root there, and exits as it does.\n\n\
-        If input and output are a terminal, the command has a terminal too: shells have line editing and job control, and \
-        Ctrl-C interrupts the command.",
+    long_about = "Run a command inside an instance of a deployment that is up, as root there, and exit as it does.\n\n\
+        If input and output are a terminal, the command has a terminal too: shells have line editing and job control, \
+        and Ctrl-C interrupts the command.",
     after_long_help = "Example:\n\
         \x20\x20boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf\n\
         \x20\x20boson exec nats/0 bash"

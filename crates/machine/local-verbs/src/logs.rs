@@ -17,8 +17,7 @@ use local_state::{InstanceDir, StateDir, Which};
 /// The arguments of `logs`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Prints the files below /var/vcap/sys/log of the instances of a deployment, each line with the \
-        instance and the file that it is from.",
+    long_about = "Show the files below /var/vcap/sys/log of the instances of a deployment, each line with its instance and file.",
     after_long_help = "Examples:\n\
         \x20\x20boson logs\n\
         \x20\x20boson logs nats/0 --job nats -f"

@@ -12,11 +12,12 @@ use local_state::output;
 /// The arguments of `run-errand`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Runs an errand against a deployment that is up, shows its output, and exits as it does.\n\n\
-        The errand is named by its job, or by its instance group. An instance of a group with lifecycle `errand` is \
-        made for the run: what is colocated with the errand starts first, and the instance is removed afterwards. An \
-        errand that is a job of a group that runs is run in all of the group's instances at the same time; what each \
-        instance printed is shown when it has exited, and the exit status is that of the first instance in which it failed.",
+    long_about = "Run an errand against a deployment that is up, show its output, and exit as it does.\n\n\
+        NAME is the errand's job or its instance group. For a group with lifecycle `errand`, an instance is made for the \
+        run: services that are colocated with the errand start first, and the instance is removed afterwards. If the \
+        errand is a job of a group that is up, it runs in all of the group's instances at the same time; the output of \
+        each instance is shown when its errand has exited, and the exit status is that of the first instance in which it \
+        failed.",
     after_long_help = "Examples:\n\
         \x20\x20boson run-errand smoke-tests\n\
         \x20\x20boson run-errand status --instance web/0\n\

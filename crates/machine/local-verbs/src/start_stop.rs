@@ -70,14 +70,14 @@ verb!(
     start,
     Action::Start,
     "Start an instance or a job that was stopped",
-    "Starts what `boson stop` or `bpm stop` has stopped, and waits until it runs. An instance starts as in BOSH: pre-start, \
+    "Start what `boson stop` or `bpm stop` has stopped, and wait until it runs. An instance starts as in BOSH: pre-start, \
      the processes, post-start. The processes of a job start without scripts."
 );
 verb!(
     stop,
     Action::Stop,
     "Stop an instance or a job",
-    "Stops the processes of an instance, or of one of its jobs, until `boson start` or the next `boson up` that replaces \
+    "Stop the processes of an instance, or of one of its jobs, until `boson start` or the next `boson up` that replaces \
      the instance. An instance stops as in BOSH: pre-stop, drain, the processes, post-stop. The processes of a job stop \
      without scripts. The instance's files stay.\n\n\
      Scripts take the time that they need: a drain may last for minutes. Ctrl-C of `boson up` and `boson down` give \
@@ -88,7 +88,7 @@ verb!(
     restart,
     Action::Restart,
     "Restart an instance or a job",
-    "Stops the processes of an instance, or of one of its jobs, starts them again, and waits until they run. The instance's \
+    "Stop the processes of an instance, or of one of its jobs, start them again, and wait until they run. The instance's \
      files stay. Scripts take the time that they need, as with `boson stop`.",
     skip_drain
 );

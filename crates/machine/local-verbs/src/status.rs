@@ -14,10 +14,10 @@ use local_state::output;
 /// The arguments of `status`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows every instance of a deployment that is up, and what its processes do.\n\n\
-        STATE, PID and SINCE are those of the process; EXIT is the exit status with which it ended last, RESTARTS how \
-        often it was started again after an exit or by a rule of monit. INSTANCE STATE is what `bosh instances` shows: starting, running, \
-        failing or stopped.",
+    long_about = "Show every instance of a deployment that is up, and the state of its processes.\n\n\
+        STATE, PID and SINCE are those of the process; EXIT is its last exit status, and RESTARTS counts how often it \
+        was started again after an exit or by a rule of monit. INSTANCE STATE is what `bosh instances` shows: starting, \
+        running, failing or stopped.",
     after_long_help = "Example:\n\
         \x20\x20boson status\n\n\
         Exit codes: 0 everything runs; 1 something does not; 65 the deployment is unknown, or is not up."

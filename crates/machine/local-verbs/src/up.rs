@@ -18,20 +18,19 @@ use local_state::Signals;
 /// The arguments of `up`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    long_about = "Brings a deployment up on this machine, from its manifest and its releases as they are: resolves \
-        properties and links, renders all templates once to find mistakes, compiles the packages, and makes a \
-        sandbox for every instance, in which it renders the templates and runs the processes as a pod does. A \
-        process that exits is started again.\n\n\
-        Of a deployment that is up, only the instances are replaced whose rendered files, packages or processes \
-        have changed, in the order of the manifest's `update` block; instances are added and removed. The \
-        boson that holds the deployment does so, and this one shows its progress and exits.\n\n\
+    long_about = "Bring a deployment up on this machine, from its manifest and its releases as they are: resolve properties and \
+        links, render all templates once to find mistakes, compile the packages, and make a sandbox for every instance, \
+        in which the templates are rendered and the processes run as in a pod. A process that exits is started again.\n\n\
+        If the deployment is already up, update it: replace only the instances whose rendered files, packages or \
+        processes have changed, in the order of the manifest's `update` block, and add and remove instances. The boson \
+        that holds the deployment does this; the new one shows its progress and exits.\n\n\
         With ops files or variables, the manifest is what `boson interpolate` prints with the same flags; variables \
         without a value are errors.\n\n\
-        Stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C \
-        kills what does not stop. With --detach it returns when all processes run. If the start fails, it \
-        returns and leaves the instances as they are, until the next `boson up` or `boson down`.\n\n\
-        Works as root and as an ordinary user. The host is not changed. Instances reach each other, and \
-        no other network; other machines reach an instance only through a published port.",
+        boson stays in the foreground and shows what changes, until Ctrl-C stops everything; a second Ctrl-C kills what \
+        does not stop. With --detach, it returns when all processes run. If the start fails, it returns and leaves the \
+        instances as they are, until the next `boson up` or `boson down`.\n\n\
+        Works as root and as an ordinary user. The host is not changed. Instances reach each other, and no other \
+        network; other machines reach an instance only through a published port.",
     after_long_help = "Examples:\n\
         \x20\x20boson up -m nats.yml -r ./nats-release\n\
         \x20\x20boson up -m nats.yml -o scale.yml -l vars.yml -v port=4222 -r ./nats-release\n\

@@ -15,11 +15,11 @@ use local_state::{StateDir, Which};
 /// The arguments of `variables`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Lists the variables that a variables store has: names, types, and when certificates expire. Values are never shown; \
+    long_about = "List the variables of a variables store: names, types, and when certificates expire. Values are never shown; \
         `boson interpolate` puts them into a document.\n\n\
-        `boson variables rotate` lets the next run that uses the store (`boson up`, `boson plan`, `boson interpolate`) generate \
-        variables anew, if the manifest defines them. Until then their values stay. Certificates that a rotated authority has signed \
-        keep their values, and are reported: rotate them, too.",
+        `boson variables rotate` lets the next run that uses the store (`boson up`, `boson plan`, `boson interpolate`) \
+        generate variables anew, if the manifest defines them. Until then their values stay. Certificates that a rotated \
+        authority has signed keep their values, and are reported: rotate them, too.",
     after_long_help = "Examples:\n\
         \x20\x20boson variables --vars-store creds.yml\n\
         \x20\x20boson variables rotate nats_ca nats_tls --vars-store creds.yml\n\
@@ -60,7 +60,7 @@ impl Place {
         match (self.vars_store, &self.which) {
             (Some(path), _) => Ok(StorePaths::from(path.as_path())),
             (None, Which { name: None, state_dir: None }) => Ok(self.which.find()?.variables()),
-            // Of a deployment that is down, too.
+            // Also for a deployment that is down.
             (None, Which { name, state_dir }) => {
                 Ok(StateDir::of(state_dir.as_deref(), name.as_deref().unwrap_or_default())?.variables())
             }

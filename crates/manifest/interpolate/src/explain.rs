@@ -14,12 +14,12 @@ pub const ABOUT: &str = "Show the file and line that each value comes from";
 /// The arguments of `explain`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Shows the file and line that each value of a manifest comes from, after ops files and variables: the \
-        manifest, an ops file, a variables file, or the variables store. A value of --var or --vars-env has no file; for it, \
-        the place of the reference is shown. Nothing is generated. Each line has a path, as ops files name it, and a place; no value \
-        is shown.\n\n\
-        The values of runtime and cloud configs, in which variables are replaced, too, follow those of the manifest: the name of the \
-        config's file is in front of the path.",
+    long_about = "Show the file and line that each value of a manifest comes from, after ops files and variables: the manifest, an \
+        ops file, a variables file, or the variables store. A value of --var or --vars-env has no file; for it, the \
+        place of the reference is shown. Nothing is generated. Each line has a path, as ops files name it, and a place; \
+        no value is shown.\n\n\
+        The values of runtime and cloud configs, in which variables are replaced too, follow those of the manifest; \
+        their paths begin with the name of the config's file.",
     after_long_help = "Examples:\n\
         \x20\x20boson explain nats.yml -o scale.yml -l vars.yml\n\
         \x20\x20boson explain nats.yml -o scale.yml --path /instance_groups/name=nats/instances\n\

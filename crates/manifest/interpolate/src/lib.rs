@@ -16,14 +16,14 @@ pub const ABOUT: &str = "Print a manifest with ops files and variables applied";
 /// The arguments of `interpolate`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Prints a manifest with ops files and variables applied, as `bosh interpolate` prints it: the keys in its \
-        order, values with its types. Prints nothing if anything fails.\n\n\
-        Variables without a value stay in the output; --var-errs makes them an error. Of several values of a variable, \
+    long_about = "Print a manifest with ops files and variables applied, as `bosh interpolate` prints it: the keys in its order, \
+        values with its types. Print nothing if anything fails.\n\n\
+        Variables without a value stay in the output; --var-errs makes them an error. If a variable has several values, \
         --var has precedence over --var-file, --vars-file and --vars-env, in this order; of one kind the last counts. \
         Values are merged by path: -v tls.ca=X sets one key of the map tls.\n\n\
         With --vars-store, the variables that the manifest defines (`variables:`) and nothing else sets are generated: \
-        passwords, keys, certificates. Each value is written to that file as soon as it exists, and is the same in the next \
-        run; `boson variables` lists them.",
+        passwords, keys, certificates. Each value is written to that file as soon as it exists, and is the same in the \
+        next run; `boson variables` lists them.",
     after_long_help = "Examples:\n\
         \x20\x20boson interpolate nats.yml -o scale.yml -l vars.yml -v instances=3\n\
         \x20\x20boson interpolate nats.yml --vars-store creds.yml > manifest.yml\n\

@@ -71,7 +71,7 @@ pub struct InstanceGroup {
     pub jobs: Vec<Job>,
     /// Properties of the group, `Nil` where there are none.
     pub properties: Value,
-    /// `property_mappings`: names that the properties of the group's jobs have besides, and whose values they have.
+    /// `property_mappings`: further names for properties of the group's jobs, and the properties whose values they take.
     pub property_mappings: Vec<(String, String)>,
     /// Where it stands in the manifest.
     pub path: Vec<Step>,

@@ -12,7 +12,7 @@ pub fn is_replaced(job: &str) -> bool {
     job == BPM || job == BOSH_DNS
 }
 
-/// Whether boson takes the place of a job of the release of the same name. Nothing of such a release is needed, not even the
+/// Whether boson takes the place of a job of the release of the same name. Such a release is not needed, not even the
 /// job's spec.
 pub fn is_spec_unneeded(release: &str, job: &str) -> bool {
     is_replaced(job) && release == job

@@ -1,7 +1,7 @@
 //! Generates the values of variables: keys, certificates and random values.
 //!
 //! Keys take nearly all of the time, and do not depend on one another: one thread for each core generates them. A value is
-//! passed on as soon as it exists; a certificate exists when its key and the certificate of its authority do.
+//! handed over as soon as it exists; a certificate exists when its key and the certificate of its authority do.
 
 mod authority;
 mod certificate;

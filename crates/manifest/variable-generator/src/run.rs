@@ -30,7 +30,7 @@ pub(crate) struct Run<'a> {
     generated: BTreeMap<usize, Authority>,
     /// Keys of certificates that wait for the authority with this index.
     waiting: BTreeMap<usize, Vec<(usize, PrivateKey)>>,
-    /// Values that are not passed on yet.
+    /// Values that have not been handed over yet.
     ready: Vec<(usize, Node)>,
     failures: Vec<Failure>,
 }

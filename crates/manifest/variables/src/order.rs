@@ -71,7 +71,7 @@ pub enum Error {
     Definitions(Vec<Failure>),
     /// Failures of the system.
     System(Problems),
-    /// The user asked for the end. Values that were passed on are kept.
+    /// The user asked for the end. Values that were handed over are kept.
     Interrupted {
         /// The number of the signal.
         signal: i32,

@@ -50,7 +50,7 @@ impl<'p> Cache<'p> {
     pub(crate) fn get(&mut self, name: &str, query: &str) -> Option<(String, String)> {
         let connection = self.connection.as_ref()?;
         let read = || {
-            // A file that another version or nobody has written yet.
+            // A file that another version has written, or no file yet.
             let exists = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'images'";
             if connection.query_row(exists, [], |_| Ok(())).optional()?.is_none() {
                 return Ok(None);

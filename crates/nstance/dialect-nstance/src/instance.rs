@@ -1,4 +1,4 @@
-//! The document of an instance: what is known about it besides the configuration.
+//! The document of an instance: what is known about it in addition to the configuration.
 
 use indexmap::IndexMap;
 use problem::{Problems, Result};

@@ -26,7 +26,7 @@ pub struct Rendered {
     pub warnings: Vec<Warning>,
 }
 
-/// What a group is rendered from besides its configuration.
+/// What a group is rendered from, in addition to its configuration.
 #[derive(Clone, Copy)]
 pub struct Inputs<'i> {
     /// The instance.

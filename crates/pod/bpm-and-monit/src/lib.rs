@@ -20,11 +20,11 @@ pub const ABOUT: &str = "BPM's command: list, start and stop processes";
 /// The flags of `bpm`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "What release scripts call as /var/vcap/jobs/bpm/bin/bpm, where render-jobs puts it. It asks the \
-        run-process that supervises the process, through the socket \
-        /var/vcap/sys/run/boson/JOB/PROCESS.sock, whichever container of the pod either runs in.\n\n\
-        A process that is stopped here stays stopped until it is started here: its run-process waits, so \
-        that the kubelet does not restart the container, and `ready` goes on calling it ready.",
+    long_about = "Do what BPM's command does. Release scripts call it as /var/vcap/jobs/bpm/bin/bpm, where render-jobs puts it. It \
+        asks the run-process that supervises the process, through the socket /var/vcap/sys/run/boson/JOB/PROCESS.sock, \
+        in whichever container of the pod either runs.\n\n\
+        A process that is stopped here stays stopped until it is started here: its run-process waits, so that the \
+        kubelet does not restart the container, and `ready` goes on calling it ready.",
     after_long_help = "Examples:\n\
         \x20\x20bpm list\n\
         \x20\x20bpm stop cloud_controller_ng -p nginx\n\

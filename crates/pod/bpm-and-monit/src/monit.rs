@@ -20,8 +20,8 @@ pub const ABOUT: &str = "monit's command: list, start and stop services";
 /// The flags of `monit`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "What release scripts call as /var/vcap/bosh/bin/monit, where render-jobs puts it. As monit, it returns as soon \
-        as the services have been asked to start or stop, before they have.\n\n\
+    long_about = "Do what monit's command does. Release scripts call it as /var/vcap/bosh/bin/monit, where render-jobs puts it. As \
+        monit does, it returns as soon as the services have been asked to start or stop, before they have.\n\n\
         An unmonitored process goes on running; its rules do not count, and it is not started again when it exits, until \
         `monit monitor` or `monit start`.",
     after_long_help = "Examples:\n\

@@ -15,7 +15,7 @@ use crate::{NO, Named, print};
 /// How long a supervisor may take for what it does at once: long on a machine that is very busy, and not for ever where it
 /// was stopped itself.
 const AT_ONCE: Duration = Duration::from_secs(60);
-/// How long `start` and `restart` wait for the supervisor of a process that has crashed: whoever runs its container starts it again.
+/// How long `start` and `restart` wait for the supervisor of a process that has crashed: the program that runs its container starts it again.
 const RETURN: Duration = Duration::from_secs(60);
 /// How often they look for it.
 const RETURN_INTERVAL: Duration = Duration::from_millis(50);
@@ -43,7 +43,7 @@ impl<'a> Process<'a> {
 
     /// BPM: the id, or an error if it does not run.
     ///
-    /// The id of a process in another pid namespace is withheld: here it is nobody's, or somebody else's.
+    /// The id of a process in another pid namespace is withheld: here the number means no process, or another one.
     pub(crate) fn print_pid(&self) -> Result<u8> {
         match self.status()? {
             Some(Status { pid: Some(pid), pid_namespace, .. }) if is_here(pid_namespace) => {
@@ -131,7 +131,7 @@ impl<'a> Process<'a> {
         bpm::parse_for_job(&text, &path.to_string_lossy(), job)?.process(self.named.process()).map(drop)
     }
 
-    /// How the process is; nothing where nobody supervises it.
+    /// How the process is; nothing if it has no supervisor.
     pub(crate) fn status(&self) -> Result<Option<Status>> {
         match self.ask(Request::Status, AT_ONCE)? {
             Some(Reply::Done(status)) => Ok(Some(status)),

@@ -16,10 +16,10 @@ use crate::Named;
 pub(crate) struct Options {
     #[command(flatten)]
     named: Named,
-    /// A variable for the process, besides those of bpm.yml; may be given several times
+    /// A variable for the process, in addition to those of bpm.yml; may be given several times
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// A volume for the process, besides those of bpm.yml; may be given several times
+    /// A volume for the process, in addition to those of bpm.yml; may be given several times
     #[arg(short, long, value_name = "PATH[:OPTIONS]")]
     volume: Vec<String>,
 }

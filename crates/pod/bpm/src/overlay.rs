@@ -21,7 +21,7 @@ pub struct Overlay {
     /// Variables of all processes, which override those that they have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Capabilities that all processes have besides their own.
+    /// Capabilities that all processes have in addition to their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// Whether all processes are privileged.

@@ -15,13 +15,12 @@ pub const ABOUT: &str = "Create the directories that BOSH's agent makes";
 /// The flags of `create-dirs`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Makes for every job in /var/vcap/jobs the directories /var/vcap/data/JOB, /var/vcap/sys/log/JOB \
-        and /var/vcap/sys/run/JOB, 0770 root:vcap, and for run-process /var/vcap/sys/run/bpm/JOB and \
-        /var/vcap/sys/run/boson/JOB, vcap's; besides /var/vcap/data/packages, /var/vcap/data/tmp, \
-        /var/vcap/store and, for tail-logs, /var/vcap/sys/run/.tail-logs. Where nothing is mounted at /var/vcap/sys \
-        it is a link to data/sys, as on a BOSH VM.\n\n\
-        Run again, it sets modes and owners again and removes nothing; without root it leaves owners as \
-        they are.",
+    long_about = "Create for every job in /var/vcap/jobs the directories /var/vcap/data/JOB, /var/vcap/sys/log/JOB and \
+        /var/vcap/sys/run/JOB, 0770 root:vcap, and for run-process /var/vcap/sys/run/bpm/JOB and \
+        /var/vcap/sys/run/boson/JOB, owned by vcap. Also create /var/vcap/data/packages, /var/vcap/data/tmp, \
+        /var/vcap/store and, for tail-logs, /var/vcap/sys/run/.tail-logs. If nothing is mounted at /var/vcap/sys, it \
+        becomes a link to data/sys, as on a BOSH VM.\n\n\
+        A second run sets modes and owners again and removes nothing; without root it leaves owners as they are.",
     after_long_help = "Examples:\n\
         \x20\x20create-dirs\n\
         \x20\x20create-dirs --root /tmp/instance"

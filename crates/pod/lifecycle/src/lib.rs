@@ -18,7 +18,7 @@ macro_rules! verb {
             #[derive(Debug, Args)]
             #[command(
                 long_about = concat!(
-                    "Runs /var/vcap/jobs/JOB/bin/", $script, " of every job that has one, all at once, as the user that \
+                    "Run /var/vcap/jobs/JOB/bin/", $script, " of every job that has one, all at once, as the user that \
                     runs this program (root in a pod), in the directory /var/vcap/bosh, with the environment of BOSH's \
                     agent: PATH=/usr/sbin:/usr/bin:/sbin:/bin, TMPDIR=/var/vcap/data/tmp and nothing else.\n\n\
                     A script's output is appended to /var/vcap/sys/log/JOB/", $script, ".stdout.log and ", $script,
@@ -54,7 +54,7 @@ verb!(
 verb!(
     /// `post-start`.
     post_start, "post-start",
-    more: "\n\nIn a pod nobody needs to call it: run-process runs the script of its own job once every process runs. How \
+    more: "\n\nA pod does not need to call it: run-process runs the script of its own job once every process runs. How \
         the script ended is kept in /var/vcap/sys/run/boson/JOB/post-start.hook, where `ready` looks.",
     failed: "the instance is not ready then."
 );

@@ -19,12 +19,12 @@ pub const ABOUT: &str = "Report to a probe whether a process is ready";
 /// The flags of `ready`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "For the probes of a container that runs run-process. A process is ready when it runs and the \
-        job's post-start script, if there is one, has succeeded. While it is stopped on request (`bpm stop`) it \
-        counts as ready, so that a deliberate stop fails no probe.\n\n\
-        With COMMAND, which may be any check, the process is ready if that succeeds too; it is not run while \
-        the process is stopped on request. A livenessProbe says --live: then post-start does not matter, nor \
-        whether the process has been started yet.",
+    long_about = "Report to a probe of a container that runs run-process whether a process is ready: it runs, and the job's \
+        post-start script, if there is one, has succeeded. While it is stopped on request (`bpm stop`) it counts as \
+        ready, so that a deliberate stop fails no probe.\n\n\
+        With COMMAND, which may be any check, the process is ready if that succeeds too; it is not run while the process \
+        is stopped on request. For a livenessProbe, use --live: then neither post-start matters, nor whether the process \
+        has been started yet.",
     after_long_help = "Examples:\n\
         \x20\x20ready --job nats\n\
         \x20\x20ready --job cloud_controller_ng --process nginx\n\

@@ -38,7 +38,7 @@ pub const ABOUT: &str = "Run one process of a job as BPM would";
 /// The options of `run-process`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Reads /var/vcap/jobs/JOB/config/bpm.yml, creates the directories that BPM creates, runs the pre_start \
+    long_about = "Read /var/vcap/jobs/JOB/config/bpm.yml, create the directories that BPM creates, run the pre_start \
         hook and then the process: as user vcap if started as root, with the environment that bpm.yml \
         gives and no other. The process' output goes to /var/vcap/sys/log/JOB/PROCESS.stdout.log and \
         PROCESS.stderr.log, and to stdout and stderr.\n\n\
@@ -96,10 +96,10 @@ pub struct Options {
     /// several times
     #[arg(long, value_name = "NAME", conflicts_with = "once")]
     pub pass_env: Vec<String>,
-    /// With --once: a variable for the process, besides those of bpm.yml; may be given several times
+    /// With --once: a variable for the process, in addition to those of bpm.yml; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "once")]
     pub env: Vec<String>,
-    /// With --once: a volume for the process, besides those of bpm.yml: writable, mount_only, allow_executions, shared;
+    /// With --once: a volume for the process, in addition to those of bpm.yml: writable, mount_only, allow_executions, shared;
     /// may be given several times
     #[arg(long, value_name = "PATH[:OPTIONS]", requires = "once")]
     pub volume: Vec<String>,

@@ -251,7 +251,7 @@ impl Records {
     }
 }
 
-/// Whether the state of an earlier run of the process is one in which nobody had asked for its stop.
+/// Whether the state of an earlier run of the process is one in which its stop was not requested.
 fn was_not_stopped(state_file: &Path) -> bool {
     let text = fs::read_to_string(state_file).unwrap_or_default();
     let state = ProcessState::decode(&text, "");

@@ -1,6 +1,6 @@
 //! Runs the post-deploy script and the errand of a job in a pod of a service when somebody requests it.
 //!
-//! Requests are annotations of the pod, in files that the kubelet writes: no token is needed in the pod, and nobody needs the
+//! Requests are annotations of the pod, in files that the kubelet writes: no token is needed in the pod, and no user needs the
 //! right to execute commands in it.
 
 use std::ffi::OsString;
@@ -27,10 +27,10 @@ pub const ABOUT: &str = "Run scripts that the pod's annotations request";
 /// The options of `run-requests`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Waits for requests until it is stopped. A request is a file of a volume with the pod's annotations: \
-        post-deploy has the id of a request for the post-deploy script, errand has an id, a space and the job whose bin/run \
-        is requested. Another id is another request; each is carried out once, also if this container restarts. What the \
-        script prints and how it ended is in this container's log:\n\n\
+    long_about = "Wait for requests until stopped. A request is a file of a volume with the pod's annotations: post-deploy \
+        contains the id of a request for the post-deploy script; errand contains an id, a space and the job whose \
+        bin/run is requested. Another id is another request. Each request is carried out once, also if this container \
+        restarts. The script's output and exit status are in this container's log:\n\n\
         \x20\x20run-requests: errand of job smoke-tests, request 3f2a: begins\n\
         \x20\x20run-requests: errand of job smoke-tests, request 3f2a: exit status 0",
     after_long_help = "Example:\n\

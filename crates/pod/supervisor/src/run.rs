@@ -55,7 +55,7 @@ impl End {
     }
 }
 
-/// Whom the loop works for.
+/// What the loop calls: it names the programs to start, and hears how they end.
 pub trait Host {
     /// What to start for `role`; nothing if there is no such program.
     fn task(&mut self, role: Role) -> Result<Option<Task>, SpawnError>;
@@ -131,7 +131,7 @@ fn status_of(machine: &dyn Machine) -> Status {
 struct Child {
     role: Role,
     pid: Pid,
-    /// Of a process that was not started here but found: it may be nobody's child that this process can reap.
+    /// A process that was found, not started here: this process may not be able to reap it.
     followed: Option<PidFd>,
 }
 

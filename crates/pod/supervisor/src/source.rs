@@ -39,7 +39,7 @@ pub struct Status {
     pub exit: Option<Exit>,
 }
 
-/// Something that the loop waits for besides signals, children and their output.
+/// Something that the loop waits for in addition to signals, children and their output.
 ///
 /// To be given to [`supervise`](crate::supervise). The loop calls `advance` once before each wait and asks for `interests`
 /// only then; whatever `advance` gives is applied to the machine at once, and `advance` is called again until it has

@@ -118,7 +118,7 @@ impl Journal {
         let (file, temporary) = match path {
             Some(path) => {
                 let dir = path.parent().unwrap_or(Path::new("/"));
-                // 0600, a name that nobody knows, and no link is followed: the directory may be somebody else's.
+                // 0600, an unpredictable name, and no link is followed: the directory may belong to another user.
                 let (file, temporary) = tempfile::Builder::new().prefix(".positions.").tempfile_in(dir)?.into_parts();
                 (file, Some(temporary))
             }
@@ -220,7 +220,7 @@ impl Journal {
 
     /// Makes lines and positions valid together. Nothing may be unsent.
     ///
-    /// A full disk stops nobody: then the journal goes on in memory, until it has grown there.
+    /// On a full disk the journal goes on in memory, until it has grown there.
     pub(crate) fn commit(&mut self, batch: &Batch, files: Vec<(FileId, Option<Position>)>) -> io::Result<()> {
         if self.end > LARGEST {
             let path = self.path.clone();

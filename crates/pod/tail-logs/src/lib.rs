@@ -38,14 +38,14 @@ pub const ABOUT: &str = "Forward every log file of a pod to stdout";
 /// The options of `tail-logs`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Follows every file below /var/vcap/sys/log whose name ends in .log, in any directory, from its \
-        first byte, and writes each line with the name of its file to stdout. New files, files that are \
-        truncated, renamed, removed or replaced are followed as they come. No link is followed.\n\n\
-        The position in each log is kept in a file, so that a run continues where the one before was stopped or \
+    long_about = "Follow every file below /var/vcap/sys/log whose name ends in .log, in any directory, from its first byte, and \
+        write each line with the name of its file to stdout. New files, and files that are truncated, renamed, removed \
+        or replaced, are followed as they come. No link is followed.\n\n\
+        The position in each log is kept in a file, so that a run continues where the previous one was stopped or \
         killed: no line is lost or repeated. A log that has been forwarded and grows too large is truncated at its \
         beginning, which no writer notices.\n\n\
-        After TERM it exits when the processes of the pod have ended and everything is forwarded; after INT or a \
-        second TERM when everything is forwarded; after another signal at once.",
+        After TERM, tail-logs exits when the processes of the pod have ended and everything is forwarded; after INT or a \
+        second TERM, when everything is forwarded; after another signal, at once.",
     after_long_help = "Examples:\n\
         \x20\x20tail-logs\n\
         \x20\x20tail-logs --logs-format json --logs-exclude '*/*.stdout.log */*.stderr.log'\n\n\

@@ -17,7 +17,7 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use crate::position::FileId;
 use crate::warnings::Warnings;
 
-/// No log lies deeper: nobody makes this program descend for ever.
+/// Maximum depth of directories, so that the search ends.
 const DEEPEST: usize = 16;
 
 /// Something in a directory.

@@ -17,7 +17,7 @@ pub(crate) enum Target {
     Tcp(Host),
     /// A server that answers well.
     Http {
-        /// Whom to connect to.
+        /// The address to connect to.
         host: Host,
         /// Path and query, as the request has them.
         path: String,
@@ -93,7 +93,7 @@ fn malformed(word: &[u8], why: &str) -> Problem {
     problem.because(why).hint(FORMS)
 }
 
-/// A URL's user, password and query are nobody's business.
+/// A URL's user, password and query are not shown.
 fn without_secrets(url: &str) -> String {
     let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?..."));
     let Some((scheme, rest)) = url.split_once("//") else { return format!("{url}{query}") };

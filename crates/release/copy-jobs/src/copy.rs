@@ -25,7 +25,7 @@ const SMALL: usize = 128 * 1024;
 const CHUNK: u64 = 8 * 1024 * 1024;
 /// More threads than this only wait for each other in the file system.
 const MAX_THREADS: usize = 4;
-/// setuid and setgid are not copied: nobody needs them on sources, and the volume is shared.
+/// setuid and setgid are not copied: sources do not need them, and the volume is shared.
 const KEPT_MODE_BITS: u32 = 0o1777;
 
 /// Copies everything in `source` into the directory `to`, and its root's own mode, owner and times onto it.
@@ -163,7 +163,7 @@ impl Copier<'_> {
     }
 }
 
-/// Whom a new file belongs to, so that most files need no change of their owner.
+/// The owner of a new file, so that most files need no change of their owner.
 struct Owners {
     of_new_files: Option<(u32, u32)>,
 }

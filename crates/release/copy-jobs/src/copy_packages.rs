@@ -25,8 +25,8 @@ const FOREIGN_PACKAGES: &str = "/var/vcap/foreign-packages";
 /// The flags of `copy-packages`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Copies packages of a release image into a volume: as an init container of a pod in which jobs of another \
-        release use them. Each package is whole or absent. Links are kept as they are.",
+    long_about = "Copy packages of a release image into a volume, as an init container of a pod in which jobs of another release \
+        use them. Each package is whole or absent. Links are kept as they are.",
     after_long_help = "Example:\n\
         \x20\x20copy-packages --package cf-cli --package jq\n\n\
         Exit codes: 0 copied; 2 usage; 65 the image does not have a package; 70 the destination cannot be written."

@@ -35,14 +35,13 @@ use stage::Stage;
 /// The flags of `copy-jobs`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Copies the sources of jobs that a release image carries in /var/vcap/jobs-src/JOB/ (job.MF, monit, \
-        templates/) to where plan and render-jobs look: as an init container of a pod, once for each \
-        release.\n\n\
-        The copy is whole or absent: it is made beside the destination and swapped in, so it can be run \
-        again at any time, and many can run at once into one volume. Permission bits (without setuid and \
-        setgid), times and links are kept. A link that leads out of the job sources is refused; an \
-        absolute one that stays inside becomes relative. In the directory jobs of a release, a link to \
-        another place of the release (shared_job_templates) is replaced by a copy of what it points to.\n\n\
+    long_about = "Copy the sources of jobs that a release image carries in /var/vcap/jobs-src/JOB/ (job.MF, monit, templates/) to \
+        where plan and render-jobs read them: as an init container of a pod, once for each release.\n\n\
+        The copy is whole or absent: it is made beside the destination and swapped in, so it can be run again at any \
+        time, and many can run at once into one volume. Permission bits (without setuid and setgid), times and links are \
+        kept. A link that leads out of the job sources is refused; an absolute one that stays inside becomes relative. \
+        In the directory jobs of a release, a link to another place of the release (shared_job_templates) is replaced by \
+        a copy of its target.\n\n\
         A patch is a unified diff (git diff, diff -u) whose paths begin with jobs/JOB/ or JOB/. All hunks of all patches \
         apply, or nothing is copied. Lines are compared exactly; a hunk whose line numbers are wrong applies where its \
         lines are, if they are at one place only.",

@@ -71,7 +71,7 @@ pub(crate) fn digests(files: &BTreeSet<&Path>, memory: &Path) -> Result<HashMap<
     let (found, problems, anything_read) = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     Problems::check(problems)?;
     if anything_read {
-        // Of the packages that are not requested now, as long as their files exist.
+        // Also those of packages that are not requested now, as long as their files exist.
         let others = known.iter().filter(|(path, _)| !found.contains_key(*path) && path.exists());
         let others = others.map(|(path, (digest, stamp))| (path, (digest, Some(stamp))));
         let found = found.iter().map(|(path, (digest, stamp))| (path, (digest, stamp.as_ref())));

@@ -18,7 +18,7 @@ const FORMAT: &[u8] = b"boson package 1";
 /// The fingerprint of a package with these files, whose contents have these digests, these fingerprints of its
 /// dependencies, compiled on this base.
 ///
-/// Of a file's mode only the executable bit counts: the rest depends on the umask of the checkout.
+/// Only the executable bit of a file's mode counts: the rest depends on the umask of the checkout.
 pub(crate) fn fingerprint(
     package: &Package,
     files: &BTreeMap<PathBuf, PackageFile>,

@@ -126,7 +126,7 @@ impl Secrets {
                 for form in forms::of(&text) {
                     self.add(&form);
                 }
-                // Of a value of several lines, a message may show one.
+                // A message may show one line of a value with several lines.
                 text.lines().for_each(|line| self.add(line));
             }
             Value::Nil | Value::Bool(_) => {}

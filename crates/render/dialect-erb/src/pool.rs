@@ -88,7 +88,7 @@ struct Pool<'a> {
 pub(crate) struct Process(Forked);
 
 impl Process {
-    /// Asks it, and the processes of templates below it, to collect garbage. Where nobody listens yet nothing happens.
+    /// Asks it, and the processes of templates below it, to collect garbage. Has no effect before the process has installed its signal handler.
     fn collect(&self) {
         let _ = kill(Pid::from_raw(-self.0.pid), Signal::SIGWINCH);
     }
@@ -187,7 +187,7 @@ impl Pool<'_> {
             if ready[i] && !self.receive(i) {
                 self.replace(i, LOST, "ended the process it was evaluated in")?;
             } else if self.workers[i].evaluations.is_empty() {
-                // It takes a while to go: nobody waits for that now.
+                // It takes a while to exit; this does not wait for it.
                 let process = self.workers.swap_remove(i).process;
                 process.end();
                 self.ended.push(process);

@@ -256,7 +256,7 @@ fn a_hosts_file_has_all_names_but_those_that_depend_on_health() {
     assert_eq!(of("web-2-agent.web.default.cf.bosh").unwrap(), "10.0.0.2");
     assert_eq!(of("q-s4.web.default.cf.bosh").unwrap(), all);
     assert_eq!(of("q-s0.web.default.cf.bosh"), None);
-    // Of a single instance the health does not matter.
+    // The health of a single instance does not matter.
     assert_eq!(of("q-s0.db-group.default.cf.bosh").unwrap(), "10.0.1.0");
     assert_eq!(of("db_group-0-db.cell.internal"), None, "it is not in the alias' group");
     assert!(hosts.is_sorted());

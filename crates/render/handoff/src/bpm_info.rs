@@ -103,7 +103,7 @@ pub struct JobQuarks {
     /// What the job runs as an errand, if it can be run as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errand: Option<ErrandKind>,
-    /// Whether the job is for Windows: its rendered `monit` is JSON. Nothing of it runs.
+    /// Whether the job is for Windows: its rendered `monit` is JSON. It does not run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_windows: bool,
     /// The rendered `bpm.yml`, where the job has one. Which of its processes are services is in `services`.

@@ -86,7 +86,7 @@ fn forget_links_of_replaced(manifest: &mut Manifest) {
     }
 }
 
-/// Nothing of a job whose place boson takes is needed, except for the aliases that the manifest gives to BOSH DNS.
+/// boson replaces these jobs and needs only the aliases that the manifest gives to BOSH DNS.
 fn spec_of_replaced(job: &str) -> JobSpec {
     let aliases = || PropertyDefinition { name: "aliases".to_owned(), default: Value::Nil };
     JobSpec {

@@ -18,10 +18,10 @@ pub const SERVICE_DOMAIN: &str = "svc.cluster.local";
 /// The command line of `plan`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Reads the deployment manifest and the job specs in BASE_DIR/jobs-src/RELEASE/JOB/, resolves \
-        properties and links, and renders every bpm.yml. Writes, for one instance group, one document \
-        (KIND), or everything for every group (--output-dir). For every group it renders all templates of \
-        all instances, and removes the documents of groups that the manifest no longer has.\n\n\
+    long_about = "Read the deployment manifest and the job specs in BASE_DIR/jobs-src/RELEASE/JOB/, resolve properties and links, \
+        and render every bpm.yml. Write one document (KIND) for one instance group, or everything for every group \
+        (--output-dir). With --output-dir, also render all templates of all instances, and remove the documents of \
+        groups that the manifest no longer has.\n\n\
         With ops files or variables, the manifest is what `boson interpolate` prints with the same flags; variables \
         without a value are errors. Messages name the file and line that a value comes from.\n\n\
         All errors are reported in one run; then nothing is written.",

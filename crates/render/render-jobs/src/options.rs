@@ -11,10 +11,10 @@ use startup::Common;
 /// The command line of `render-jobs`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Renders the templates of every job of an instance group into /var/vcap/jobs, for the pod that it \
-        runs in. In a pod the environment has all of its options.\n\n\
-        Nothing is written unless every template was rendered; then the new tree takes the old one's place \
-        at once. The tree includes /var/vcap/jobs/bpm/bin/bpm, a link to boson's own `bpm`.",
+    long_about = "Render the templates of every job of an instance group into /var/vcap/jobs, for the pod in which this runs. In a \
+        pod, the environment sets all of its options.\n\n\
+        Nothing is written unless every template was rendered; then the new tree replaces the old one at once. The tree \
+        includes /var/vcap/jobs/bpm/bin/bpm, a link to boson's own `bpm`.",
     after_long_help = "Example: instance (2-1)*2+0 = 2 of the group\n\
         \x20\x20render-jobs -g nats -m properties.yaml -j all-releases -d jobs \\\n\
         \x20\x20    --az-index 2 --replicas 2 --pod-ordinal 0 --pod-ip 10.0.0.7\n\n\

@@ -16,7 +16,7 @@ pub(crate) fn read(vm: &Vm, group: &Resolved, jobs_src: &JobsSrc) -> Result<Vec<
     let mut problems = Vec::new();
     let mut jobs = Vec::new();
     for job in &group.jobs {
-        // Nothing of it is installed: its release need not be here.
+        // It is not installed: its release may be absent.
         if !is_installed(&job.name) {
             jobs.push(Vec::new());
             continue;

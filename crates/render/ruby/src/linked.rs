@@ -1,4 +1,4 @@
-//! The C code that is in the executable besides Ruby's own, where Ruby is linked into it.
+//! The C code in the executable other than Ruby's own, where Ruby is linked into it.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};

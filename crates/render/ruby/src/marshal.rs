@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
                 }
                 self.fill(slot, Value::Map(Rc::new(Map::from_unique(pairs))))
             }
-            // Of a class of its own, which what it holds does not need (Psych's for !!omap).
+            // A class of its own (Psych's for !!omap), which its content does not need.
             b'C' => {
                 let kind = self.byte()?;
                 self.symbol_of(kind)?;

@@ -86,7 +86,7 @@ impl Vm {
         answered.recv().ok()
     }
 
-    /// As [`Vm::with`], but nobody waits: if it fails, so does all that is asked for after it.
+    /// As [`Vm::with`], without waiting: if it fails, all later requests fail too.
     fn later(&self, work: impl FnOnce(&Interpreter) -> problem::Result<()> + Send + 'static) {
         // If the interpreter has ended, the next call that waits reports it.
         let _ = self.0.send(Box::new(work));
@@ -139,7 +139,7 @@ fn request(operation: &str, argument: Value) -> Vec<u8> {
     marshal::dump(&Value::array([Value::str(operation), argument]))
 }
 
-/// Starts the interpreter and does what it is given, until nobody is left who could give it more.
+/// Starts the interpreter and runs requests until all senders are dropped.
 fn serve(jobs: &Receiver<Job>) -> Result<(), Problems> {
     let ruby = Interpreter::start()?;
     jobs.iter().try_for_each(|job| job(&ruby))

@@ -110,7 +110,7 @@ impl Vm {
     }
 }
 
-/// Refuses a document that is small only as long as nobody looks at all of it.
+/// Refuses a document whose aliases expand to too much.
 fn small_enough(value: Value, document: &Document) -> problem::Result<Value> {
     if value.written_out() <= MOST_VALUES {
         return Ok(value);

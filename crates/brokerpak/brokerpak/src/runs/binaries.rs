@@ -266,7 +266,7 @@ fn hex(digest: impl AsRef<[u8]>) -> String {
     digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Removes directories that nobody uses.
+/// Removes unused directories.
 fn remove_unused(paks: &Path, prefix: &str) {
     for entry in fs::read_dir(paks).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {

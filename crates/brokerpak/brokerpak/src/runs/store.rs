@@ -118,7 +118,7 @@ impl Store {
         let mut unit = Unit { directory, what, ..Unit::absent() };
         unit.read(id)?;
         let mut is_running = false;
-        // Only then: whoever tries a lock keeps others from it for an instant.
+        // Only then: trying a lock keeps others from it for an instant.
         if unit.record.as_ref().is_some_and(|record| record.phase == Phase::Running)
             && let Ok(file) = File::open(lock)
         {

@@ -89,7 +89,7 @@ impl FrontProxy {
         if !self.names.is_empty() && !self.names.contains(&name) {
             return None;
         }
-        // A value that is not text identifies nobody.
+        // A value that is not text identifies no user.
         let texts = |name: &str| -> Option<Vec<String>> {
             let values = headers.get_all(name).iter();
             values.map(|value| Some(std::str::from_utf8(value.as_bytes()).ok()?.to_owned())).collect()

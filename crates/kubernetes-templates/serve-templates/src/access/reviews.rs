@@ -31,7 +31,7 @@ impl Reviews {
         Reviews { cluster, tokens: Cache::new(KEPT, MOST), permitted: Cache::new(KEPT, MOST) }
     }
 
-    /// The user of a token, if that is known without a question; `Some(None)` for a token of nobody.
+    /// The user of a token, if that is known without a question; `Some(None)` for a token without a user.
     pub(super) fn known_user(&self, token: &str) -> Option<Option<User>> {
         if token.is_empty() || token.len() > LONGEST_TOKEN {
             return Some(None);

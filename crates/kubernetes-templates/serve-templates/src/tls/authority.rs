@@ -164,7 +164,7 @@ mod tests {
             let error = Authority { certificate, key }.issue(&[], SystemTime::now());
             assert!(error.is_err());
         }
-        // Another key issues what nobody trusts.
+        // Certificates of another key are not trusted.
         let other = Authority { certificate: good.certificate.clone(), key };
         let issued = other.issue(&["x".to_owned()], SystemTime::now()).unwrap();
         assert!(!is_trusted(&[&good], &issued, "x", SystemTime::now()));

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// The file's name in the state directory.
 pub(super) const FILE: &str = "state.json";
 
-/// The record while it is being written: the only entry besides the lock that can exist before it.
+/// The record while it is being written: the only entry other than the lock that can exist before it.
 pub(super) const NEW_FILE: &str = "state.json.new";
 
 /// The version that this program writes, and the only one that it reads.

@@ -110,7 +110,7 @@ fn forward_output(master: &File, end: &OwnedFd) {
         let is_readable = fds[0].any().unwrap_or_default();
         has_ended |= fds[1].any().unwrap_or_default();
         if is_readable {
-            // EIO: nobody has the other end open.
+            // EIO: the other end is not open.
             let Ok(length @ 1..) = reader.read(&mut buffer) else { return };
             if output.write_all(&buffer[..length]).and_then(|()| output.flush()).is_err() {
                 return;

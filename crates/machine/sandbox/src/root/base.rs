@@ -16,7 +16,7 @@ const PROGRAMS: [&str; 10] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "li
 /// The directories into which scripts write on a VM, and how many levels of them exist already on a usual machine.
 const WRITTEN: [(&str, &[(&str, usize)]); 2] = [("usr", &[("", 1), ("local", 3)]), ("opt", &[("", 3)])];
 
-/// Of a directory that cannot be layered as a whole: the part that is layered alone.
+/// The part that is layered alone, of a directory that cannot be layered as a whole.
 const PARTS: [&str; 1] = ["usr/local"];
 
 /// Shows the host's programs in `root`.

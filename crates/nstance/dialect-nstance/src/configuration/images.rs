@@ -12,7 +12,7 @@ pub struct Image {
     pub position: Position,
     /// The cloud provider; only images of `aws` are looked up.
     pub provider: String,
-    /// The filters, passed on as they are.
+    /// The filters, forwarded unchanged.
     pub filters: Vec<Filter>,
     /// The owners; if there are none, those of all images.
     pub owners: Vec<String>,

@@ -347,7 +347,7 @@ fn resource(usage: &Usage, limit: ResourceLimit, pid: i32, snapshot: &Snapshot) 
         Resource::Cpu => percent(false)?,
         Resource::TotalCpu => percent(true)?,
         Resource::Children => (snapshot.children(pid), None, " processes"),
-        // Of the machine, which is not this service's.
+        // The machine's value, not this service's.
         _ => return None,
     };
     Some(exceeds(value, limit.operator, limit.limit, all).then(|| format!("{value}{unit}")))

@@ -39,7 +39,7 @@ pub(super) fn test(connection: &Connection, resolver: &Resolver) -> Result<(), S
     }
 }
 
-/// Sends a datagram: a port that nobody listens on is reported back.
+/// Sends a datagram: a port without a listener is reported back.
 fn send(address: SocketAddr) -> io::Result<()> {
     // Not as text, which the C library would resolve.
     let any = if address.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };

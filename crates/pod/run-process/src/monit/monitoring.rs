@@ -1,5 +1,5 @@
 //! Whether monit monitors a process, and why that counts as failing although it runs: between the checks, the control socket, and
-//! those who show the status, for whom it is in a file.
+//! programs that show the status, which read it from a file.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;

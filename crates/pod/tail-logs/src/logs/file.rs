@@ -110,7 +110,7 @@ impl LogFile {
         self.name().is_some() && self.read_up_to.is_some() && !self.is_queued && self.log.unfinished.is_none()
     }
 
-    /// Whether it has no name, and nobody seems to write to it.
+    /// Whether it has no name and seems to have no writer.
     pub(super) fn is_abandoned(&self) -> bool {
         let is_old = matches!(self.name, FileName::Nameless(since) if since.elapsed() >= NAMELESS);
         is_old && self.log.unfinished.is_none()

@@ -68,7 +68,7 @@ impl<'a> Unpacker<'a> {
             EntryType::Link => {
                 let of = scoped::place(self.root, &link_of(entry)?)?;
                 let of = of.ok_or_else(|| io::Error::other("a hard link to a directory"))?;
-                // Of the file below it would be removed itself.
+                // The deletion of a file in a lower layer would remove the marker itself.
                 if of != target {
                     remove(&target)?;
                     fs::hard_link(of, &target)?;

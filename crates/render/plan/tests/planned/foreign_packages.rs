@@ -63,7 +63,7 @@ fn a_package_that_no_release_has_is_reported() {
     assert_eq!(planned.code, Some(0));
     let warning = " WARN job 'server' of instance group 'g' names packages that no release of the group has:";
     assert!(planned.printed.starts_with(warning), "{}", planned.printed);
-    // Without the images' lists nobody knows.
+    // Unknown without the images' lists.
     assert_eq!(plan(script, BPM, &[]).printed, "");
     let bpm = BPM.replace("packages/server", "packages/sever");
     let planned = plan("", &bpm, &LISTS);
