@@ -103,3 +103,20 @@ fn settings_without_effect_are_shown() {
     let expected = "warning: 1 setting of the configs has no effect:\n  --> runtime.yml:1:1: other\n";
     assert!(up.stdout.contains(expected), "{}", up.stdout);
 }
+
+#[test]
+fn names_of_the_bosh_cli_work() {
+    let machine = Machine::new();
+    machine.boson(&["deploy", "-d", "small", "manifest.yml", "-r", "release", "--detach"]).ends_with(0);
+    let shown = machine.boson(&["vms", "-d", "small"]).ends_with(0).stdout;
+    assert!(shown.contains("web/0"), "{shown}");
+    machine.boson(&["ssh", "web/0", "true"]).ends_with(0);
+    machine.boson(&["delete-deployment", "-d", "small"]).ends_with(0);
+    for arguments in [["upload-release", "small.tgz"], ["help", "upload-release"]] {
+        let refused = machine.boson(&arguments).ends_with(2).stderr;
+        assert!(
+            refused.contains("nothing is uploaded: give a release's directory or archive with `-r PATH`"),
+            "{refused}"
+        );
+    }
+}

@@ -93,6 +93,36 @@ const SHIPPED: [(&str, &[&str]); 6] = [
     ("boson-templates", &["apply-template", "export-template", "serve-templates"]),
 ];
 
+/// Commands of the bosh CLI that are other names of verbs: the executable, the command, the verb.
+const ALIASES: [(&str, &str, &str); 13] = [
+    ("boson", "deploy", "up"),
+    ("boson", "delete-deployment", "down"),
+    ("boson", "instances", "status"),
+    ("boson", "vms", "status"),
+    ("boson", "ssh", "exec"),
+    ("boson", "int", "interpolate"),
+    ("boson-cluster", "up", "apply"),
+    ("boson-cluster", "delete-deployment", "delete"),
+    ("boson-cluster", "down", "delete"),
+    ("boson-cluster", "instances", "status"),
+    ("boson-cluster", "vms", "status"),
+    ("boson-cluster", "run-errand", "errand"),
+    ("boson-cluster", "exec", "ssh"),
+];
+
+/// Commands of the bosh CLI without a verb of their own, and what to use instead.
+const WITHOUT_DIRECTOR: [(&str, &str); 9] = [
+    ("upload-release", "nothing is uploaded: give a release's directory or archive with `-r PATH`"),
+    ("upload-stemcell", "nothing is uploaded: give a root file system with `--stemcell PATH`"),
+    ("update-cloud-config", "give the cloud config with `--cloud-config FILE`"),
+    ("update-runtime-config", "give the runtime config with `--runtime-config FILE`"),
+    ("update-config", "give configs with `--cloud-config FILE` and `--runtime-config FILE`"),
+    ("recreate", "`restart` starts the processes of an instance again"),
+    ("cloud-check", "the same manifest, applied again, restores what is missing"),
+    ("log-in", "there is no director to log in to"),
+    ("env", "there is no director"),
+];
+
 /// An executable that ships.
 pub struct Executable {
     /// Its file name.
@@ -182,6 +212,10 @@ impl Executable {
         };
         let mut command = self.command(&shown);
         let named = if word(1) == "help" { word(2) } else { word(1) };
+        if let Some((command, instead)) = WITHOUT_DIRECTOR.iter().find(|(command, _)| *command == named) {
+            let message = format!("'{command}' is a command of the bosh CLI that boson does not have: {instead}");
+            self.command(&shown).error(ErrorKind::InvalidSubcommand, message).exit();
+        }
         if let Some(message) = elsewhere(named).filter(|_| shown.is_empty() || topic.is_empty()) {
             command.error(ErrorKind::InvalidSubcommand, message).exit();
         }
@@ -206,12 +240,14 @@ impl Executable {
             }
         }
         // `boson help VERB` is `boson VERB --help`.
-        if args.get(1).is_some_and(|arg| arg == "help") && args.get(2).is_some_and(|name| self.verb(name).is_some()) {
+        if args.get(1).is_some_and(|arg| arg == "help")
+            && args.get(2).is_some_and(|name| self.verb_or_alias(name).is_some())
+        {
             args.remove(1);
             args.truncate(2);
             args.push("--help".into());
         }
-        match args.get(1).and_then(|name| self.verb(name)) {
+        match args.get(1).and_then(|name| self.verb_or_alias(name)) {
             Some(verb) => Ok((verb, verb.long_name, args.split_off(1))),
             None => Err(args),
         }
@@ -219,6 +255,18 @@ impl Executable {
 
     fn verb(&self, name: &OsStr) -> Option<&Verb> {
         self.verbs().find(|verb| name == verb.name)
+    }
+
+    /// Returns the verb that the first argument names, by its own name or the bosh CLI's.
+    fn verb_or_alias(&self, name: &OsStr) -> Option<&Verb> {
+        let alias =
+            || self.aliases().find(|(alias, _)| name == *alias).and_then(|(_, verb)| self.verb(OsStr::new(verb)));
+        self.verb(name).or_else(alias)
+    }
+
+    /// Returns commands of the bosh CLI with the verbs that they are names of.
+    fn aliases(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        ALIASES.iter().filter(|(executable, _, _)| *executable == self.name).map(|(_, alias, verb)| (*alias, *verb))
     }
 
     /// Returns the verbs of all groups.
@@ -235,6 +283,10 @@ impl Executable {
                 let purpose = first.to_lowercase() + rest;
                 after_help += &format!("\n`{} help {topic}` lists the verbs that {purpose}.", self.name);
             }
+        }
+        let aliases: Vec<String> = self.aliases().map(|(alias, verb)| format!("{alias} ({verb})")).collect();
+        if !aliases.is_empty() {
+            after_help += &format!("\nNames of the bosh CLI work too: {}.", aliases.join(", "));
         }
         let all = Arg::new("all").long("all").action(ArgAction::SetTrue).help("List the verbs of all groups");
         Command::new(self.name)
@@ -397,6 +449,22 @@ mod tests {
     #[test]
     fn the_command_definitions_are_valid() {
         EXECUTABLE.check_grammar();
+    }
+
+    #[test]
+    fn a_command_of_the_bosh_cli_is_another_name_of_a_verb() {
+        const GROUP: Group =
+            Group { title: "Run", topic: None, verbs: crate::verbs!("boson": "up" => greet, "status" => greet) };
+        let boson = Executable { name: "boson", groups: &[GROUP], ..EXECUTABLE };
+        let name = |args: &[&str]| Some(boson.call(args.iter().map(Into::into).collect()).ok()?.1);
+        assert_eq!(name(&["boson", "deploy"]), Some("boson up"));
+        assert_eq!(name(&["boson", "help", "vms"]), Some("boson status"));
+        // The link of another executable is no alias.
+        assert_eq!(name(&["deploy"]), None);
+        for (executable, alias, verb) in ALIASES {
+            let (_, verbs) = SHIPPED.iter().find(|(name, _)| *name == executable).unwrap();
+            assert!(verbs.contains(&verb) && !verbs.contains(&alias), "{executable} {alias}: {verb}");
+        }
     }
 
     #[test]

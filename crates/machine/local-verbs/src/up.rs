@@ -3,7 +3,7 @@
 mod background;
 mod command_line;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use manifest_inputs::{Configs, Inputs};
@@ -40,9 +40,12 @@ use local_state::Signals;
         time; 130 interrupted before everything ran, or asked twice to stop."
 )]
 pub struct Options {
+    /// The deployment manifest, as with --manifest, which it takes precedence over
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest_argument: Option<PathBuf>,
     /// The deployment manifest; `-` is standard input
-    #[arg(long, short, env = "BOSH_MANIFEST_PATH", value_name = "FILE")]
-    pub(crate) manifest: PathBuf,
+    #[arg(long, short, env = "BOSH_MANIFEST_PATH", value_name = "FILE", required_unless_present = "manifest_argument")]
+    pub(crate) manifest: Option<PathBuf>,
     /// A release: its source directory (jobs/, packages/, src/), or an archive made by bosh; once for each
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "PATH", required = true, value_delimiter = ':')]
     pub(crate) releases: Vec<PathBuf>,
@@ -89,10 +92,17 @@ pub struct Options {
     pub(crate) documents_follow: bool,
 }
 
+impl Options {
+    /// Returns the path of the manifest; clap refuses a command line without one.
+    fn manifest(&self) -> &Path {
+        self.manifest_argument.as_deref().or(self.manifest.as_deref()).unwrap_or(Path::new(""))
+    }
+}
+
 impl From<Options> for Config {
     fn from(options: Options) -> Config {
         Config {
-            manifest: options.manifest,
+            manifest: options.manifest().to_owned(),
             inputs: options.inputs,
             configs: options.configs,
             documents: None,

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,7 @@ pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
 fn documents(options: &Options) -> Result<Option<Documents>> {
     let is_stream =
         |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    let mut files = std::iter::once(&options.manifest).chain(options.configs.files());
+    let mut files = std::iter::once(options.manifest()).chain(options.configs.files().map(PathBuf::as_path));
     let has_stream = files.any(|file| is_stream(file));
     let default_store = |name: Option<&str>| variables_store(options, name);
     let read = local_deployment::read_documents(&options.clone().into(), Some(&default_store));
