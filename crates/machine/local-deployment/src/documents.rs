@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jobs_src::JobsSrc;
 use manifest_inputs::{DefaultStore, Documents, Draft};
 use plan::{NAMESPACE, SERVICE_DOMAIN, Target};
 use problem::{Place, Problem, Result, code};
@@ -43,7 +44,7 @@ fn addresses(draft: &Draft, config: &Config) -> Result<Vec<String>> {
 fn target(base: &Path, name: Option<&str>) -> Target {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     Target {
-        base: base.to_path_buf(),
+        jobs_src: JobsSrc::below(base),
         links: base.join("links"),
         deployment_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
         namespace: variable("KUBE_NAMESPACE", NAMESPACE),

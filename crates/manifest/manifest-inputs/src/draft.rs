@@ -12,6 +12,7 @@ use crate::documents::{Document, Documents};
 use crate::files::Files;
 use crate::flags::{Configs, Inputs};
 use crate::origins::Origins;
+use crate::parts::Part;
 use crate::places::Sources;
 use crate::store::{self, StoreFile, StorePaths};
 use crate::usage::Usage;
@@ -46,7 +47,21 @@ impl<'a> Draft<'a> {
         if inputs.is_empty() && !(default_store.is_some() && defines()) {
             return files::unchanged(configs, name, text).map(|documents| Draft(Stage::Unchanged(documents)));
         }
-        let mut work = Work::read(inputs, configs, name, text, default_store)?;
+        Draft::of(Work::read(inputs, configs, name, (text, &[]), default_store)?, configs, name)
+    }
+
+    /// See [`Inputs::read_parts`].
+    pub(crate) fn read_parts(
+        inputs: &'a Inputs,
+        configs: &Configs,
+        name: &str,
+        text: Vec<u8>,
+        parts: &[Part],
+    ) -> Result<Draft<'a>> {
+        Draft::of(Work::read(inputs, configs, name, (Ok(text), parts), None)?, configs, name)
+    }
+
+    fn of(mut work: Work<'a>, configs: &Configs, name: &str) -> Result<Draft<'a>> {
         work.read_links()?;
         let documented = Documented { name: name.to_owned(), runtime_configs: configs.runtime_configs.len() };
         Ok(Draft(Stage::Changed(Box::new(work), documented)))
@@ -148,11 +163,11 @@ impl<'a> Work<'a> {
         inputs: &'a Inputs,
         configs: &Configs,
         name: &str,
-        text: Result<Vec<u8>>,
+        (text, parts): (Result<Vec<u8>>, &[Part]),
         default_store: Option<&DefaultStore>,
     ) -> Result<Work<'a>> {
         let Files { mut manifest, configs, operations, values, mut store, mut sources } =
-            Files::read(inputs, configs, name, text)?;
+            Files::read(inputs, configs, name, text, parts)?;
         for (number, file, operation) in &operations {
             crate::apply(operation, &mut manifest)
                 .map_err(|problem| problem.in_operation(*number, file, operation, &sources))?;

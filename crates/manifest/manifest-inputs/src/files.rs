@@ -10,6 +10,7 @@ use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 use crate::documents::{Document, Documents};
 use crate::flags::{Configs, Inputs};
 use crate::packed;
+use crate::parts::Part;
 use crate::places::Sources;
 use crate::store::{StoreFile, StorePaths};
 
@@ -35,15 +36,29 @@ struct Reader {
 
 impl Files {
     /// Reads everything that the flags name; `manifest` is the manifest's text, or the problems with reading it.
-    pub(crate) fn read(inputs: &Inputs, configs: &Configs, name: &str, manifest: Result<Vec<u8>>) -> Result<Files> {
+    ///
+    /// `parts` are files whose documents become parts of the manifest.
+    pub(crate) fn read(
+        inputs: &Inputs,
+        configs: &Configs,
+        name: &str,
+        manifest: Result<Vec<u8>>,
+        parts: &[Part],
+    ) -> Result<Files> {
         let mut reader = Reader::default();
-        let manifest = match manifest {
+        let mut manifest = match manifest {
             Ok(text) => reader.parse(name.to_owned(), &text, "the manifest", Parsed::node),
             Err(problems) => {
                 reader.problems.extend(problems.into_vec());
                 None
             }
         };
+        for part in parts {
+            if let (Some(value), Some(manifest)) = (reader.document(part.file, part.what, Parsed::node), &mut manifest)
+            {
+                part.place(manifest, value);
+            }
+        }
         let mut operations = Vec::new();
         for path in &inputs.ops_files {
             operations.extend(reader.operations(path));

@@ -11,6 +11,7 @@ mod flags;
 mod leaves;
 mod origins;
 mod packed;
+mod parts;
 mod places;
 mod store;
 mod usage;
@@ -24,6 +25,7 @@ pub use draft::Draft;
 pub use flags::{Configs, Inputs};
 use go_yaml::Node;
 use ops_file::Operation;
+pub use parts::Part;
 use problem::{Place, Problem, Result, code};
 pub use store::{StoreFile, StorePaths};
 use variables::LinkNames;
@@ -151,7 +153,7 @@ impl Inputs {
         let text = text.map_err(|e| {
             Problem::input(format!("cannot read the manifest {name}")).because(e).code(code::INPUT_FILE).into()
         });
-        Work::read(self, configs, &name, text, None)
+        Work::read(self, configs, &name, (text, &[]), None)
     }
 
     /// The documents that a verb works on which plans a deployment. With any flag of this group, the manifest with its
@@ -169,6 +171,14 @@ impl Inputs {
         default_store: Option<&DefaultStore>,
     ) -> Result<Draft<'_>> {
         Draft::read(self, configs, name, text, default_store)
+    }
+
+    /// As [`Inputs::read`], of a manifest that a verb has written, and of which parts are in files.
+    ///
+    /// # Errors
+    /// As [`Inputs::read`].
+    pub fn read_parts(&self, configs: &Configs, name: &str, text: Vec<u8>, parts: &[Part]) -> Result<Draft<'_>> {
+        Draft::read_parts(self, configs, name, text, parts)
     }
 }
 

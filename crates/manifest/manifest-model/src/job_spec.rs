@@ -32,6 +32,8 @@ pub struct PropertyDefinition {
     pub name: String,
     /// Its default, `Nil` where there is none; through JSON, as the director stores it.
     pub default: Value,
+    /// Its `example`, `Nil` where there is none or it is no JSON. BOSH only documents it.
+    pub example: Value,
 }
 
 /// An entry of `provides`.
@@ -151,7 +153,11 @@ fn properties(reader: &mut Reader, root: &Object, job: &str) -> Vec<PropertyDefi
         let Some(name) = key.scalar_to_s() else { continue };
         let default = body.get("default").map_or(Ok(Value::Nil), json_round_trip);
         match default {
-            Ok(default) => definitions.push(PropertyDefinition { name, default }),
+            Ok(default) => {
+                let example =
+                    body.get("example").and_then(|example| json_round_trip(example).ok()).unwrap_or(Value::Nil);
+                definitions.push(PropertyDefinition { name, default, example });
+            }
             Err(why) => {
                 let mut path = root.at("properties");
                 path.push(name.as_str().into());

@@ -27,24 +27,48 @@ pub struct JobRef {
 /// A job's rules for its properties, beside its spec.
 const PROPERTIES_SCHEMA: &str = "properties_schema.json";
 
-/// The directory `jobs-src`.
+/// The job sources of releases.
 #[derive(Debug, Clone)]
-pub struct JobsSrc(PathBuf);
+pub struct JobsSrc(Layout);
+
+#[derive(Debug, Clone)]
+enum Layout {
+    /// A directory `jobs-src/<release>/<job>`.
+    Together(PathBuf),
+    /// The directory of the jobs of each release.
+    Apart(BTreeMap<String, PathBuf>),
+}
 
 impl JobsSrc {
-    /// The one below `base` (`/var/vcap/all-releases` in a pod).
+    /// The directory `jobs-src` below `base` (`/var/vcap/all-releases` in a pod).
     pub fn below(base: &Path) -> JobsSrc {
-        JobsSrc(base.join("jobs-src"))
+        JobsSrc(Layout::Together(base.join("jobs-src")))
     }
 
-    /// The directory itself.
-    pub fn path(&self) -> &Path {
-        &self.0
+    /// Releases whose jobs are where their authors have them: the directory of the jobs by release.
+    pub fn apart(releases: BTreeMap<String, PathBuf>) -> JobsSrc {
+        JobsSrc(Layout::Apart(releases))
+    }
+
+    /// The directories that contain all of it.
+    pub fn directories(&self) -> Vec<&Path> {
+        match &self.0 {
+            Layout::Together(path) => vec![path],
+            Layout::Apart(releases) => releases.values().map(PathBuf::as_path).collect(),
+        }
     }
 
     /// The directory of a job.
     pub fn job(&self, job: &JobRef) -> PathBuf {
-        self.0.join(&job.release).join(&job.job)
+        self.release(&job.release).join(&job.job)
+    }
+
+    /// The directory of the jobs of a release; one that cannot exist where there is none.
+    fn release(&self, name: &str) -> PathBuf {
+        match &self.0 {
+            Layout::Together(path) => path.join(name),
+            Layout::Apart(releases) => releases.get(name).cloned().unwrap_or_else(|| Path::new("/dev/null").join(name)),
+        }
     }
 
     /// Reads the specs of jobs, all in one call of the VM. `named_at` returns the place that names a
@@ -109,8 +133,14 @@ impl JobsSrc {
     }
 
     fn absent_job_hint(&self, job: &JobRef) -> String {
-        let release = self.0.join(&job.release);
-        if !release.is_dir() {
+        if let Layout::Apart(releases) = &self.0
+            && !releases.contains_key(&job.release)
+        {
+            let known: Vec<&str> = releases.keys().map(String::as_str).collect();
+            return format!("give the release with --release; given are: {}", known.join(", "));
+        }
+        let release = self.release(&job.release);
+        if !release.is_dir() && matches!(self.0, Layout::Together(_)) {
             return format!("{} does not exist: run copy-jobs in the release's image first", release.display());
         }
         let entries = std::fs::read_dir(&release).into_iter().flatten().flatten();
@@ -119,6 +149,7 @@ impl JobsSrc {
         known.sort();
         match did_you_mean(&job.job, known.iter().map(String::as_str)) {
             Some(name) => format!("did you mean '{name}'?"),
+            None if known.is_empty() => "the release has no jobs".to_owned(),
             None => format!("its jobs are: {}", known.join(", ")),
         }
     }
@@ -144,7 +175,7 @@ impl JobsSrc {
     /// # Errors
     /// A list that is malformed or of another version.
     pub fn packages(&self, release: &str) -> Result<Option<BTreeSet<String>>> {
-        let path = self.0.join(release).join(packages::FILE);
+        let path = self.release(release).join(packages::FILE);
         match vcap::input::read_file(&path) {
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text);

@@ -67,7 +67,7 @@ pub(crate) fn read(vm: &Vm, documents: Documents, target: &Target, with_settings
     let (settings, found) = if with_settings { pod_settings::read(&manifest) } else { (Vec::new(), Vec::new()) };
     problems.extend(found);
     forget_links_of_replaced(&mut manifest);
-    let jobs_src = JobsSrc::below(&target.base);
+    let jobs_src = target.jobs_src.clone();
     let specs = read_specs(vm, &manifest, &jobs_src).unwrap_or_else(|found| {
         problems.extend(found.into_vec());
         BTreeMap::new()
@@ -88,7 +88,7 @@ fn forget_links_of_replaced(manifest: &mut Manifest) {
 
 /// boson replaces these jobs and needs only the aliases that the manifest gives to BOSH DNS.
 fn spec_of_replaced(job: &str) -> JobSpec {
-    let aliases = || PropertyDefinition { name: "aliases".to_owned(), default: Value::Nil };
+    let aliases = || PropertyDefinition { name: "aliases".to_owned(), default: Value::Nil, example: Value::Nil };
     JobSpec {
         name: job.to_owned(),
         templates: Vec::new(),

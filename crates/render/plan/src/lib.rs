@@ -17,6 +17,7 @@ mod options;
 mod pod_settings;
 mod referenced_names;
 mod rendering;
+mod resolution;
 mod schema;
 mod shared_links;
 mod sysctls;
@@ -29,7 +30,8 @@ use instance_group::{Deployment, Resolved};
 pub use links::addresses as link_addresses;
 use options::Request;
 pub use options::{Kind, NAMESPACE, Options, SERVICE_DOMAIN, Target};
-use problem::{Place, Problem, Problems, Result, code};
+use problem::{Place, Problem, Result, code};
+pub use resolution::{Examples, resolve};
 use ruby::Vm;
 use startup::{Common, Steps};
 use templates::Scope;
@@ -141,21 +143,8 @@ fn warn_of_unused_values(groups: &[Resolved]) {
 
 /// Reports settings without effect; those of one group with its first document only.
 fn warn_of_unused_settings(vm: &Vm, input: &input::Input, request: &Request) {
-    if matches!(request.output, options::Output::File(Kind::Bpm, _)) {
-        return;
-    }
-    let is_planned = |group: &str| request.group.as_deref().is_none_or(|planned| planned == group);
-    let of_configs = unused_settings::listed(input.unused.clone(), "of the configs");
-    let found = [unused_settings::find(&input.manifest, is_planned), of_configs];
-    for found in found.into_iter().flatten() {
-        let problems = input.documents.locate(vm, Problems::from(found));
-        for problem in problems.iter() {
-            let lines = problem
-                .notes
-                .iter()
-                .map(|note| format!("\n  --> {}: {}", note.place, note.what.as_deref().unwrap_or_default()));
-            tracing::warn!("{}{}", problem.message, lines.collect::<String>());
-        }
+    if !matches!(request.output, options::Output::File(Kind::Bpm, _)) {
+        unused_settings::warn(vm, input, |group| request.group.as_deref().is_none_or(|planned| planned == group));
     }
 }
 

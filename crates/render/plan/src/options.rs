@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dialect_erb::Settings;
 use job_templates::RenderingOptions;
+use jobs_src::JobsSrc;
 use manifest_inputs::{Configs, Inputs};
 use manifest_model::identity::Domain;
 use problem::{Problem, Problems, Result};
@@ -108,8 +109,8 @@ pub(crate) struct Request {
 /// The deployment that is planned: its job sources and what its addresses are made of.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// The directory with `jobs-src/<release>/<job>/`.
-    pub base: PathBuf,
+    /// The job sources of its releases.
+    pub jobs_src: JobsSrc,
     /// The directory with the links of other deployments; it may be missing.
     pub links: PathBuf,
     /// The deployment's name; the manifest's where absent.
@@ -179,7 +180,7 @@ impl Options {
             configs: self.configs,
             documents: self.documents,
             target: Target {
-                base: common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases"),
+                jobs_src: JobsSrc::below(&common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases")),
                 links: common.path(path(self.links_dir).as_deref(), "/var/run/secrets/links"),
                 deployment_name: given(self.deployment_name),
                 namespace: self.kube_namespace,

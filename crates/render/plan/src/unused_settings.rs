@@ -3,14 +3,31 @@
 use ::pod_settings::GroupSettings;
 use manifest_model::Manifest;
 use manifest_model::manifest::InstanceGroup;
-use problem::{Note, Place, Problem, Step};
+use problem::{Note, Place, Problem, Problems, Step};
+use ruby::Vm;
 use value::Value;
 
+use crate::input::Input;
 use crate::pod_settings::{AGENT_SETTINGS, WITHOUT_EFFECT, below};
+
+/// Logs the settings of pods and the parts of the configs that have no effect, in the groups that `is_planned` accepts.
+pub(crate) fn warn(vm: &Vm, input: &Input, is_planned: impl Fn(&str) -> bool) {
+    let of_configs = listed(input.unused.clone(), "of the configs");
+    for found in [find(&input.manifest, is_planned), of_configs].into_iter().flatten() {
+        let problems = input.documents.locate(vm, Problems::from(found));
+        for problem in problems.iter() {
+            let lines = problem
+                .notes
+                .iter()
+                .map(|note| format!("\n  --> {}: {}", note.place, note.what.as_deref().unwrap_or_default()));
+            tracing::warn!("{}{}", problem.message, lines.collect::<String>());
+        }
+    }
+}
 
 /// A problem with the places of those keys of `properties.quarks` and `env.bosh.agent.settings` that have no effect, in the groups
 /// that `is_planned` accepts; `None` where the manifest has none.
-pub(crate) fn find(manifest: &Manifest, is_planned: impl Fn(&str) -> bool) -> Option<Problem> {
+fn find(manifest: &Manifest, is_planned: impl Fn(&str) -> bool) -> Option<Problem> {
     let mut notes = Vec::new();
     let mut note = |file: &str, path: Vec<Step>, what: String| {
         let note = Note { place: Place::node(file, path), what: Some(what), hint: None };
@@ -59,7 +76,7 @@ fn settings(group: &InstanceGroup) -> (Option<&Value>, Vec<Step>) {
 }
 
 /// A problem with settings that have no effect, all of them; `None` if there are none. `owner` says what they are settings of.
-pub(crate) fn listed(notes: Vec<Note>, owner: &str) -> Option<Problem> {
+fn listed(notes: Vec<Note>, owner: &str) -> Option<Problem> {
     if notes.is_empty() {
         return None;
     }

@@ -10,7 +10,6 @@ use handoff::deployment::Deployment;
 use handoff::links::SharedLinks;
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, LINKS_JSON, PROPERTIES_YAML, encode};
 use instance_group::Resolved;
-use jobs_src::JobsSrc;
 use problem::{IoContext, Problem, Problems, Result, code};
 use ruby::Vm;
 use vcap::atomic;
@@ -47,12 +46,13 @@ pub(crate) fn check(request: &Request) -> Result<()> {
     }
     let absolute = std::path::absolute(path).io("find", path)?;
     let above = absolute.ancestors().find_map(|above| fs::canonicalize(above).ok());
-    let sources = JobsSrc::below(&request.target.base);
-    if let (Some(above), Ok(real)) = (above, fs::canonicalize(sources.path()))
-        && above.starts_with(real)
-    {
-        let hint = format!("what is in {} is read", sources.path().display());
-        return Err(problem("lies among the job sources").hint(hint).into());
+    for sources in request.target.jobs_src.directories() {
+        if let (Some(above), Ok(real)) = (&above, fs::canonicalize(sources))
+            && above.starts_with(real)
+        {
+            let hint = format!("what is in {} is read", sources.display());
+            return Err(problem("lies among the job sources").hint(hint).into());
+        }
     }
     Ok(())
 }

@@ -12,11 +12,6 @@ use vcap::tree::{LINK, RenderedEntry};
 use crate::RenderedJob;
 use crate::options::Request;
 
-/// BOSH's agent: everything 0640, but `bin/` 0750, whatever the modes of the sources.
-fn mode(destination: &str) -> u32 {
-    if destination.starts_with("bin/") { 0o750 } else { 0o640 }
-}
-
 /// Writes everything at once, BPM's command included.
 pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>) -> Result<()> {
     let mut entries = vec![bpm_command(&request.root)?];
@@ -26,7 +21,7 @@ pub(crate) fn commit(request: &Request, group: &Resolved, jobs: Vec<RenderedJob>
             entries.push(RenderedEntry {
                 path: format!("{}/{}", job.name, file.path),
                 content: file.content,
-                mode: mode(&file.path),
+                mode: RenderedJob::mode(&file.path),
             });
         }
     }
@@ -63,14 +58,4 @@ fn bpm_command(root: &Path) -> Result<RenderedEntry> {
         content: program.into_os_string().into_vec(),
         mode: LINK,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_lies_in_bin_is_executable() {
-        assert_eq!((mode("bin/a"), mode("config/bin/a"), mode("x")), (0o750, 0o640, 0o640));
-    }
 }

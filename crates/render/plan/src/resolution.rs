@@ -1,0 +1,52 @@
+//! Resolving a deployment without planning it, for verbs that render some of its files.
+
+use instance_group::{Deployment, Resolved};
+use problem::{Problems, Result};
+use ruby::Vm;
+
+use crate::documents::Documents;
+use crate::options::Target;
+use crate::{add_overlays, external_links, input, schema, unused_settings};
+
+/// Whether declared properties without a default have the value of their `example`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Examples {
+    /// They have no value, as in BOSH.
+    Ignored,
+    /// As if it were their default.
+    AsDefaults,
+}
+
+/// The instance groups of a deployment, in the manifest's order: those that `plan` writes, before any template is rendered. Logs
+/// what has no effect.
+///
+/// # Errors
+/// Those of `plan`: everything that is wrong with the documents, the job specs, links and properties.
+pub fn resolve(
+    vm: &Vm,
+    documents: manifest_inputs::Documents,
+    target: &Target,
+    examples: Examples,
+) -> Result<Vec<Resolved>> {
+    let mut input = input::read(vm, Documents::of(documents), target, true)?;
+    if examples == Examples::AsDefaults {
+        for definition in input.specs.values_mut().flat_map(|spec| &mut spec.properties) {
+            if definition.default.is_nil() {
+                definition.default = definition.example.clone();
+            }
+        }
+    }
+    let domain = target.domain(&input.manifest.name);
+    let external = external_links::read(vm, &target.links, &domain, input.specs.values())?;
+    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs, external: &external };
+    let located = |problems: Problems| input.documents.locate(vm, problems);
+    let outcome = instance_group::resolve(&deployment).map_err(located)?;
+    for warning in &outcome.warnings {
+        tracing::warn!("{warning}");
+    }
+    unused_settings::warn(vm, &input, |_| true);
+    schema::check(vm, &input, &outcome.groups)?;
+    let mut groups = outcome.groups;
+    add_overlays(&input, &mut groups);
+    Ok(groups)
+}
