@@ -1,4 +1,4 @@
-//! Unified diffs as `git diff`, `git format-patch` and `diff -u` write them: reading them, and applying them to files.
+//! Unified diffs as `git diff`, `git format-patch` and `diff -u` write them: reading them, applying them to files, and writing them.
 //!
 //! Lines are bytes, compared exactly (no fuzz). A hunk whose line number is wrong applies where its old lines are, if they
 //! are at exactly one place after the hunk before it. As in git, a hunk whose first
@@ -10,9 +10,11 @@
 mod apply;
 mod names;
 mod read;
+mod write;
 
 pub use apply::Mismatch;
 pub use read::{Malformed, read};
+pub use write::hunks;
 
 /// The changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
