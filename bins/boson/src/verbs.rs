@@ -46,6 +46,7 @@ fn executable() -> Executable {
                 verbs: startup::verbs!("boson":
                     "interpolate" => interpolate,
                     "explain" => interpolate::explain,
+                    "render" => render_release,
                     "compile" => compile_release,
                     "process-template" => process_template,
                     "generate-parameters" => process_template::generate_parameters,

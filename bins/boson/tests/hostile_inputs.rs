@@ -21,11 +21,12 @@ fn directory() -> tempfile::TempDir {
 }
 
 /// The verbs that take a manifest, and their arguments.
-const VERBS: [&[&str]; 4] = [
+const VERBS: [&[&str]; 5] = [
     &["interpolate", "m.yml"],
     &["explain", "m.yml"],
     &["plan", "-m", "m.yml", "-b", ".", "--output-dir", "out"],
     &["up", "-m", "m.yml", "-r", "release", "--detach"],
+    &["render", "-m", "m.yml", "-r", "release"],
 ];
 
 fn command(directory: &Path, verb: &[&str], arguments: &[&str]) -> Command {

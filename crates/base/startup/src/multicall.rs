@@ -32,6 +32,7 @@ const SHIPPED: [(&str, &[&str]); 6] = [
             "cache",
             "interpolate",
             "explain",
+            "render",
             "compile",
             "process-template",
             "generate-parameters",

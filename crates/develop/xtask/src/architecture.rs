@@ -9,13 +9,14 @@ pub const DOCUMENT: &str = "docs/architecture.md";
 pub const EXECUTABLES: &str = "bins";
 
 /// The subjects below `crates/`, in the order in which data flows.
-pub const SUBJECTS: [&str; 11] = [
+pub const SUBJECTS: [&str; 12] = [
     "base",
     "release",
     "manifest",
     "render",
     "pod",
     "machine",
+    "author",
     "cluster",
     "nstance",
     "brokerpak",

@@ -1,0 +1,124 @@
+//! `boson render`: the files of instances, from a manifest or the properties of one job, and releases as their authors have them.
+//!
+//! The functions of `plan` and `render-jobs` run in this process: nothing is copied, and only chosen files are rendered.
+
+mod documents;
+mod files;
+mod job_manifest;
+mod options;
+mod output_dir;
+mod releases;
+mod selection;
+mod show;
+mod spec_file;
+mod watch;
+
+use std::cell::RefCell;
+
+use dialect_erb::Renderer;
+pub use options::Options;
+use plan::{Examples, Target};
+use problem::{Problem, Result};
+use ruby::Vm;
+use startup::Common;
+
+use crate::documents::GeneratedValues;
+use crate::files::{Names, RenderedInstance};
+use crate::job_manifest::JobManifest;
+use crate::options::Subject;
+use crate::releases::Releases;
+use crate::selection::Selection;
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Render files of a deployment or of one job";
+
+/// Runs the verb; returns the exit code.
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
+    options.check()?;
+    let mut problems = Vec::new();
+    let settings = options.rendering.check(&mut problems);
+    problem::Problems::check(problems)?;
+    Vm::beside(|vm| {
+        let renderer = Renderer::new(vm, settings.clone());
+        let run = Run { vm, renderer: &renderer, options: &options, generated: RefCell::default() };
+        if options.watch { watch::watch(&run) } else { once(&run) }
+    })?;
+    Ok(0)
+}
+
+/// A run of the verb.
+pub(crate) struct Run<'a> {
+    pub(crate) vm: &'a Vm,
+    renderer: &'a Renderer<'a>,
+    pub(crate) options: &'a Options,
+    /// What was generated for a manifest without a variables store.
+    pub(crate) generated: RefCell<GeneratedValues>,
+}
+
+/// Renders once, and shows or writes the files.
+fn once(run: &Run) -> Result<()> {
+    if run.options.list {
+        return show::names(&run.names()?);
+    }
+    run.deliver(&run.render()?)
+}
+
+impl Run<'_> {
+    /// Shows the files, or writes them into the output directory.
+    pub(crate) fn deliver(&self, rendered: &[RenderedInstance]) -> Result<()> {
+        match &self.options.output {
+            Some(directory) => output_dir::write(directory, rendered),
+            None => show::files(rendered),
+        }
+    }
+
+    /// The chosen files, rendered.
+    pub(crate) fn render(&self) -> Result<Vec<RenderedInstance>> {
+        self.with_deployment(files::render)
+    }
+
+    /// The names of the chosen files.
+    fn names(&self) -> Result<Names> {
+        self.with_deployment(files::names)
+    }
+
+    fn with_deployment<T>(&self, work: impl FnOnce(&files::Deployment) -> Result<T>) -> Result<T> {
+        let options = self.options;
+        if let Some(directory) = &options.output {
+            output_dir::check(directory)?;
+        }
+        let releases = Releases::open(&options.releases, options.job.is_some())?;
+        let subject = options.subject()?;
+        let job = match &subject {
+            Subject::Job { release, job } => Some(JobManifest::read(options, &releases, release.as_deref(), job)?),
+            Subject::Manifest(_) => None,
+        };
+        let explain = |problems| {
+            let problems = releases.name_archives(problems);
+            if let Some(job) = &job { job.explain(problems) } else { problems }
+        };
+        let target = Target {
+            jobs_src: releases.jobs_src(),
+            links: options.links_dir.clone().unwrap_or_default(),
+            deployment_name: options.name.clone().filter(|name| !name.is_empty()),
+            namespace: options.kube_namespace.clone(),
+            service_domain: options.kube_service_domain.clone(),
+        };
+        let documents = match (&subject, &job) {
+            (Subject::Manifest(path), _) => documents::of_manifest(self, path, &target).map_err(explain)?,
+            (_, Some(job)) => job.documents(options)?,
+            _ => return Err(Problem::internal("nothing is to be rendered").into()),
+        };
+        let examples = if options.examples { Examples::AsDefaults } else { Examples::Ignored };
+        let groups = plan::resolve(self.vm, documents, &target, examples).map_err(explain)?;
+        let deployment = files::Deployment {
+            vm: self.vm,
+            renderer: self.renderer,
+            jobs_src: &target.jobs_src,
+            groups: &groups,
+            selection: Selection::new(options, job.as_ref().map(|job| (job.instance(), job.name())))?,
+            ip: job.as_ref().and_then(JobManifest::ip).unwrap_or_else(|| options.ip.clone()),
+        };
+        work(&deployment).map_err(explain)
+    }
+}
