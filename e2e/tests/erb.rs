@@ -43,7 +43,7 @@ name: shop
 releases: [{name: shop, version: 1}]
 instance_groups:
 - {name: storage, instances: 1, azs: [z1], jobs: [{name: database, release: shop}]}
-- {name: front, instances: 3, azs: [z1, z2], jobs: [{name: web, release: shop}]}
+- {name: front, instances: 3, azs: [z1, z2], jobs: [{name: web, release: shop, properties: {password: correct-horse}}]}
 ";
 
 const DATABASE: &str = "\
