@@ -86,7 +86,7 @@ fn documents(options: &Options) -> Result<Option<Documents>> {
     let is_stream =
         |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     let mut files = std::iter::once(options.manifest()).chain(options.configs.files().map(PathBuf::as_path));
-    let has_stream = files.any(|file| is_stream(file));
+    let has_stream = files.any(is_stream);
     let default_store = |name: Option<&str>| variables_store(options, name);
     let read = local_deployment::read_documents(&options.clone().into(), Some(&default_store));
     let documents = read
