@@ -79,7 +79,7 @@ fn render(input: &[u8], isolation: IsolationMode) -> String {
     let rendered = Vm::beside(|vm| {
         let renderer = Renderer::new(vm, settings);
         let units: Vec<Unit> = sources.iter().map(|source| Unit::new(0, "job", source)).collect();
-        let results = renderer.render(&[context()], &units)?;
+        let results = renderer.render(&[context()], &units, &|_| Vec::new())?;
         Ok(sources.iter().zip(results).fold(String::new(), |text, (source, result)| {
             let result = result.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             text + &format!("{}\n=> {result:?}\n", String::from_utf8_lossy(&source.text))
