@@ -26,7 +26,7 @@ mod unused_settings;
 mod write;
 
 use dialect_erb::Renderer;
-use instance_group::{Deployment, Resolved};
+use instance_group::Resolved;
 pub use links::addresses as link_addresses;
 use options::Request;
 pub use options::{Kind, NAMESPACE, Options, SERVICE_DOMAIN, Target};
@@ -53,20 +53,11 @@ fn plan(vm: &Vm, request: &Request) -> Result<()> {
     let input = input::read(vm, links::read_documents(vm, request)?, &request.target, true)?;
     steps.done("read manifest and job specs");
     let domain = request.target.domain(&input.manifest.name);
-    let external = external_links::read(vm, &request.target.links, &domain, input.specs.values())?;
-    let deployment =
-        Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs, external: &external };
-    let outcome = instance_group::resolve(&deployment).map_err(|problems| input.documents.locate(vm, problems))?;
-    for warning in &outcome.warnings {
-        tracing::warn!("{warning}");
-    }
-    warn_of_unused_settings(vm, &input, request);
-    schema::check(vm, &input, &outcome.groups)?;
-    let mut all = outcome.groups;
-    add_overlays(&input, &mut all);
+    let warn_of_unused = || warn_of_unused_settings(vm, &input, request);
+    let outcome = resolution::of_input(vm, &input, &request.target, &domain, warn_of_unused)?;
     let mut groups = match &request.group {
-        Some(name) => vec![choose(all, name, &request.manifest.display().to_string())?],
-        None => all,
+        Some(name) => vec![choose(outcome.groups, name, &request.manifest.display().to_string())?],
+        None => outcome.groups,
     };
     steps.done("resolved properties and links");
     let scope = if request.is_whole() { Scope::Everything } else { Scope::Processes };

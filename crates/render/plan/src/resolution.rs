@@ -1,12 +1,14 @@
-//! Resolving a deployment without planning it, for verbs that render some of its files.
+//! Properties and links of a deployment: for `plan`, and for verbs that render some of its files.
 
-use instance_group::{Deployment, Resolved};
+use instance_group::{Deployment, Outcome, Resolved};
+use manifest_model::identity::Domain;
 use problem::{Problems, Result};
 use ruby::Vm;
 
 use crate::documents::Documents;
+use crate::input::{self, Input};
 use crate::options::Target;
-use crate::{add_overlays, external_links, input, schema, unused_settings};
+use crate::{add_overlays, external_links, schema, unused_settings};
 
 /// Whether declared properties without a default have the value of their `example`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +39,29 @@ pub fn resolve(
         }
     }
     let domain = target.domain(&input.manifest.name);
-    let external = external_links::read(vm, &target.links, &domain, input.specs.values())?;
-    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs, external: &external };
+    let outcome = of_input(vm, &input, target, &domain, || unused_settings::warn(vm, &input, |_| true))?;
+    Ok(outcome.groups)
+}
+
+/// The instance groups of a deployment that was read, with what the manifest changes in each `bpm.yml`, and the links that it shares.
+/// Logs what has no effect; `warn_of_unused` logs settings.
+pub(crate) fn of_input(
+    vm: &Vm,
+    input: &Input,
+    target: &Target,
+    domain: &Domain,
+    warn_of_unused: impl FnOnce(),
+) -> Result<Outcome> {
+    let external = external_links::read(vm, &target.links, domain, input.specs.values())?;
+    let deployment =
+        Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs, external: &external };
     let located = |problems: Problems| input.documents.locate(vm, problems);
-    let outcome = instance_group::resolve(&deployment).map_err(located)?;
+    let mut outcome = instance_group::resolve(&deployment).map_err(located)?;
     for warning in &outcome.warnings {
         tracing::warn!("{warning}");
     }
-    unused_settings::warn(vm, &input, |_| true);
-    schema::check(vm, &input, &outcome.groups)?;
-    let mut groups = outcome.groups;
-    add_overlays(&input, &mut groups);
-    Ok(groups)
+    warn_of_unused();
+    schema::check(vm, input, &outcome.groups)?;
+    add_overlays(input, &mut outcome.groups);
+    Ok(outcome)
 }
