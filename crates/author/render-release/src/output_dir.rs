@@ -6,8 +6,6 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use problem::{IoContext, Problem, Result, code};
 use walkdir::WalkDir;
 
@@ -66,24 +64,8 @@ pub(crate) fn write(directory: &Path, rendered: &[RenderedInstance]) -> Result<(
         }
     }
     write_file(&new.path().join(LIST), list.as_bytes(), 0o640).io("write", directory)?;
-    match renameat2(AT_FDCWD, new.path(), AT_FDCWD, &whole, RenameFlags::RENAME_EXCHANGE) {
-        // The old content goes with the temporary directory.
-        Ok(()) => Ok(()),
-        Err(Errno::ENOENT) => {
-            fs::rename(new.path(), &whole).io("write", directory)?;
-            // There is nothing left to remove.
-            let _ = new.keep();
-            Ok(())
-        }
-        // The file system cannot exchange: for an instant there is no directory.
-        Err(Errno::EINVAL | Errno::ENOSYS) => {
-            let old = new.path().with_extension("old");
-            fs::rename(&whole, &old).and_then(|()| fs::rename(new.path(), &whole)).io("write", directory)?;
-            let _ = new.keep();
-            fs::remove_dir_all(&old).io("remove", &old)
-        }
-        Err(e) => Err(io::Error::from(e)).io("write", directory),
-    }
+    // The old content goes with the temporary directory.
+    vcap::atomic::replace_directory(new.path(), &whole).io("write", directory)
 }
 
 fn write_file(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use problem::{IoContext, Problem, Result, code};
 use tempfile::NamedTempFile;
@@ -33,6 +34,23 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
         return Ok(());
     }
     content.persist(path).map(drop).map_err(|e| e.error).io("write", path)
+}
+
+/// Puts the directory `new` in the place of `path`: at once, but for file systems that cannot exchange two names. What was at `path`
+/// is at `new` afterwards; both are in one directory.
+pub fn replace_directory(new: &Path, path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return fs::rename(new, path);
+    }
+    match renameat2(AT_FDCWD, new, AT_FDCWD, path, RenameFlags::RENAME_EXCHANGE) {
+        Err(Errno::EINVAL | Errno::ENOSYS) => {
+            let old = new.with_extension("old");
+            fs::rename(path, &old)?;
+            fs::rename(new, path)?;
+            fs::rename(&old, new)
+        }
+        exchanged => Ok(exchanged?),
+    }
 }
 
 /// Removes leftovers of killed writers of `path`. Must not run while another process writes it.
@@ -187,6 +205,20 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"three");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert_eq!(names(dir.path()), ["f"]);
+    }
+
+    #[test]
+    fn a_directory_takes_the_place_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let (new, path) = (dir.path().join("new"), dir.path().join("d"));
+        for (content, left) in [("one", None), ("two", Some("one"))] {
+            fs::create_dir(&new).unwrap();
+            fs::write(new.join(content), "").unwrap();
+            replace_directory(&new, &path).unwrap();
+            assert_eq!(names(&path), [content]);
+            assert_eq!(new.exists().then(|| names(&new)), left.map(|left| vec![left.to_owned()]));
+            let _ = fs::remove_dir_all(&new);
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::unistd::{AccessFlags, access};
 use problem::{IoContext, Problem, Result, code};
 use release::{CompiledPackage, Release};
@@ -95,21 +94,11 @@ fn fill(new: &Path, release: &Release, packages: &[&CompiledPackage], interrupt:
 fn put(new: &Path, output: &Path) -> Result<()> {
     let cannot =
         |e: io::Error| Problem::internal(format!("cannot write {}", output.display())).code(code::IO).because(e);
-    if !output.exists() {
-        return Ok(fs::rename(new, output).map_err(cannot)?);
-    }
-    match renameat2(AT_FDCWD, new, AT_FDCWD, output, RenameFlags::RENAME_EXCHANGE) {
-        // The file system cannot do it at once.
-        Err(Errno::EINVAL | Errno::ENOSYS) => {
-            let old = new.with_extension("old");
-            fs::rename(output, &old).map_err(cannot)?;
-            fs::rename(new, output).map_err(cannot)?;
-            Ok(fs::rename(&old, new).map_err(cannot)?)
-        }
-        Err(Errno::EBUSY | Errno::EXDEV) => {
+    match vcap::atomic::replace_directory(new, output) {
+        Err(e) if [io::ErrorKind::ResourceBusy, io::ErrorKind::CrossesDevices].contains(&e.kind()) => {
             let hint = "it is a mount point, which cannot be replaced: give a directory in it";
             Err(cannot(Errno::EBUSY.into()).hint(hint).into())
         }
-        exchanged => Ok(exchanged.map_err(|e| cannot(e.into()))?),
+        replaced => Ok(replaced.map_err(cannot)?),
     }
 }
