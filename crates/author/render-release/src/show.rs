@@ -1,9 +1,7 @@
 //! Printing files and names.
-#![allow(clippy::print_stdout, reason = "the one place where the verb prints")]
 
-use std::io::{self, ErrorKind, Write};
-
-use problem::{Problem, Result};
+use problem::Result;
+use startup::write_stdout;
 
 use crate::files::{Names, RenderedInstance};
 
@@ -11,7 +9,7 @@ use crate::files::{Names, RenderedInstance};
 pub(crate) fn files(rendered: &[RenderedInstance]) -> Result<()> {
     let is_single = rendered.iter().map(|instance| instance.files.len()).sum::<usize>() == 1;
     let mut is_first = true;
-    print(|out| {
+    write_stdout(|out| {
         for (instance, file) in rendered.iter().flat_map(|one| one.files.iter().map(move |file| (one, file))) {
             if !is_single {
                 let blank = if is_first { "" } else { "\n" };
@@ -29,19 +27,10 @@ pub(crate) fn files(rendered: &[RenderedInstance]) -> Result<()> {
 
 /// Prints a line for each file.
 pub(crate) fn names(names: &Names) -> Result<()> {
-    print(|out| names.iter().try_for_each(|(instance, path)| writeln!(out, "{instance} {path}")))
+    write_stdout(|out| names.iter().try_for_each(|(instance, path)| writeln!(out, "{instance} {path}")))
 }
 
 /// Prints bytes.
 pub(crate) fn bytes(text: &[u8]) -> Result<()> {
-    print(|out| out.write_all(text))
-}
-
-fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
-        // The reader has what it wants (`boson render ... | head`).
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written.map_err(|e| Problem::internal("cannot write to standard output").because(e))?),
-    }
+    write_stdout(|out| out.write_all(text))
 }

@@ -8,7 +8,6 @@ mod options;
 mod patches;
 mod releases;
 
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -65,12 +64,8 @@ pub fn run(print: &PrintOptions) -> Result<u8> {
         Some(text) => text,
         None => to_yaml(&objects(&print.options)?),
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())
-        }
-        _ => Ok(0),
-    }
+    startup::write_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(0)
 }
 
 /// What pods need, if that is asked for.

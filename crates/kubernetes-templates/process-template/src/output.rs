@@ -1,11 +1,10 @@
 //! Writing the result.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use dialect_kubernetes_templates::Node;
-use problem::{Problem, Result, code};
+use problem::{Problem, Result};
 use vcap::{atomic, flat_dir};
 
 /// The mode of files: objects and entries may be secret.
@@ -51,12 +50,7 @@ impl Output<'_> {
                 flat_dir::replace(dir, &files, MODE)
             }
             (Output::File(file), Content::Text(text)) => atomic::write_file(file, text.as_bytes(), MODE),
-            (Output::Stdout, Content::Text(text)) => match std::io::stdout().write_all(text.as_bytes()) {
-                Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-                    Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())
-                }
-                _ => Ok(()),
-            },
+            (Output::Stdout, Content::Text(text)) => startup::write_stdout(|out| out.write_all(text.as_bytes())),
             _ => Err(Problem::internal("the form of the result does not fit its destination").into()),
         }
     }

@@ -2,12 +2,11 @@
 
 pub mod explain;
 
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use manifest_inputs::{Inputs, Manifest};
-use problem::{Problem, Result, code};
+use problem::Result;
 use startup::Common;
 
 /// One line for `--help`.
@@ -56,10 +55,6 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
 
 /// Prints the result; gives the exit code.
 fn print(text: &str) -> Result<u8> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Problem::internal("cannot write to standard output").because(e).code(code::IO).into())
-        }
-        _ => Ok(0),
-    }
+    startup::write_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(0)
 }
