@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use manifest_inputs::{Documents, Part};
-use problem::{Problem, Problems, Result, Step, code, did_you_mean};
+use problem::{Problem, Problems, Result, Step, code, hint_for_unknown};
 use serde_json::{Map, Value as Json, json};
 
 use crate::options::Options;
@@ -127,10 +127,7 @@ fn find<'r>(Releases(releases): &'r Releases, of: Option<&str>, job: &str) -> Re
                     .hint("a release's source directory has its jobs in jobs/JOB/spec")
                     .into());
             }
-            let hint = match did_you_mean(job, jobs.iter().copied()) {
-                Some(name) => format!("did you mean '{name}'?"),
-                None => format!("the jobs are: {}", jobs.join(", ")),
-            };
+            let hint = hint_for_unknown(job, jobs.iter().copied(), || format!("the jobs are: {}", jobs.join(", ")));
             let message = format!("--job: job '{job}' not found in {releases} {names}");
             Err(Problem::usage(message).code(code::JOB_UNKNOWN).hint(hint).into())
         }

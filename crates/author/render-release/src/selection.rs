@@ -1,7 +1,7 @@
 //! Which instances and files are rendered.
 
 use globset::{GlobBuilder, GlobMatcher};
-use problem::{Problem, Problems, Result, code, did_you_mean};
+use problem::{Problem, Problems, Result, code, hint_for_unknown};
 
 use crate::options::Options;
 
@@ -74,12 +74,11 @@ impl Selection {
     pub(crate) fn check_instances(&self, is_any_chosen: bool, known: &[String]) -> Result<()> {
         let Some(pattern) = self.instance.as_ref().filter(|_| !is_any_chosen) else { return Ok(()) };
         let groups = known.iter().filter_map(|name| Some(name.split_once('/')?.0));
-        let similar = did_you_mean(&pattern.text, known.iter().map(String::as_str).chain(groups));
-        let hint = match similar {
-            Some(name) => format!("did you mean '{name}'?"),
-            None if known.is_empty() => "the deployment has no instances".to_owned(),
-            None => format!("the instances are: {}", listed(known)),
-        };
+        let names = known.iter().map(String::as_str).chain(groups);
+        let hint = hint_for_unknown(&pattern.text, names, || match known {
+            [] => "the deployment has no instances".to_owned(),
+            known => format!("the instances are: {}", listed(known)),
+        });
         let message = format!("no instance matches '{}'", pattern.text);
         Err(Problem::usage(message).code(code::INSTANCE_UNKNOWN).hint(hint).into())
     }
@@ -94,11 +93,10 @@ impl Selection {
         };
         let names: Vec<String> = known.iter().map(shown).collect();
         let problem = |pattern: &Pattern| {
-            let hint = match did_you_mean(&pattern.text, names.iter().map(String::as_str)) {
-                Some(name) => format!("did you mean '{name}'?"),
-                None if names.is_empty() => "the chosen instances have no files".to_owned(),
-                None => format!("the files are: {}", listed(&names)),
-            };
+            let hint = hint_for_unknown(&pattern.text, names.iter().map(String::as_str), || match names.as_slice() {
+                [] => "the chosen instances have no files".to_owned(),
+                names => format!("the files are: {}", listed(names)),
+            });
             Problem::usage(format!("no file matches '{}'", pattern.text)).hint(hint)
         };
         Problems::check(unmatched.map(problem).collect())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use go_yaml::{Key, Map, Node, Source, Value};
-use problem::{Place, Problem, Problems, Result, code, did_you_mean};
+use problem::{Place, Problem, Problems, Result, code, hint_for_unknown};
 use serde_json::{Value as Json, json};
 
 /// The keys of the file.
@@ -92,10 +92,7 @@ impl Reader<'_> {
             }
             other => {
                 self.problem(node, format!("the spec file has an unknown key '{}'", other.escape_debug()));
-                let hint = match did_you_mean(other, KEYS) {
-                    Some(name) => format!("did you mean '{name}'?"),
-                    None => format!("the keys are: {}", KEYS.join(", ")),
-                };
+                let hint = hint_for_unknown(other, KEYS, || format!("the keys are: {}", KEYS.join(", ")));
                 if let Some(problem) = self.problems.last_mut() {
                     problem.hint = Some(hint);
                 }

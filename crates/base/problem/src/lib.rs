@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 pub use code::Code;
-pub use similar::did_you_mean;
+pub use similar::{did_you_mean, hint_for_unknown};
 
 /// What kind of mistake a problem is; decides the exit code (the outside contract: `docs/exit-codes.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -25,6 +25,15 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// The hint about an unknown name: the similar known name, or else `otherwise`, which usually lists the known names.
+pub fn hint_for_unknown<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    did_you_mean(name, known).map_or_else(otherwise, |similar| format!("did you mean '{similar}'?"))
+}
+
 /// Two dotted names without the parts that both begin with.
 fn different_parts<'n>(mut a: &'n str, mut b: &'n str) -> (&'n str, &'n str) {
     while let (Some((first, rest_of_a)), Some((same, rest_of_b))) = (a.split_once('.'), b.split_once('.'))

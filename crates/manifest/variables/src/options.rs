@@ -2,7 +2,7 @@
 
 use go_yaml::{Key, Map, Node, Origin, Value};
 use interpolation::Failure;
-use problem::did_you_mean;
+use problem::hint_for_unknown;
 
 /// Reads options and collects what is wrong with them.
 pub(crate) struct Options<'a> {
@@ -35,11 +35,8 @@ impl<'a> Options<'a> {
             let name = key.as_str().unwrap_or_default();
             if !known.contains(&name) {
                 let mut failure = options.failure(node.origin, format!("Unsupported parameter '{name}'"));
-                let similar = did_you_mean(name, known.iter().copied());
-                failure.hint = Some(match similar {
-                    Some(similar) => format!("did you mean '{similar}'?"),
-                    None => format!("the options of the type {kind} are: {}", known.join(", ")),
-                });
+                let options_of_kind = || format!("the options of the type {kind} are: {}", known.join(", "));
+                failure.hint = Some(hint_for_unknown(name, known.iter().copied(), options_of_kind));
                 options.failures.push(failure);
             }
         }
@@ -147,10 +144,8 @@ impl<'a> Options<'a> {
     /// Reports an unknown word, with the nearest of the known ones.
     pub(crate) fn unknown(&mut self, origin: Origin, cause: String, word: &str, known: &[&str]) {
         let mut failure = self.failure(origin, cause);
-        failure.hint = Some(match did_you_mean(word, known.iter().copied()) {
-            Some(similar) => format!("did you mean '{similar}'?"),
-            None => format!("known values: {}", known.join(", ")),
-        });
+        let values = || format!("known values: {}", known.join(", "));
+        failure.hint = Some(hint_for_unknown(word, known.iter().copied(), values));
         self.failures.push(failure);
     }
 

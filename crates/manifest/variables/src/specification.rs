@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use go_yaml::{Key, Node, Value};
 use interpolation::{Definition, Failure};
-use problem::did_you_mean;
+use problem::hint_for_unknown;
 
 use crate::certificate::Certificate;
 use crate::links::LinkedName;
@@ -93,10 +93,8 @@ impl Specification {
             other => {
                 let message = format!("Generating variable '{}': Unsupported value type: {other}", definition.name);
                 let mut failure = Failure::new(message, definition.origin);
-                failure.hint = Some(match did_you_mean(other, KINDS) {
-                    Some(similar) => format!("did you mean '{similar}'?"),
-                    None => format!("the types are: {}", KINDS.join(", ")),
-                });
+                let types = || format!("the types are: {}", KINDS.join(", "));
+                failure.hint = Some(hint_for_unknown(other, KINDS, types));
                 Err(vec![failure])
             }
         }

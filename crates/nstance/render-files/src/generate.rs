@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dialect_nstance::{Group, Inputs as RenderInputs, render};
 use nix::unistd::{Gid, Uid};
-use problem::{Problem, Problems, Result, did_you_mean};
+use problem::{Problem, Problems, Result, hint_for_unknown};
 use startup::Common;
 use template::RenderedFile;
 use vcap::tree::{RenderedEntry, commit_files};
@@ -129,10 +129,8 @@ fn directory_fault(group: &Group) -> Option<Problem> {
 fn find<'f>(files: &'f [RenderedFile], path: &str) -> Result<&'f RenderedFile> {
     files.iter().find(|file| file.path == path).ok_or_else(|| {
         let known = || files.iter().map(|file| file.path.as_str());
-        let hint = match did_you_mean(path, known()) {
-            Some(similar) => format!("did you mean '{similar}'?"),
-            None => format!("the results are {}", known().collect::<Vec<_>>().join(", ")),
-        };
+        let hint =
+            hint_for_unknown(path, known(), || format!("the results are {}", known().collect::<Vec<_>>().join(", ")));
         Problem::input(format!("'{}' is not rendered", path.escape_debug())).hint(hint).into()
     })
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use handoff::packages::{self, Packages};
 use manifest_model::JobSpec;
-use problem::{Place, Problem, Problems, Result, code, did_you_mean};
+use problem::{Place, Problem, Problems, Result, code, hint_for_unknown};
 use ruby::{Document, Vm};
 use sha2::{Digest, Sha256};
 use template::{PathError, Source, relative_path};
@@ -147,11 +147,10 @@ impl JobsSrc {
         let directories = entries.filter(|e| e.path().is_dir());
         let mut known: Vec<String> = directories.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
         known.sort();
-        match did_you_mean(&job.job, known.iter().map(String::as_str)) {
-            Some(name) => format!("did you mean '{name}'?"),
-            None if known.is_empty() => "the release has no jobs".to_owned(),
-            None => format!("its jobs are: {}", known.join(", ")),
-        }
+        hint_for_unknown(&job.job, known.iter().map(String::as_str), || match known.as_slice() {
+            [] => "the release has no jobs".to_owned(),
+            known => format!("its jobs are: {}", known.join(", ")),
+        })
     }
 
     /// Reads a template of a job; `name` is its key in the job's spec.

@@ -4,7 +4,7 @@ use dialect_erb::{Asked, Failure};
 use instance_group::ResolvedJob;
 use instance_group::report::Entry;
 use manifest_model::JobSpec;
-use problem::{Note, did_you_mean};
+use problem::{Note, hint_for_unknown};
 
 use crate::Template;
 
@@ -27,10 +27,9 @@ fn hint(resolved: &ResolvedJob, spec: &JobSpec, failure: &Failure) -> Option<Str
         if spec.consumes.iter().any(|c| c.name == *link) {
             return Some(format!("link '{link}' is optional and was not resolved: use if_link('{link}')"));
         }
-        return Some(match did_you_mean(link, spec.consumes.iter().map(|c| c.name.as_str())) {
-            Some(name) => format!("did you mean '{name}'?"),
-            None => format!("job '{job}' does not consume a link '{link}': declare it in its spec"),
-        });
+        return Some(hint_for_unknown(link, spec.consumes.iter().map(|c| c.name.as_str()), || {
+            format!("job '{job}' does not consume a link '{link}': declare it in its spec")
+        }));
     }
     let name = failure.properties.first()?;
     match failure.asked {
@@ -51,8 +50,7 @@ fn hint(resolved: &ResolvedJob, spec: &JobSpec, failure: &Failure) -> Option<Str
             None => format!("'{name}' has no default: set it in the manifest"),
         });
     }
-    Some(match did_you_mean(name, spec.properties.iter().map(|p| p.name.as_str())) {
-        Some(meant) => format!("did you mean '{meant}'?"),
-        None => format!("the spec of job '{job}' does not declare '{name}': templates see only declared properties"),
-    })
+    Some(hint_for_unknown(name, spec.properties.iter().map(|p| p.name.as_str()), || {
+        format!("the spec of job '{job}' does not declare '{name}': templates see only declared properties")
+    }))
 }

@@ -11,7 +11,7 @@ use handoff::bpm_info::{Run, Service};
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
 use monit::Config;
-use problem::{Place, Problem, Problems, Result, code, did_you_mean};
+use problem::{Place, Problem, Problems, Result, code, hint_for_unknown};
 use template::Source;
 use value::Value;
 
@@ -291,10 +291,8 @@ impl<'a> Parsed<'a> {
         }
         let message =
             format!("monit of job '{name}' starts process '{process}' with bpm, which its bpm.yml does not have");
-        let hint = match did_you_mean(process, known.iter().copied()) {
-            Some(meant) => format!("did you mean '{meant}'?"),
-            None => format!("its processes are: {}", known.join(", ")),
-        };
+        let processes = || format!("its processes are: {}", known.join(", "));
+        let hint = hint_for_unknown(process, known.iter().copied(), processes);
         Some(Problem::template(message).hint(hint))
     }
 

@@ -1,6 +1,6 @@
 //! The files of a template.
 
-use problem::did_you_mean;
+use problem::hint_for_unknown;
 
 use crate::document::{Data, Node};
 use crate::report::{Fields, Kind, Report, Schema, member, suggest};
@@ -94,10 +94,7 @@ fn kind(fields: &Fields<'_>, certificates: &[&str], report: &mut Report) -> Opti
         }
         other => {
             let problem = report.error(&node.position, format!("{path}: unknown kind '{}'", other.escape_debug()));
-            problem.hint = Some(match did_you_mean(other, KINDS) {
-                Some(known) => format!("did you mean '{known}'?"),
-                None => format!("the kinds are {}", KINDS.join(", ")),
-            });
+            problem.hint = Some(hint_for_unknown(other, KINDS, || format!("the kinds are {}", KINDS.join(", "))));
             None
         }
     }
