@@ -8,7 +8,7 @@ use job_templates::is_installed;
 use jobs_src::JobsSrc;
 use manifest_model::identity::slots;
 use problem::{Problems, Result};
-use render_jobs::{BPM_YML, InstanceFiles, RenderedJob};
+use render_jobs::{BPM_YML, InstanceFiles, RenderedJob, depends_on_overlay};
 use ruby::Vm;
 
 use crate::selection::Selection;
@@ -94,8 +94,7 @@ pub(crate) fn names(deployment: &Deployment) -> Result<Names> {
     for chosen in chosen(deployment)? {
         let (known, changed) = chosen.files.names();
         for instance in &chosen.instances {
-            let is_decided =
-                |job: &str, path: &str| changed.iter().any(|name| name == job) && [BPM_YML, "monit"].contains(&path);
+            let is_decided = |job: &str, path: &str| changed.iter().any(|name| name == job) && depends_on_overlay(path);
             let mut files: BTreeSet<(String, String)> =
                 known.iter().filter(|(job, path)| !is_decided(job, path)).cloned().collect();
             if !changed.is_empty() {

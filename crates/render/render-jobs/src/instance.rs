@@ -19,6 +19,11 @@ pub const BPM_YML: &str = "config/bpm.yml";
 /// What BOSH calls the file of a job that monit reads.
 const MONIT: &str = "monit";
 
+/// Whether what the manifest changes in a job's `bpm.yml` decides about this file: processes that it adds are unknown to `monit`.
+pub fn depends_on_overlay(path: &str) -> bool {
+    [BPM_YML, MONIT].contains(&path)
+}
+
 /// The rendered files of one job.
 pub struct RenderedJob {
     /// The job's name.
@@ -94,8 +99,7 @@ impl<'a> InstanceFiles<'a> {
         let (mut contexts, mut of_contexts, mut units, mut origins) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let group = self.group;
         for (j, (job, templates)) in group.jobs.iter().zip(&self.jobs).enumerate() {
-            // What the manifest changes in a bpm.yml decides about monit.
-            let is_read = |path: &str| job.bpm_overlay.is_some() && [BPM_YML, MONIT].contains(&path);
+            let is_read = |path: &str| job.bpm_overlay.is_some() && depends_on_overlay(path);
             let identity = Instance::new(&group.domain, &group.name, &job.name, instance.index, instance.az.clone());
             let context = contexts.len();
             for (t, template) in templates.iter().enumerate() {

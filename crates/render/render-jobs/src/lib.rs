@@ -13,7 +13,7 @@ mod tree;
 use std::path::Path;
 
 use dialect_erb::Renderer;
-pub use instance::{BPM_YML, InstanceFiles, RenderedJob};
+pub use instance::{BPM_YML, InstanceFiles, RenderedJob, depends_on_overlay};
 use instance_group::Resolved;
 use jobs_src::JobsSrc;
 use object_basics::packed;
