@@ -205,25 +205,27 @@ impl Executable {
     /// Prints the help or version that the command line asks for, or what is wrong with it, and ends the process.
     fn without_verb(&self, args: Vec<OsString>) -> ! {
         let word = |index: usize| args.get(index).and_then(|arg| arg.to_str()).unwrap_or_default();
-        let topic = if word(1) == "help" { word(2) } else { "" };
+        let is_help = word(1) == "help";
+        let name = if is_help { word(2) } else { word(1) };
+        let is_all = [word(1), word(2)].contains(&"--all");
+        let topic = self.groups.iter().find(|group| is_help && group.topic == Some(name));
         let shown: Vec<&Group> = match topic {
-            _ if [word(1), word(2)].contains(&"--all") => self.groups.iter().collect(),
-            "" => self.groups.iter().filter(|group| group.topic.is_none()).collect(),
-            topic => self.groups.iter().filter(|group| group.topic == Some(topic)).collect(),
+            _ if is_all => self.groups.iter().collect(),
+            Some(group) => vec![group],
+            None => self.groups.iter().filter(|group| group.topic.is_none()).collect(),
         };
         let mut command = self.command(&shown);
-        let named = if word(1) == "help" { word(2) } else { word(1) };
-        if let Some((command, instead)) = WITHOUT_DIRECTOR.iter().find(|(command, _)| *command == named) {
-            let message = format!("'{command}' is a command of the bosh CLI that boson does not have: {instead}");
-            self.command(&shown).error(ErrorKind::InvalidSubcommand, message).exit();
-        }
-        if let Some(message) = elsewhere(named).filter(|_| shown.is_empty() || topic.is_empty()) {
+        if topic.is_none()
+            && let Some(message) = without_director(name).or_else(|| elsewhere(name))
+        {
             command.error(ErrorKind::InvalidSubcommand, message).exit();
         }
-        let help = !topic.is_empty() || ["--all", "help"].contains(&word(1));
-        // clap refuses an unknown topic as an unknown verb, and names similar verbs.
-        let argument = if shown.is_empty() { topic } else { "--help" };
-        let args = if help { vec![args[0].clone(), argument.into()] } else { args.clone() };
+        let args = match topic {
+            // clap refuses an unknown topic as an unknown verb, and names similar verbs.
+            None if is_help && !is_all && !name.is_empty() => vec![args[0].clone(), name.into()],
+            _ if is_help || word(1) == "--all" => vec![args[0].clone(), "--help".into()],
+            _ => args.clone(),
+        };
         match command.try_get_matches_from_mut(args) {
             Ok(_) => command.error(ErrorKind::MissingSubcommand, "a verb is missing").exit(),
             Err(error) => error.exit(),
@@ -352,6 +354,12 @@ fn help_template(groups: &[&Group]) -> StyledStr {
 /// if there is one, and `kubectl-boson` otherwise.
 fn plugin_verb(file: &OsStr) -> Option<String> {
     Some(file.to_str()?.strip_prefix("kubectl-boson-")?.replace('_', "-"))
+}
+
+/// The message about a command of the bosh CLI that has no verb.
+fn without_director(command: &str) -> Option<String> {
+    let (_, instead) = WITHOUT_DIRECTOR.iter().find(|(name, _)| *name == command)?;
+    Some(format!("'{command}' is a command of the bosh CLI that boson does not have: {instead}"))
 }
 
 /// The message about a verb of another executable.
