@@ -11,7 +11,7 @@ use problem::{Problem, Result};
 /// The command line of `render`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Renders job templates as the director and its agents do, and shows the files: a single one as it is, \
+    long_about = "Render job templates as the director and its agents do, and show the files: a single one as it is, \
         several below a line with instance, job and path. Needs no director, no cluster, no root and no network.\n\n\
         With a manifest (--manifest): the files of every instance. INSTANCE is a group, GROUP/INDEX or GROUP/ID (web, web/0, \
         web/web-0), FILE is JOB or JOB/PATH. Both may be patterns: `*` and `?` within a name, `**` over directories, [ab], \
