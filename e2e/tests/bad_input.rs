@@ -216,6 +216,12 @@ k: [*j, *j, *j, *j, *j, *j, *j, *j, *j, *j]
         "        password: only-for-this-demo/4 nodes",
         "        pasword: only-for-this-demo/4 nodes",
     )]),
+    Case::plan("warning-strict", 65)
+        .edit(&[
+            ("manifest.yml", "messages: 250", "messages: 250\n        mesages: 3"),
+            (BPM, "'limits' =>", "'limit' => {}, 'limits' =>"),
+        ])
+        .arguments(&["plan", "--strict", "--output-dir", "output"]),
     Case::plan("variables-unresolved", 65).edit(&[
         ("manifest.yml", "only-for-this-demo/4 nodes", "((nats_password))"),
         ("manifest.yml", "messages: 250", "messages: ((smoke_messages))"),

@@ -18,6 +18,8 @@ use serde_yaml::Value;
 
 #[path = "contract/modes.rs"]
 mod modes;
+#[path = "contract/recorded.rs"]
+mod recorded;
 
 const PAGE: &str = "../docs/contract.md";
 /// The scenario of the page; `tests/scenarios.rs` compares its files with the executables' output.
@@ -227,7 +229,11 @@ fn every_field_of_properties_yaml_is_documented() {
             "instance_groups[].jobs[].properties.quarks.bpm",
         ],
     };
-    compare("`properties.yaml`", &shape, "", &with_quarks("ig-resolved.yaml", "{packages: [p]}"));
+    let mut examples = with_quarks("ig-resolved.yaml", "{packages: [p]}");
+    // As of a group whose instances have not all the indexes that the formula gives.
+    let instances = "instance_groups: [{properties: {quarks: {instances: [{index: 2, az_index: 1, ordinal: 1}]}}}]";
+    examples.push(serde_yaml::from_str(instances).unwrap());
+    compare("`properties.yaml`", &shape, "", &examples);
 }
 
 /// The documents of the scenario, and one with something that no job of it has.
@@ -248,6 +254,23 @@ fn every_field_of_bpm_yaml_is_documented() {
     compare_absent("`bpm.yaml`", &shape, &documents("bpm.yaml"), |text| BpmInfo::decode(text, "x").map(drop));
 }
 
+/// The scenario's document, and what the scenario does not have: tags, a zone of a cloud config, a package of another release, a setting
+/// of the kernel, a link of another deployment.
+fn deployment_with_every_field() -> Deployment {
+    let mut further = Deployment::decode(&snapshot("3-output/deployment.yaml"), "deployment.yaml").unwrap();
+    let group = &mut further.instance_groups[0];
+    group.tags.insert("team".to_owned(), "a".to_owned());
+    group.azs[0].zone = Some("eu-central-1a".to_owned());
+    let package = ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() };
+    group.jobs[0].foreign_packages.push(package);
+    group.jobs[0].sysctls.push("kernel.shmmax".to_owned());
+    let [deployment, name, service] = ["shared", "db", "postgres"].map(str::to_owned);
+    let external = Some(ExternalLink { deployment, name: name.clone(), service: Some(service) });
+    let link = ConsumedLink { name, link_type: "sql".to_owned(), instance_group: None, external };
+    group.jobs[0].consumes.push(link);
+    further
+}
+
 #[test]
 fn every_field_of_deployment_yaml_is_documented() {
     let shape = Shape {
@@ -261,19 +284,7 @@ fn every_field_of_deployment_yaml_is_documented() {
             "instance_groups[].jobs[].quarks.envs[].value_from",
         ],
     };
-    let text = snapshot("3-output/deployment.yaml");
-    // What the scenario does not have: tags, a zone of a cloud config, a package of another release, a setting of the kernel.
-    let mut further = Deployment::decode(&text, "deployment.yaml").unwrap();
-    let group = &mut further.instance_groups[0];
-    group.tags.insert("team".to_owned(), "a".to_owned());
-    group.azs[0].zone = Some("eu-central-1a".to_owned());
-    let package = ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() };
-    group.jobs[0].foreign_packages.push(package);
-    group.jobs[0].sysctls.push("kernel.shmmax".to_owned());
-    let [deployment, name, service] = ["shared", "db", "postgres"].map(str::to_owned);
-    let external = Some(ExternalLink { deployment, name: name.clone(), service: Some(service) });
-    let link = ConsumedLink { name, link_type: "sql".to_owned(), instance_group: None, external };
-    group.jobs[0].consumes.push(link);
+    let (text, further) = (snapshot("3-output/deployment.yaml"), deployment_with_every_field());
     let documents = [text, further.encode().unwrap()].map(|text| serde_yaml::from_str(&text).unwrap());
     compare("`deployment.yaml`", &shape, "", &documents);
     compare_absent("`deployment.yaml`", &shape, &documents, |text| Deployment::decode(text, "x").map(drop));

@@ -6,6 +6,7 @@
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::Deployment;
 use handoff::hook_state::HookState;
+use handoff::identities::Identities;
 use handoff::links::SharedLinks;
 use handoff::packages::Packages;
 use handoff::process_state::ProcessState;
@@ -42,6 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     round_trip!(HookState, text);
     round_trip!(SharedLinks, text);
+    round_trip!(Identities, text);
     round_trip!(Packages, text);
     if let Ok(once) = text.parse::<Line>() {
         assert_eq!(once.to_string().parse(), Ok(once));

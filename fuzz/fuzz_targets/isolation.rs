@@ -77,7 +77,7 @@ fn render(input: &[u8], isolation: IsolationMode) -> String {
     // One worker, so that all templates that may share a process do.
     let settings = Settings { workers: 1, timeout: TIMEOUT, isolation };
     let rendered = Vm::beside(|vm| {
-        let renderer = Renderer::new(vm, settings);
+        let renderer = Renderer::new(vm, settings)?;
         let units: Vec<Unit> = sources.iter().map(|source| Unit::new(0, "job", source)).collect();
         let results = renderer.render(&[context()], &units, &|_| Vec::new())?;
         Ok(sources.iter().zip(results).fold(String::new(), |text, (source, result)| {

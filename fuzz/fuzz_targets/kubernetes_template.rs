@@ -1,7 +1,7 @@
 //! Kubernetes Templates: reading, scanning, processing, writing and reading again; and expressions of generators.
 #![no_main]
 
-use dialect_kubernetes_templates::{Document, Expression, Format, Given, Mode, Options, Syntax, process, read, write};
+use dialect_kubernetes_templates::{Document, Expression, Format, UserValues, Mode, Options, Syntax, process, read, write};
 use libfuzzer_sys::fuzz_target;
 use problem::Place;
 
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
         ignore_unknown: true,
         ..Options::default()
     };
-    let mut given = Given::default();
+    let mut given = UserValues::default();
     for name in ["A", "B", "X"] {
         given.set(name, SECRET, Place::file("--param"));
     }

@@ -1,22 +1,6 @@
 //! The executable that talks to a cluster: with the token of a deployment, and without Ruby. Linked as `kubectl-boson` it is
 //! a plugin of kubectl.
 
-mod apply;
-mod containers;
-mod delete;
-mod errand;
-mod events;
-mod follow;
-mod interrupt;
-mod logs;
-mod output;
-mod rollback;
-mod run;
-mod ssh;
-mod status;
-mod target;
-mod versions;
-
 use std::process::ExitCode;
 
 use startup::multicall::{Executable, Group};
@@ -32,21 +16,21 @@ const EXECUTABLE: Executable = Executable {
             title: "Deploy",
             topic: None,
             verbs: startup::verbs!("boson-cluster":
-                "apply" => apply,
-                "errand" => errand,
-                "rollback" => rollback,
-                "delete" => delete,
+                "apply" => kubectl_boson::apply,
+                "errand" => kubectl_boson::errand,
+                "rollback" => kubectl_boson::rollback,
+                "delete" => kubectl_boson::delete,
             ),
         },
         Group {
             title: "Look",
             topic: None,
             verbs: startup::verbs!("boson-cluster":
-                "status" => status,
-                "logs" => logs,
-                "events" => events,
-                "ssh" => ssh,
-                "versions" => versions,
+                "status" => kubectl_boson::status,
+                "logs" => kubectl_boson::logs,
+                "events" => kubectl_boson::events,
+                "ssh" => kubectl_boson::ssh,
+                "versions" => kubectl_boson::versions,
             ),
         },
         Group {
@@ -62,7 +46,7 @@ const EXECUTABLE: Executable = Executable {
 };
 
 fn main() -> ExitCode {
-    EXECUTABLE.main(std::env::args_os())
+    command_line::main(&EXECUTABLE, std::env::args_os())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const EXECUTABLE: Executable = Executable {
 };
 
 fn main() -> ExitCode {
-    EXECUTABLE.main(std::env::args_os())
+    command_line::main(&EXECUTABLE, std::env::args_os())
 }
 
 #[cfg(test)]

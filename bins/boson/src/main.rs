@@ -1,5 +1,6 @@
 //! The executable with Ruby: plan, render-jobs and the verbs of one machine.
 
+mod completion;
 mod verbs;
 
 use std::process::ExitCode;

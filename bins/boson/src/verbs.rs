@@ -4,8 +4,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use crate::completion;
 use local_deployment::DIES_WITH_PARENT;
-use local_verbs::{cache, disks, down, exec, logs, restart, run_errand, start, status, stop, up, variables};
+use local_verbs::{
+    cache, cp, deployments, disks, down, errands, exec, inspect_local_release, logs, recreate, releases, restart,
+    run_errand, start, status, stemcells, stop, up, variables,
+};
 use startup::multicall::{Executable, Group};
 
 /// The verbs of users, then those of a pod.
@@ -24,6 +28,7 @@ fn executable() -> Executable {
                     "start" => start,
                     "stop" => stop,
                     "restart" => restart,
+                    "recreate" => recreate,
                     "run-errand" => run_errand,
                     "down" => down,
                 ),
@@ -33,8 +38,13 @@ fn executable() -> Executable {
                 topic: None,
                 verbs: startup::verbs!("boson":
                     "status" => status,
+                    "deployments" => deployments,
+                    "errands" => errands,
+                    "releases" => releases,
+                    "stemcells" => stemcells,
                     "logs" => logs,
                     "exec" => exec,
+                    "cp" => cp,
                     "disks" => disks,
                     "variables" => variables,
                     "cache" => cache,
@@ -46,7 +56,12 @@ fn executable() -> Executable {
                 verbs: startup::verbs!("boson":
                     "interpolate" => interpolate,
                     "explain" => interpolate::explain,
+                    "init" => init_release,
                     "render" => render_release,
+                    "diff" => render_release::diff,
+                    "lint" => lint_release,
+                    "test" => test_release,
+                    "inspect-local-release" => inspect_local_release,
                     "compile" => compile_release,
                     "process-template" => process_template,
                     "generate-parameters" => process_template::generate_parameters,
@@ -57,6 +72,11 @@ fn executable() -> Executable {
                 title: "Prepare a cluster",
                 topic: None,
                 verbs: startup::verbs!("boson": "gather" => print_objects),
+            },
+            Group {
+                title: "Set up this installation",
+                topic: None,
+                verbs: startup::verbs!("boson": "completion" => completion, "self" => check_installation),
             },
             Group {
                 title: "Run in a pod",
@@ -88,7 +108,7 @@ pub(crate) fn dispatch(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         // It cannot fail with a valid signal.
         let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     }
-    executable().main(args)
+    command_line::main_with_names(&executable(), args, local_verbs::names::add)
 }
 
 /// `gather` of an executable without a token: it prints the objects.

@@ -7,6 +7,7 @@ fn main() {
             ("context", "ruby/context.rb"),
             ("another_time", "ruby/another_time.rb"),
             ("driver", "ruby/driver.rb"),
+            ("syntax", "ruby/syntax.rb"),
         ],
         &[],
     );

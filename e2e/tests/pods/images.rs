@@ -205,3 +205,30 @@ fn the_recipe_leaves_nothing_and_removes_no_other_image() {
     let left: Vec<String> = names(&cache).into_iter().filter(|name| name.starts_with("boson-")).collect();
     assert_eq!((left, names(dir.path())), (vec![], ["cache", "release", "store"].map(str::to_owned).to_vec()));
 }
+
+/// `images/ci/Dockerfile` on the tests' stemcell.
+const CHECK_IMAGE: &str = r#"set -eu -o pipefail
+. images/engine
+engine=$(find_engine)
+export SOURCE_DATE_EPOCH=0
+base=$(take_image "$1") boson=$(take_image "$2")
+build_image boson-e2e/check-release:latest images/ci/Dockerfile images/ci --build-arg BASE="$base" --build-arg BOSON="$boson"
+save_image "$3/check.tar" boson-e2e/check-release:latest
+mkdir "$3/root"
+tar -xOf "$3/check.tar" ./manifest.json | grep -o '[^",:[]*/layer.tar\|[0-9a-f]*\.tar' | while read -r layer; do
+  tar -xOf "$3/check.tar" "./$layer" | tar -C "$3/root" -x --exclude 'dev/*'
+done
+cp -r e2e/releases/counter/. "$3/root/release/"
+unshare --user --map-root-user chroot "$3/root" /bin/sh -c 'cd /release && exec check-release'
+"#;
+
+#[test]
+fn a_container_of_the_recipe_checks_a_release() {
+    let dir = tempfile::tempdir().unwrap();
+    let images = from_run("E2E_IMAGES");
+    let mut script = Command::new("bash");
+    script.args(["-c", CHECK_IMAGE, "check"]).arg(images.join("e2e/stemcell.tar")).arg(images.join("images/boson.tar"));
+    script.arg(dir.path()).env("IMAGE_STORE", dir.path().join("store")).env("TMPDIR", dir.path());
+    let printed = output(script.current_dir(here().join(".."))).unwrap();
+    assert!(printed.ends_with("passed, 0 failed\nall checks passed\n"), "{printed}");
+}

@@ -10,6 +10,8 @@ pub(crate) struct Deployment {
     work: tempfile::TempDir,
     /// The directory of its release.
     release: &'static str,
+    /// Further flags of `boson up`.
+    flags: &'static [&'static str],
 }
 
 impl Deployment {
@@ -20,10 +22,16 @@ impl Deployment {
 
     /// Brings a deployment of `e2e/deployments` up, with this release.
     pub(crate) fn up_with(name: &str, release: &'static str) -> Deployment {
-        let deployment = Deployment { work: tempfile::tempdir().expect("a directory to work in"), release };
+        let deployment = Deployment::prepare(name, release, &[]);
+        deployment.up_again();
+        deployment
+    }
+
+    /// A deployment of `e2e/deployments` that is not up yet.
+    pub(crate) fn prepare(name: &str, release: &'static str, flags: &'static [&'static str]) -> Deployment {
+        let deployment = Deployment { work: tempfile::tempdir().expect("a directory to work in"), release, flags };
         let manifest = std::fs::read_to_string(here().join(format!("deployments/{name}.yml"))).expect("a manifest");
         deployment.write_manifest(&manifest);
-        deployment.up_again();
         deployment
     }
 
@@ -44,9 +52,22 @@ impl Deployment {
 
     /// Applies the current manifest; returns the output of `boson up`.
     pub(crate) fn up_again(&self) -> String {
+        let outcome = self.try_up();
+        assert_eq!(outcome.code, Some(0), "boson up: {}{}", outcome.stdout, outcome.stderr);
+        outcome.stdout
+    }
+
+    /// Applies the current manifest.
+    pub(crate) fn try_up(&self) -> Outcome {
+        self.boson(&self.up_arguments(&["--detach"]).iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// The arguments of `boson up`.
+    pub(crate) fn up_arguments(&self, further: &[&str]) -> Vec<String> {
         let release = here().join(format!("releases/{}", self.release)).display().to_string();
         let manifest = self.manifest().display().to_string();
-        self.succeed(&["up", "--manifest", &manifest, "--release", &release, "--detach"])
+        let arguments = ["up", "--manifest", &manifest, "--release", &release];
+        arguments.iter().chain(self.flags).chain(further).map(|argument| (*argument).to_owned()).collect()
     }
 
     pub(crate) fn state(&self) -> PathBuf {
@@ -75,8 +96,13 @@ impl Deployment {
     pub(crate) fn down(self) {
         self.succeed(&["down"]);
         assert!(!self.state().exists(), "boson down leaves {}", self.state().display());
-        let left = users_of(&self.state());
+        let left = self.processes();
         assert!(left.is_empty(), "boson down leaves processes: {left:?}");
+    }
+
+    /// The processes that use its state directory.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        users_of(&self.state())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The first example of `docs/dialects/erb.md`, as a new user runs it: in an empty directory, with the executables on the `PATH`.
+//! What a new user types, with the executables on the `PATH`: the first example of `docs/dialects/erb.md`, in an empty directory, and the
+//! commands of the readme, of `docs/start` and of a guide, in the sources.
 
 use std::fs;
 use std::path::Path;
@@ -30,11 +31,26 @@ fn without_times(text: &str) -> Vec<String> {
 struct Shell(tempfile::TempDir);
 
 impl Shell {
+    /// With `boson` on the `PATH`, and an empty directory to work in.
+    fn new() -> Shell {
+        let shell = Shell(tempfile::tempdir().expect("a directory to work in"));
+        for directory in ["work", "bin"] {
+            fs::create_dir(shell.0.path().join(directory)).expect("a directory");
+        }
+        link(&testkit::executable("boson"), &shell.0.path().join("bin/boson"));
+        shell
+    }
+
+    /// Runs a script in the empty directory.
     fn run(&self, script: &str) -> (Option<i32>, String, String) {
+        self.run_in(&self.0.path().join("work"), script)
+    }
+
+    fn run_in(&self, directory: &Path, script: &str) -> (Option<i32>, String, String) {
         let path = self.0.path();
         let output = Command::new("bash")
             .args(["-eu", "-c", script])
-            .current_dir(path.join("work"))
+            .current_dir(directory)
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", path.join("bin").display()))
             .env("XDG_STATE_HOME", path.join("state"))
@@ -48,19 +64,15 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        if self.0.path().join("state/boson/demo").exists() {
-            self.run("boson down");
+        for deployment in fs::read_dir(self.0.path().join("state/boson")).into_iter().flatten().flatten() {
+            self.run(&format!("boson down --deployment-name {}", deployment.file_name().display()));
         }
     }
 }
 
 #[test]
 fn the_first_example_of_erb_templates_runs_as_it_stands() {
-    let shell = Shell(tempfile::tempdir().expect("a directory to work in"));
-    for directory in ["work", "bin"] {
-        fs::create_dir(shell.0.path().join(directory)).expect("a directory");
-    }
-    link(&testkit::executable("boson"), &shell.0.path().join("bin/boson"));
+    let shell = Shell::new();
     let (scripts, printed) = (blocks("sh"), blocks("text"));
     assert_eq!((scripts.len(), printed.len()), (2, 2));
 
@@ -77,6 +89,27 @@ fn the_first_example_of_erb_templates_runs_as_it_stands() {
     assert!(stderr.contains(&printed[1]), "{PAGE}: {stderr}");
     let (code, _, stderr) = shell.run("boson down");
     assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
+fn the_commands_of_the_first_pages_run_as_they_stand() {
+    let sources = here().join("..");
+    for (page, least) in [("README.md", 4), ("docs/start/nats.md", 6), ("docs/guides/operate-one-machine.md", 12)] {
+        let shell = Shell::new();
+        let text = fs::read_to_string(sources.join(page)).expect("the page");
+        // What is printed by the demo, or needs a cluster, is tested elsewhere.
+        let blocks = testkit::page::texts(&text, "console").into_iter().filter(|block| !block.starts_with("$ make"));
+        let examples = blocks.flat_map(|block| testkit::page::examples(&block));
+        let commands: Vec<String> =
+            examples.map(|example| example.command).filter(|command| !command.contains("kubectl")).collect();
+        assert!(commands.len() >= least, "{page}: {commands:?}");
+        for command in commands {
+            let (code, stdout, stderr) = shell.run_in(&sources, &command);
+            // As of diff: something changes.
+            let expected = i32::from(command.contains("--dry-run"));
+            assert_eq!(code, Some(expected), "{page}: {command}: {stdout}{stderr}");
+        }
+    }
 }
 
 fn link(executable: &Path, name: &Path) {

@@ -122,6 +122,32 @@ fn a_record_without_flags_is_continued_and_its_runs_are_no_aim_of_a_rollback() {
 }
 
 #[test]
+fn the_record_remembers_who_instances_were() {
+    let cluster = deployed();
+    let indexes = || {
+        let store = cluster.server.store();
+        let record = store.get("configmaps/nats-versions").unwrap();
+        let text = record["data"]["identities.json"].as_str().unwrap().to_owned();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        document["instance_groups"]["nats"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["index"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let all = indexes();
+    assert!(all.len() > 1, "{all:?}");
+    cluster.edit_deployment(|deployment| {
+        let group = deployment.instance_groups.iter_mut().find(|group| group.name == "nats").unwrap();
+        group.instances.truncate(1);
+    });
+    assert_eq!(indexes(), all);
+    assert_eq!(cluster.run(&["rollback", "nats"]).code, 0);
+    assert_eq!(indexes(), all);
+}
+
+#[test]
 fn a_rollback_that_the_cluster_refuses_changes_nothing() {
     let cluster = deployed();
     cluster.write_secrets_of(&["--image", "nats=r/nats:2"]);

@@ -24,10 +24,8 @@ fn an_invalid_command_line_is_refused() {
     let machine = Machine::new();
     for args in [
         &["up"][..],
-        &["up", "-m", "manifest.yml"],
         &["up", "-m", "manifest.yml", "-r", "release", "--publish", "80:web:80"],
         &["run-errand"],
-        &["exec", "web/0"],
         &["upp"],
     ] {
         let ran = machine.boson(args).ends_with(2);
@@ -36,6 +34,8 @@ fn an_invalid_command_line_is_refused() {
     let unknown =
         machine.boson(&["up", "-m", "manifest.yml", "-r", "release", "--publish", "8080:web/2:80"]).ends_with(2);
     assert!(unknown.stderr.contains("the instances are: web/0, web/1, checks/0"), "{}", unknown.stderr);
+    let missing = machine.boson(&["up", "-m", "manifest.yml"]).ends_with(65);
+    assert!(missing.stderr.starts_with("error: release 'small' is not given: -r PATH\n"), "{}", missing.stderr);
     machine.assert_gone();
 }
 
@@ -92,6 +92,27 @@ fn manifest_errors_are_shown_as_plan_shows_them() {
 }
 
 #[test]
+fn strict_refuses_what_is_only_warned_about() {
+    let machine = Machine::new();
+    machine.edit(
+        "manifest.yml",
+        "name: check\n    release: small",
+        "name: check\n    release: small\n    release: small",
+    );
+    let again = "the key 'release' occurs again in the same map, the last counts";
+    let up = machine.up(&["--strict"]).ends_with(65);
+    assert!(up.stderr.contains(&format!("error: {again}")), "{}", up.stderr);
+    machine.edit(
+        "manifest.yml",
+        "    release: small\n    release: small",
+        "    release: small\n    properties: {none: 1}",
+    );
+    let up = machine.up(&["--strict"]).ends_with(65);
+    assert!(up.stderr.contains("error: 1 property has no effect"), "{}", up.stderr);
+    machine.assert_gone();
+}
+
+#[test]
 fn a_failed_compilation_is_reported_with_the_end_of_its_log() {
     let machine = Machine::new();
     machine.write("release/packages/tool/packaging", "echo about to fail\nexit 3\n");
@@ -135,10 +156,8 @@ fn a_process_that_exceeds_the_watch_time_is_a_failed_start() {
     machine.watch_time("1000-2000");
     machine.write("release/src/tool/serve", "print STDERR \"no, thank you\\n\"; exit 9;\n");
     let up = machine.up(&[]).ends_with(70);
-    for instance in ["web/0", "web/1"] {
-        let message = format!("'{instance}' is not running after update. Review logs for failed jobs: web");
-        assert!(up.stderr.contains(&message), "{}", up.stderr);
-    }
+    let message = "'web/0', 'web/1' are not running after update. Review logs for failed jobs: web";
+    assert_eq!(up.stderr.matches(message).count(), 1, "{}", up.stderr);
     assert!(up.stderr.contains("web/web exited with status 9"), "{}", up.stderr);
     assert!(up.stderr.contains("no, thank you") && up.stderr.contains("boson logs web/0 --job web"), "{}", up.stderr);
     assert!(up.stderr.contains("the instances stay as they are"), "{}", up.stderr);
@@ -149,6 +168,20 @@ fn a_process_that_exceeds_the_watch_time_is_a_failed_start() {
     machine.watch_time("1000-60000");
     machine.up(&[]).ends_with(0);
     machine.boson(&["status"]).ends_with(0);
+}
+
+#[test]
+fn a_program_that_is_missing_ends_the_start_before_the_watch_time() {
+    let machine = Machine::new();
+    machine.watch_time("1000-86400000");
+    machine.edit("release/jobs/web/templates/bpm.yml.erb", "executable: /usr/bin/perl", "executable: /no/such/program");
+    let up = machine.up(&[]).ends_with(70);
+    assert!(up.stderr.contains("'web/0', 'web/1' are not running after update"), "{}", up.stderr);
+    assert!(up.stderr.contains("web/web exited with status 127"), "{}", up.stderr);
+    // An attempt on request is a new one.
+    let again = machine.boson(&["start", "web/0"]);
+    assert!(again.code == Some(70) && again.stderr.contains("web/web exited with status 127"), "{}", again.stderr);
+    machine.boson(&["down"]).ends_with(0);
 }
 
 #[test]

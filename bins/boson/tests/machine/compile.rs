@@ -113,6 +113,19 @@ fn an_image_directory_is_written_and_packages_are_compiled_once() {
     assert!(third.stdout.contains("packages: 1 compiled, 1 from the cache"), "{}", third.stdout);
 }
 
+#[test]
+fn a_package_that_is_empty_because_of_an_ignored_failure_is_reported() {
+    let machine = machine();
+    machine.write("release/packages/tool/packaging", "cp absent ${BOSH_INSTALL_TARGET}/\ntrue\n");
+    for _ in 0..2 {
+        let compiled = compile(&machine, &[]).ends_with(0).stdout;
+        let expected = "warning: package 'tool' is empty: its packaging script installed nothing, and goes on after a command that fails\n  hint: begin the script with `set -e`; its log is in ";
+        let (_, rest) = compiled.split_once(expected).unwrap_or_else(|| panic!("{compiled}"));
+        let log = fs::read_to_string(rest.lines().next().unwrap()).unwrap();
+        assert!(log.contains("absent"), "{log}");
+    }
+}
+
 /// As `bosh export-release --job`.
 #[test]
 fn only_what_chosen_jobs_need_is_compiled() {
@@ -375,12 +388,12 @@ fn the_cache_is_listed_and_pruned() {
     compile(&machine, &["--cache-limit", "1"]).ends_with(0);
     let list = || machine.boson(&["cache", "list"]).ends_with(0).stdout;
     // A recently used entry is kept, whatever the limit is.
-    assert!(list().contains("package") && list().contains(" tool-") && list().ends_with("B\n"), "{}", list());
+    assert!(list().starts_with("KIND") && list().contains(" tool-") && list().ends_with("B\n"), "{}", list());
     machine.boson(&["cache", "prune", "--cache-limit", "1"]).ends_with(0);
-    assert_eq!(list().lines().count(), 3, "{}", list());
+    assert_eq!(list().lines().count(), 4, "{}", list());
     let pruned = machine.boson(&["cache", "prune", "--all"]).ends_with(0).stdout;
     assert!(pruned.contains("removed package") && pruned.ends_with("0 entries, 0 B\n"), "{pruned}");
-    assert_eq!(list(), "0 entries, 0 B\n");
+    assert_eq!(list(), "KIND  SIZE  ENTRY\n0 entries, 0 B\n");
     machine.up(&[]).ends_with(0);
     let refused = machine.boson(&["cache", "prune"]).ends_with(65);
     assert!(refused.stderr.contains("a deployment is up"), "{}", refused.stderr);

@@ -33,6 +33,9 @@ fn a_deployment_starts_restarts_a_dead_process_and_stops() {
     let errand = machine.boson(&["run-errand", "check"]).ends_with(42);
     assert_eq!(errand.stdout, "hello from 0\nhello from 1\n");
     assert!(errand.stderr.contains("to stderr\n"), "{}", errand.stderr);
+    let failed =
+        "Errand 'check' completed with error (exit code 42): `boson logs checks/0 --job check` shows its logs\n";
+    assert!(errand.stderr.ends_with(failed), "{}", errand.stderr);
     machine.boson(&["run-errand", "checks"]).ends_with(42);
 
     let again = machine.up(&[]).ends_with(0);
@@ -94,35 +97,6 @@ fn a_colocated_errand_runs_in_the_instances_of_its_group() {
     assert!(errand.stderr.contains("Could not find errand web"), "{}", errand.stderr);
     let status = machine.boson(&["status"]).ends_with(0).stdout;
     assert!(!status.contains("checks/0"), "{status}");
-}
-
-#[test]
-fn logs_are_shown_for_all_instances_or_one() {
-    let machine = Machine::new();
-    machine.up(&[]).ends_with(0);
-    eventually("both instances have logged", || machine.boson(&["logs"]).stdout.matches("] serving").count() == 2);
-    let one = machine.boson(&["logs", "web/1", "--job", "web"]).ends_with(0).stdout;
-    assert!(one.contains("[web/1 web/pre-start.stdout.log] prepared 1"), "{one}");
-    assert!(!one.contains("web/0"), "{one}");
-    let none = machine.boson(&["logs", "web/7"]).ends_with(65).stderr;
-    let no_job = machine.boson(&["logs", "--job", "wbe"]).ends_with(65).stderr;
-    assert!(no_job.contains("no logs of a job 'wbe'") && no_job.contains("the jobs with logs are: web"), "{no_job}");
-    assert!(none.contains("unknown instance 'web/7'") && none.contains("web/0, web/1"), "{none}");
-}
-
-#[test]
-fn logs_do_not_follow_links_out_of_the_instance() {
-    let machine = Machine::new();
-    machine.write("outside/host.log", "of the host\n");
-    machine.up(&[]).ends_with(0);
-    let make = format!(
-        "cd /var/vcap/sys/log && ln -s {0} linked && mkfifo pipe web/pipe && ln -s {0}/host.log web/host.log && \
-         echo of the job >web/own.log",
-        machine.path("outside").display()
-    );
-    machine.boson(&["exec", "web/0", "sh", "-c", &make]).ends_with(0);
-    let logs = machine.boson(&["logs", "web/0"]).ends_with(0).stdout;
-    assert!(logs.contains("[web/0 web/own.log] of the job") && !logs.contains("of the host"), "{logs}");
 }
 
 #[test]
@@ -367,4 +341,27 @@ fn warnings_of_supervisors_are_shown() {
     assert!(shown.contains("web/0: warning: ") && shown.contains("limits.open_files: 4000000000 is above"), "{shown}");
     let logs = machine.boson(&["logs", "web/0", "--job", "web"]).ends_with(0);
     assert!(logs.stdout.contains("bpm.run-process.requests-unfulfilled"), "{}", logs.stdout);
+}
+
+/// In a cgroup of the instance's own, which root can make.
+#[test]
+fn limits_of_memory_and_processes_are_applied_or_reported() {
+    let limits = "- name: idle\n  limits: {memory: 64M, processes: 50}\n";
+    for machine in [Some(Machine::new()), Machine::of_nobody()].into_iter().flatten() {
+        machine.edit("release/jobs/web/templates/bpm.yml.erb", "- name: idle\n", limits);
+        let printed = machine.up(&[]).ends_with(0).stdout;
+        let script = "cat /run/boson/limits/cgroup/*/bpm/web.idle/memory.limit_in_bytes /run/boson/limits/cgroup/bpm/web.idle/memory.max \
+                      /run/boson/limits/cgroup/*/bpm/web.idle/pids.max /run/boson/limits/cgroup/bpm/web.idle/pids.max 2>/dev/null";
+        let limited = machine.boson(&["exec", "web/0", "sh", "-c", script]).stdout;
+        let not_applied =
+            "\n  limits.memory: not applied: the instance has no cgroup\n  limits.processes: not applied: ";
+        if printed.contains(not_applied) {
+            assert_eq!(limited, "");
+        } else {
+            assert_eq!(limited, "67108864\n50\n", "{printed}");
+            assert!(!printed.contains("not applied"), "{printed}");
+        }
+        machine.boson(&["down"]).ends_with(0);
+        machine.assert_gone();
+    }
 }

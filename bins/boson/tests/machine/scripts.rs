@@ -238,6 +238,56 @@ fn a_stop_reports_what_drains_and_waits_for_it() {
     machine.boson(&["start", "web/0"]).ends_with(0);
     machine.boson(&["stop", "--skip-drain", "web/0"]).ends_with(0);
     assert_eq!(drains(), before);
-    machine.boson(&["down", "--delete-disks"]).ends_with(0);
+    // It holds for that stop only.
+    std::fs::write(machine.state().join("disks/web-1/go"), "").unwrap();
+    machine.boson(&["start", "web/0"]).ends_with(0);
+    machine.edit("manifest.yml", "greeting: hello", "greeting: bye");
+    machine.up(&[]).ends_with(0);
+    let after = drains();
+    assert!(after.len() > before.len(), "{after}");
+    machine.edit("manifest.yml", "greeting: bye", "greeting: hello");
+    machine.up(&["--skip-drain"]).ends_with(0);
+    assert_eq!(drains(), after);
+    let disk = std::fs::File::open(machine.state().join("disks/web-0/drains")).unwrap();
+    machine.boson(&["down", "--skip-drain", "--delete-disks"]).ends_with(0);
+    assert_eq!(disk.metadata().unwrap().len(), after.len() as u64);
     machine.assert_gone();
+}
+
+/// Only scripts of the jobs that the flag names can mount; all jobs see the mounts.
+#[test]
+fn scripts_of_one_job_are_privileged() {
+    for machine in [Some(Machine::new()), Machine::of_nobody()].into_iter().flatten() {
+        machine.edit(
+            "manifest.yml",
+            "      greeting: hello\n",
+            "      greeting: hello\n  - name: check\n    release: small\n",
+        );
+        machine.edit(
+            "release/jobs/check/spec",
+            "{run.erb: bin/run}",
+            "{run.erb: bin/run, pre-start.erb: bin/pre-start, post-deploy.erb: bin/post-deploy}",
+        );
+        let mount = "#!/bin/sh -e\ndir=/var/vcap/data/$(basename $0)\nmkdir $dir\nmount -t tmpfs tmpfs $dir\necho mounted >$dir/file\n";
+        for name in ["pre-start", "post-deploy"] {
+            machine.write(&format!("release/jobs/check/templates/{name}.erb"), mount);
+        }
+        machine.edit(
+            "release/jobs/web/templates/pre-start.erb",
+            "#!/bin/sh\n",
+            "#!/bin/sh\nmount -t tmpfs tmpfs /mnt && exit 1\n",
+        );
+        let refused = machine.up(&[]).ends_with(70).stderr;
+        assert!(
+            refused.contains("check: exit status 32, it needs to be privileged (boson up: --allow-privileged"),
+            "{refused}"
+        );
+        machine.boson(&["down"]).ends_with(0);
+        machine.write("allowed", "# the jobs that mount\nweb/check\n");
+        machine.up(&["--allow-privileged", "@allowed"]).ends_with(0);
+        let script = "cat /var/vcap/data/pre-start/file /var/vcap/data/post-deploy/file";
+        assert_eq!(machine.boson(&["exec", "web/1", "sh", "-c", script]).ends_with(0).stdout, "mounted\nmounted\n");
+        machine.boson(&["down"]).ends_with(0);
+        machine.assert_gone();
+    }
 }

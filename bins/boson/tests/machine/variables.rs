@@ -55,11 +55,11 @@ fn values_are_kept_in_the_state_and_absolute_names_are_shared() {
     let again = machine.up(&[]).ends_with(0);
     assert!(again.stdout.contains("nothing has changed"), "{}", again.stdout);
     // Another deployment has its own values, except for the absolute name.
-    machine.up(&["-n", "other", "--var-errs-unused"]).ends_with(0);
+    machine.up(&["--name", "other", "--var-errs-unused"]).ends_with(0);
     assert_eq!(store(&machine, SHARED), shared);
     assert_ne!(store(&machine, "state/boson/other/variables.yml"), own);
-    machine.boson(&["variables", "rotate", "/shared", "-n", "other"]).ends_with(0);
-    machine.up(&["-n", "other"]).ends_with(0);
+    machine.boson(&["variables", "rotate", "/shared", "-d", "other"]).ends_with(0);
+    machine.up(&["--name", "other"]).ends_with(0);
     assert_ne!(store(&machine, SHARED), shared);
     assert_eq!(store(&machine, OWN), own);
 }
@@ -90,6 +90,12 @@ fn a_failed_generation_leaves_nothing() {
     assert!(up.stderr.contains(expected), "{}", up.stderr);
     assert!(up.stderr.contains("  --> manifest.yml:8:"), "{}", up.stderr);
     machine.edit("manifest.yml", "from: db,", "from: web,");
+    // A variable in braces is reported for what it is, not those that are not generated because of it.
+    machine.edit("manifest.yml", "((greeting))", "{{greeting}}");
+    let up = machine.up(&[]).ends_with(65);
+    assert!(up.stderr.contains("  hint: a variable is written ((greeting)): "), "{}", up.stderr);
+    assert!(!up.stderr.contains("unresolved variables"), "{}", up.stderr);
+    machine.edit("manifest.yml", "{{greeting}}", "((greeting))");
     // What is wrong with a job's spec is shown where the user has it.
     machine.edit("release/jobs/web/spec", "provides: [{name: web, type: web}]", "provides: web");
     let up = machine.up(&[]).ends_with(65);
@@ -126,4 +132,54 @@ fn a_deployment_with_new_values_stops_as_any_other() {
     signal(&child, Signal::SIGINT);
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", machine.output());
     assert!(!living.iter().any(|pid| is_alive(*pid)));
+}
+
+#[test]
+fn a_value_is_printed_and_a_missing_store_is_an_empty_table() {
+    let machine = machine();
+    let empty = machine.boson(&["variables", "-d", "small"]).ends_with(0).stdout;
+    assert!(empty.starts_with("NAME") && empty.lines().count() == 1, "{empty}");
+    machine.boson(&["variables", "--vars-store", "absent.yml"]).ends_with(65);
+    let text = "greeting: s3cret\ntls: {certificate: public, private_key: s3cret}\n";
+    machine.write("store.yml", text);
+    let get = |name: &str| machine.boson(&["variables", "get", name, "--vars-store", "store.yml"]);
+    assert_eq!(get("greeting").ends_with(0).stdout, "s3cret\n");
+    assert_eq!(get("tls.certificate").ends_with(0).stdout, "public\n");
+    assert_eq!(get("tls").ends_with(0).stdout, "certificate: public\nprivate_key: s3cret\n");
+    let unknown = get("greting").ends_with(65);
+    assert!(unknown.stderr.contains("hint: did you mean 'greeting'?"), "{}", unknown.stderr);
+    assert!(!unknown.stderr.contains("s3cret"), "{}", unknown.stderr);
+}
+
+/// Writes a store with a certificate that expires in `days` days.
+fn store_of_days(machine: &Machine, days: &str) {
+    let script = "openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=old &&
+                  openssl x509 -req -in request.pem -signkey key.pem -days \"$1\" -out old.pem";
+    let mut command = Command::new("sh");
+    let output = command.args(["-c", script, "sh", days]).current_dir(machine.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let pem = fs::read_to_string(machine.path("old.pem")).unwrap();
+    let pem: String = pem.lines().map(|line| format!("    {line}\n")).collect();
+    machine.write("creds.yml", &format!("greeting: a\n/shared: b\ntls:\n  certificate: |\n{pem}"));
+}
+
+#[test]
+fn certificates_that_expire_are_reported_and_expired_ones_refused() {
+    let machine = machine();
+    let store = ["--vars-store", "creds.yml"];
+    store_of_days(&machine, "-1");
+    let up = machine.up(&store).ends_with(65);
+    assert!(up.stderr.contains("error: the certificate 'tls' expired on 20"), "{}", up.stderr);
+    assert!(up.stderr.contains("`boson variables rotate tls`"), "{}", up.stderr);
+    machine.assert_gone();
+    let listed = machine.boson(&[&["variables", "--expiring", "30d"][..], &store].concat()).ends_with(0).stdout;
+    assert!(listed.lines().count() == 2 && listed.contains("expired"), "{listed}");
+    let allowed = machine.up(&[&store[..], &["--allow-expired"]].concat()).ends_with(0);
+    assert!(allowed.stderr.contains(" WARN the certificate 'tls' expired on 20"), "{}", allowed.stderr);
+    machine.boson(&[&["variables", "rotate", "tls"][..], &store].concat()).ends_with(0);
+    let rotated = machine.up(&store).ends_with(0);
+    assert!(!rotated.stderr.contains("expire"), "{}", rotated.stderr);
+    store_of_days(&machine, "20");
+    let soon = machine.up(&store).ends_with(0);
+    assert!(soon.stderr.contains(" WARN the certificate 'tls' expires in "), "{}", soon.stderr);
 }

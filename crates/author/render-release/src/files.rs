@@ -6,7 +6,6 @@ use dialect_erb::Renderer;
 use instance_group::{Instance, Resolved};
 use job_templates::is_installed;
 use jobs_src::JobsSrc;
-use manifest_model::identity::slots;
 use problem::{Problems, Result};
 use render_jobs::{BPM_YML, InstanceFiles, RenderedJob, depends_on_overlay};
 use ruby::Vm;
@@ -16,7 +15,7 @@ use crate::selection::Selection;
 /// A deployment of which files are chosen.
 pub(crate) struct Deployment<'a> {
     pub(crate) vm: &'a Vm,
-    pub(crate) renderer: &'a Renderer<'a>,
+    pub(crate) renderer: &'a Renderer,
     pub(crate) jobs_src: &'a JobsSrc,
     pub(crate) groups: &'a [Resolved],
     pub(crate) selection: Selection,
@@ -24,20 +23,22 @@ pub(crate) struct Deployment<'a> {
 }
 
 /// An instance and its chosen files.
-pub(crate) struct RenderedInstance {
+pub struct RenderedInstance {
     /// Its name, GROUP/INDEX.
-    pub(crate) name: String,
+    pub name: String,
     /// Its files.
-    pub(crate) files: Vec<File>,
+    pub files: Vec<File>,
 }
 
 /// A rendered file.
-#[derive(Clone)]
-pub(crate) struct File {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
     /// Its path, with the job before it.
-    pub(crate) path: String,
-    pub(crate) content: Vec<u8>,
-    pub(crate) mode: u32,
+    pub path: String,
+    /// Its content.
+    pub content: Vec<u8>,
+    /// Its permissions.
+    pub mode: u32,
 }
 
 /// Instance, and path with the job before it.
@@ -55,11 +56,28 @@ struct Chosen<'a> {
 /// # Errors
 /// Patterns that match nothing; templates that fail, of each group those of the first instance that fails.
 pub(crate) fn render(deployment: &Deployment) -> Result<Vec<RenderedInstance>> {
+    render_with(deployment, |files, instance, ip, is_chosen| files.render(instance, ip, is_chosen))
+}
+
+/// As [`render`], without the files whose templates fail.
+///
+/// # Errors
+/// Patterns that match nothing.
+pub(crate) fn render_what_renders(deployment: &Deployment) -> Result<Vec<RenderedInstance>> {
+    render_with(deployment, |files, instance, ip, is_chosen| files.render_what_renders(instance, ip, is_chosen))
+}
+
+type IsChosen<'a> = &'a dyn Fn(&str, &str) -> bool;
+
+fn render_with(
+    deployment: &Deployment,
+    render: impl Fn(&InstanceFiles, &Instance, Option<&str>, IsChosen) -> Result<Vec<RenderedJob>>,
+) -> Result<Vec<RenderedInstance>> {
     let (mut rendered, mut problems) = (Vec::new(), Vec::new());
     for chosen in chosen(deployment)? {
         for instance in &chosen.instances {
             let is_chosen = |job: &str, path: &str| deployment.selection.has_file(job, path);
-            match chosen.files.render(instance, Some(&deployment.ip), is_chosen) {
+            match render(&chosen.files, instance, Some(&deployment.ip), &is_chosen) {
                 Ok(jobs) => rendered.push(RenderedInstance {
                     name: format!("{}/{}", chosen.group.name, instance.index),
                     files: jobs.into_iter().filter(|job| is_installed(&job.name)).flat_map(files_of).collect(),
@@ -117,10 +135,10 @@ fn chosen<'a>(deployment: &Deployment<'a>) -> Result<Vec<Chosen<'a>>> {
     let mut found = Vec::new();
     for group in deployment.groups {
         let mut instances = Vec::new();
-        for slot in slots(group.instances, &group.azs) {
+        for slot in &group.slots {
             all.push(format!("{}/{}", group.name, slot.index));
             if selection.has_instance(&group.name, slot.index) {
-                instances.push(Instance::new(&group.domain, &group.name, "", slot.index, slot.az));
+                instances.push(group.instance("", slot.index, slot.az.clone()));
             }
         }
         if !instances.is_empty() {

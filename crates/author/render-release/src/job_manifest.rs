@@ -2,16 +2,28 @@
 
 use std::path::PathBuf;
 
-use manifest_inputs::{Documents, Part};
+use manifest_inputs::{Configs, Documents, Inputs, Part};
 use problem::{Problem, Problems, Result, Step, code, hint_for_unknown};
 use serde_json::{Map, Value as Json, json};
 
-use crate::options::Options;
 use crate::releases::{JobSources, Releases};
 use crate::spec_file::SpecFile;
 
 /// What messages call the manifest.
 const FILE: &str = "the manifest of --job";
+
+/// The files about one job and its instance; each may be absent.
+#[derive(Debug, Clone, Default)]
+pub struct JobInput {
+    /// `properties` of the job, as in a manifest.
+    pub properties: Option<PathBuf>,
+    /// `consumes` of the job.
+    pub links: Option<PathBuf>,
+    /// The instance: a mapping of deployment, name (of the group), index, instances, az, networks, ip and persistent_disk.
+    pub spec: Option<PathBuf>,
+    /// `consumes` of the job without a file.
+    pub consumes: Option<Json>,
+}
 
 /// The manifest of one job in one instance group.
 pub(crate) struct JobManifest {
@@ -26,9 +38,9 @@ impl JobManifest {
     ///
     /// # Errors
     /// A job that no release has, or several.
-    pub(crate) fn read(options: &Options, releases: &Releases, of: Option<&str>, job: &str) -> Result<JobManifest> {
+    pub(crate) fn read(input: &JobInput, releases: &Releases, of: Option<&str>, job: &str) -> Result<JobManifest> {
         let release = find(releases, of, job)?;
-        let spec = options.spec.as_deref().map(SpecFile::read).transpose()?.unwrap_or_default();
+        let spec = input.spec.as_deref().map(SpecFile::read).transpose()?.unwrap_or_default();
         let group = spec.name.clone().unwrap_or_else(|| job.to_owned());
         let mut entry = Map::new();
         entry.insert("name".into(), group.as_str().into());
@@ -41,7 +53,11 @@ impl JobManifest {
         if let Some(size) = spec.persistent_disk {
             entry.insert("persistent_disk".into(), size.into());
         }
-        entry.insert("jobs".into(), json!([{"name": job, "release": release.name}]));
+        let mut job_entry = json!({"name": job, "release": release.name});
+        if let Some(consumes) = &input.consumes {
+            job_entry["consumes"] = consumes.clone();
+        }
+        entry.insert("jobs".into(), json!([job_entry]));
         let manifest = json!({
             "name": spec.deployment.as_deref().unwrap_or(&group),
             "releases": [{"name": release.name, "version": release.version.as_deref().unwrap_or("latest")}],
@@ -67,19 +83,17 @@ impl JobManifest {
     }
 
     /// The manifest with the properties and links.
-    pub(crate) fn documents(&self, options: &Options) -> Result<Documents> {
+    pub(crate) fn documents(&self, input: &JobInput, inputs: &Inputs) -> Result<Documents> {
         let path = |last: &str| -> Vec<Step> {
             vec!["instance_groups".into(), Step::Index(0), "jobs".into(), Step::Index(0), last.into()]
         };
         let (properties, links) = (path("properties"), path("consumes"));
         let part = |path, file: &'_ Option<PathBuf>, what| file.clone().map(|file| (path, file, what));
-        let files = [
-            part(&properties, &options.properties, "the properties file"),
-            part(&links, &options.links, "the links file"),
-        ];
+        let files =
+            [part(&properties, &input.properties, "the properties file"), part(&links, &input.links, "the links file")];
         let parts: Vec<Part> =
             files.iter().flatten().map(|(path, file, what)| Part { path: path.as_slice(), file, what }).collect();
-        options.inputs.read_parts(&options.configs, FILE, self.text.clone(), &parts)?.finish(&[])
+        inputs.read_parts(&Configs::default(), FILE, self.text.clone(), &parts)?.finish(&[])
     }
 
     /// Problems without the places of a manifest that no user has written, and with what to do about links and properties.
@@ -107,7 +121,7 @@ fn find<'r>(Releases(releases): &'r Releases, of: Option<&str>, job: &str) -> Re
         let known: Vec<&str> = releases.iter().map(|release| release.name.as_str()).collect();
         return Err(Problem::usage(format!("--job: no release is named '{name}'"))
             .code(code::RELEASE_UNKNOWN)
-            .hint(format!("the releases are: {}", known.join(", ")))
+            .hint(hint_for_unknown(name, known.iter().copied(), || format!("the releases are: {}", known.join(", "))))
             .into());
     }
     let having: Vec<&JobSources> =

@@ -1,9 +1,12 @@
-//! `boson render`: the files of instances, from a manifest or the properties of one job, and releases as their authors have them.
+//! `boson render`: the files of instances, from a manifest or the properties of one job, and releases as their authors have them;
+//! [`diff`]: what differs between two versions.
 //!
 //! The functions of `plan` and `render-jobs` run in this process: nothing is copied, and only chosen files are rendered.
 
+pub mod diff;
 mod documents;
 mod files;
+mod job;
 mod job_manifest;
 mod options;
 mod output_dir;
@@ -16,17 +19,22 @@ mod watch;
 use std::cell::RefCell;
 
 use dialect_erb::Renderer;
+pub use files::{File, RenderedInstance};
+pub use job::{JobRun, job_files, manifest_files, renderable_job_files};
+pub use job_manifest::JobInput;
+use manifest_inputs::Inputs;
 pub use options::Options;
 use plan::{Examples, Target};
-use problem::{Problem, Result};
+use problem::{Place, Problem, Problems, Result};
+pub use releases::{JobSources, Releases, directories};
+use render_jobs::BPM_YML;
 use ruby::Vm;
-use startup::Common;
+use startup::{Common, Warnings};
 
-use crate::documents::GeneratedValues;
-use crate::files::{Names, RenderedInstance};
+use crate::documents::{GeneratedValues, ManifestReader};
+use crate::files::Names;
 use crate::job_manifest::JobManifest;
 use crate::options::Subject;
-use crate::releases::Releases;
 use crate::selection::Selection;
 
 /// One line for `--help`.
@@ -37,9 +45,9 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     options.check()?;
     let mut problems = Vec::new();
     let settings = options.rendering.check(&mut problems);
-    problem::Problems::check(problems)?;
+    Problems::check(problems)?;
     Vm::beside(|vm| {
-        let renderer = Renderer::new(vm, settings.clone());
+        let renderer = Renderer::new(vm, settings.clone())?;
         let run = Run { vm, renderer: &renderer, options: &options, generated: RefCell::default() };
         if options.watch { watch::watch(&run) } else { once(&run) }
     })?;
@@ -49,7 +57,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
 /// A run of the verb.
 pub(crate) struct Run<'a> {
     pub(crate) vm: &'a Vm,
-    renderer: &'a Renderer<'a>,
+    renderer: &'a Renderer,
     pub(crate) options: &'a Options,
     /// What was generated for a manifest without a variables store.
     pub(crate) generated: RefCell<GeneratedValues>,
@@ -60,7 +68,32 @@ fn once(run: &Run) -> Result<()> {
     if run.options.list {
         return show::names(&run.names()?);
     }
-    run.deliver(&run.render()?)
+    let rendered = run.render()?;
+    warn_of_unknown_keys(&rendered, run.options.strict)?;
+    run.deliver(&rendered)
+}
+
+/// Warns of the keys of each bpm.yml that BPM ignores.
+///
+/// # Errors
+/// The warnings, if they are errors.
+fn warn_of_unknown_keys(rendered: &[RenderedInstance], strict: bool) -> Result<()> {
+    let mut problems: Vec<Problem> = Vec::new();
+    let files = rendered.iter().flat_map(|instance| &instance.files);
+    for file in files.filter(|file| file.path.split_once('/').is_some_and(|(_, path)| path == BPM_YML)) {
+        for key in bpm::unknown_keys(&file.content) {
+            let place = Place { column: Some(key.column), ..Place::line(&file.path, key.line) };
+            let problem = Problem::input(format!("bpm ignores the key '{}'", key.name.escape_debug())).at(place);
+            let problem = Problem { hint: key.hint(), ..problem };
+            // Instances mostly have the same file.
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+    }
+    let warnings = Warnings::new(strict);
+    problems.into_iter().for_each(|problem| warnings.warn(problem));
+    warnings.check()
 }
 
 impl Run<'_> {
@@ -87,10 +120,12 @@ impl Run<'_> {
         if let Some(directory) = &options.output {
             output_dir::check(directory)?;
         }
-        let releases = Releases::open(&options.releases, options.job.is_some())?;
+        let releases = Releases::open(&release::release_arguments(&options.releases), options.job.is_some())?;
         let subject = options.subject()?;
         let job = match &subject {
-            Subject::Job { release, job } => Some(JobManifest::read(options, &releases, release.as_deref(), job)?),
+            Subject::Job { release, job } => {
+                Some(JobManifest::read(&options.job_input(), &releases, release.as_deref(), job)?)
+            }
             Subject::Manifest(_) => None,
         };
         let explain = |problems| {
@@ -98,15 +133,15 @@ impl Run<'_> {
             if let Some(job) = &job { job.explain(problems) } else { problems }
         };
         let target = Target {
-            jobs_src: releases.jobs_src(),
-            links: options.links_dir.clone().unwrap_or_default(),
-            deployment_name: options.name.clone().filter(|name| !name.is_empty()),
-            namespace: options.kube_namespace.clone(),
-            service_domain: options.kube_service_domain.clone(),
+            strict: options.strict,
+            ..options.addresses.target(releases.jobs_src(), options.deployment.name.as_deref())?
         };
+        let inputs = Inputs { strict: options.strict, ..options.inputs.clone() };
+        let manifest =
+            ManifestReader { vm: self.vm, inputs: &inputs, configs: &options.configs, generated: &self.generated };
         let documents = match (&subject, &job) {
-            (Subject::Manifest(path), _) => documents::of_manifest(self, path, &target).map_err(explain)?,
-            (_, Some(job)) => job.documents(options)?,
+            (Subject::Manifest(path), _) => manifest.read(path, &target).map_err(explain)?,
+            (_, Some(job)) => job.documents(&options.job_input(), &inputs)?,
             _ => return Err(Problem::internal("nothing is to be rendered").into()),
         };
         let examples = if options.examples { Examples::AsDefaults } else { Examples::Ignored };

@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use handoff::identities::Identities;
 use job_templates::RenderingOptions;
+use jobs_src::JobsSrc;
 use manifest_inputs::{Configs, Inputs};
-use plan::{NAMESPACE, SERVICE_DOMAIN};
+use plan::{NAMESPACE, SERVICE_DOMAIN, Target};
 use problem::{Problem, Result};
+
+use crate::job_manifest::JobInput;
 
 /// The command line of `render`.
 #[derive(Debug, Args)]
@@ -42,25 +46,10 @@ pub struct Options {
     pub(crate) manifest: Option<PathBuf>,
     /// A release: its source directory, an archive made by bosh, or the jobs-src of its image; once for each. NAME is needed
     /// for a jobs-src, which has no name
-    #[arg(
-        long = "release",
-        short,
-        env = "BOSON_RELEASE",
-        value_name = "[NAME=]PATH",
-        required = true,
-        value_delimiter = ':'
-    )]
+    #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "[NAME=]PATH", required = true)]
     pub(crate) releases: Vec<String>,
-    /// Name of the deployment [default: the manifest's]
-    #[arg(
-        long,
-        short,
-        visible_short_alias = 'd',
-        visible_alias = "deployment-name",
-        env = "DEPLOYMENT_NAME",
-        value_name = "NAME"
-    )]
-    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) deployment: DeploymentName,
     /// Write the files to DIR/GROUP-INDEX/JOB/PATH instead, all at once; DIR is replaced and may contain nothing else
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
@@ -88,33 +77,68 @@ pub struct Options {
     /// Use the `example` of the spec for properties that have neither a value nor a default
     #[arg(long, requires = "job", help_heading = "One job")]
     pub(crate) examples: bool,
-    /// Directory with the links of other deployments, DEPLOYMENT/NAME/TYPE
-    #[arg(long, env = "LINKS_DIR", value_name = "DIR", help_heading = "Addresses and links")]
-    pub(crate) links_dir: Option<PathBuf>,
-    /// Namespace, the second part of addresses
-    #[arg(
-        long,
-        env = "KUBE_NAMESPACE",
-        value_name = "NAME",
-        default_value = NAMESPACE,
-        help_heading = "Addresses and links"
-    )]
-    pub(crate) kube_namespace: String,
-    /// The rest of addresses, appended as it is
-    #[arg(
-        long,
-        env = "KUBE_SERVICE_DOMAIN",
-        value_name = "DOMAIN",
-        default_value = SERVICE_DOMAIN,
-        help_heading = "Addresses and links"
-    )]
-    pub(crate) kube_service_domain: String,
+    /// Make warnings errors: properties that no job declares, keys that occur twice, keys that BPM ignores
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) addresses: Addresses,
     #[command(flatten)]
     pub(crate) rendering: RenderingOptions,
     #[command(flatten)]
     pub(crate) inputs: Inputs,
     #[command(flatten)]
     pub(crate) configs: Configs,
+}
+
+/// The deployment's name, for `render` and `diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DeploymentName {
+    /// Name of the deployment [default: the manifest's]
+    #[arg(
+        long = "deployment",
+        short = 'd',
+        visible_aliases = ["name", "deployment-name"],
+        env = "DEPLOYMENT_NAME",
+        value_name = "NAME"
+    )]
+    pub(crate) name: Option<String>,
+}
+
+/// What addresses are made of, and the links from outside.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Addresses and links")]
+pub(crate) struct Addresses {
+    /// Directory with identities.json, or one that plan wrote for the version before: instances keep their indexes
+    #[arg(long, env = "PREVIOUS_DIR", value_name = "DIR")]
+    previous: Option<PathBuf>,
+    /// Directory with the links of other deployments, DEPLOYMENT/NAME/TYPE
+    #[arg(long, env = "LINKS_DIR", value_name = "DIR")]
+    links_dir: Option<PathBuf>,
+    /// Namespace, the second part of addresses
+    #[arg(long, env = "KUBE_NAMESPACE", value_name = "NAME", default_value = NAMESPACE)]
+    kube_namespace: String,
+    /// The rest of addresses, appended as it is
+    #[arg(long, env = "KUBE_SERVICE_DOMAIN", value_name = "DOMAIN", default_value = SERVICE_DOMAIN)]
+    kube_service_domain: String,
+}
+
+impl Addresses {
+    /// The deployment that is planned of these job sources; `name` takes precedence over the manifest's.
+    ///
+    /// # Errors
+    /// Identities of the version before that are not valid.
+    pub(crate) fn target(&self, jobs_src: JobsSrc, name: Option<&str>) -> Result<Target> {
+        let previous = self.previous.as_deref().map_or_else(|| Ok(Identities::default()), plan::read_identities)?;
+        Ok(Target {
+            jobs_src,
+            links: self.links_dir.clone().unwrap_or_default(),
+            previous,
+            deployment_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
+            namespace: self.kube_namespace.clone(),
+            service_domain: self.kube_service_domain.clone(),
+            strict: false,
+        })
+    }
 }
 
 /// What is rendered.
@@ -160,6 +184,16 @@ impl Options {
                 let (release, job) = job.rsplit_once('/').map_or((None, job.as_str()), |(r, j)| (Some(r), j));
                 Ok(Subject::Job { release: release.map(str::to_owned), job: job.to_owned() })
             }
+        }
+    }
+
+    /// The files about the job of `--job`.
+    pub(crate) fn job_input(&self) -> JobInput {
+        JobInput {
+            properties: self.properties.clone(),
+            links: self.links.clone(),
+            spec: self.spec.clone(),
+            ..JobInput::default()
         }
     }
 

@@ -13,22 +13,29 @@ const JOBS_SRC: &str = "jobs-src";
 
 /// A release.
 #[derive(Debug)]
-pub(crate) struct JobSources {
+pub struct JobSources {
     /// The release's name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its version, if it has one.
-    pub(crate) version: Option<String>,
+    pub version: Option<String>,
     /// The directory of its jobs.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// The names of its jobs.
-    pub(crate) jobs: Vec<String>,
+    pub jobs: Vec<String>,
     /// The archive that the directory was unpacked from.
     archive: Option<PathBuf>,
 }
 
+impl JobSources {
+    /// Jobs in a directory.
+    pub fn new(name: &str, directory: PathBuf, jobs: Vec<String>) -> JobSources {
+        JobSources { name: name.to_owned(), version: None, directory, jobs, archive: None }
+    }
+}
+
 /// All releases.
 #[derive(Debug)]
-pub(crate) struct Releases(pub(crate) Vec<JobSources>);
+pub struct Releases(pub Vec<JobSources>);
 
 impl Releases {
     /// Opens the releases that the arguments name, `[NAME=]PATH`. For a run without a manifest the name of a release does not
@@ -36,7 +43,7 @@ impl Releases {
     ///
     /// # Errors
     /// What is wrong with any of them.
-    pub(crate) fn open(arguments: &[String], is_name_optional: bool) -> Result<Releases> {
+    pub fn open(arguments: &[String], is_name_optional: bool) -> Result<Releases> {
         let (mut releases, mut problems) = (Vec::<JobSources>::new(), Vec::new());
         for argument in arguments {
             match open(argument, is_name_optional) {
@@ -53,12 +60,13 @@ impl Releases {
         Ok(Releases(releases))
     }
 
+    /// The releases' jobs, for the functions of `plan`.
     pub(crate) fn jobs_src(&self) -> JobsSrc {
         JobsSrc::apart(self.0.iter().map(|release| (release.name.clone(), release.directory.clone())).collect())
     }
 
     /// Names the archives in problems, instead of the directories that they are unpacked to.
-    pub(crate) fn name_archives(&self, mut problems: Problems) -> Problems {
+    pub fn name_archives(&self, mut problems: Problems) -> Problems {
         let archives: BTreeMap<String, String> = self
             .0
             .iter()
@@ -81,18 +89,8 @@ impl Releases {
     }
 }
 
-/// Name and path of an argument.
-pub(crate) fn parsed(argument: &str) -> (Option<&str>, &Path) {
-    match argument.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') && !Path::new(argument).exists() => {
-            (Some(name), Path::new(path))
-        }
-        _ => (None, Path::new(argument)),
-    }
-}
-
 fn open(argument: &str, is_name_optional: bool) -> Result<Vec<JobSources>> {
-    let (name, path) = parsed(argument);
+    let (name, path) = release::parse_release_argument(argument);
     if path.is_dir() && !path.join("jobs").is_dir() {
         let inner = path.join(JOBS_SRC);
         let directory = if inner.is_dir() { inner.as_path() } else { path };
@@ -155,8 +153,11 @@ fn jobs_in(directory: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The names of the directories in a directory, sorted.
-fn directories(directory: &Path) -> Result<Vec<String>> {
+/// The names of the directories in a directory, sorted, without hidden ones.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn directories(directory: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).io("read", directory)? {
         let entry = entry.io("read", directory)?;

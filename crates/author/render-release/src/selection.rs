@@ -31,6 +31,13 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), matcher: glob.map_err(invalid)?.compile_matcher() })
     }
 
+    /// The pattern of one name.
+    fn exact(name: &str) -> Result<Pattern> {
+        let matcher = GlobBuilder::new(&globset::escape(name)).literal_separator(true).build();
+        let matcher = matcher.map_err(|e| Problem::internal("invalid name").because(e))?.compile_matcher();
+        Ok(Pattern { text: name.to_owned(), matcher })
+    }
+
     /// Whether it matches the path or a directory above it.
     fn is_match(&self, path: &str) -> bool {
         let above = path.match_indices('/').map(|(end, _)| &path[..end]);
@@ -44,15 +51,21 @@ impl Selection {
         let patterns = options.patterns().map(|text| Pattern::new(text));
         let mut patterns: Vec<Pattern> = patterns.collect::<Result<_>>()?;
         let instance = match &job {
-            Some((instance, _)) => {
-                let matcher = GlobBuilder::new(&globset::escape(instance)).literal_separator(true).build();
-                let matcher = matcher.map_err(|e| Problem::internal("invalid instance").because(e))?.compile_matcher();
-                Some(Pattern { text: instance.clone(), matcher })
-            }
+            Some((instance, _)) => Some(Pattern::exact(instance)?),
             None if patterns.is_empty() => None,
             None => Some(patterns.remove(0)),
         };
         Ok(Selection { instance, files: patterns, job: job.map(|(_, job)| job.to_owned()) })
+    }
+
+    /// All files of the instance with this name, GROUP/INDEX.
+    pub(crate) fn of_instance(instance: &str) -> Result<Selection> {
+        Ok(Selection { instance: Some(Pattern::exact(instance)?), files: Vec::new(), job: None })
+    }
+
+    /// All files of one job.
+    pub(crate) fn of_job(job: &str) -> Result<Selection> {
+        Ok(Selection { instance: None, files: vec![Pattern::exact(job)?], job: None })
     }
 
     /// Whether an instance is chosen.

@@ -14,7 +14,7 @@ use problem::{Problem, Result};
 use walkdir::WalkDir;
 
 use crate::files::{File, RenderedInstance};
-use crate::{Run, releases, show};
+use crate::{Run, show};
 
 /// Changes that belong together arrive within this time, in milliseconds.
 const SETTLE: u16 = 20;
@@ -96,7 +96,8 @@ fn difference(before: &BTreeMap<String, File>, now: &BTreeMap<String, File>) -> 
 
 /// The files and directories that are read.
 fn inputs(run: &Run) -> Vec<PathBuf> {
-    let releases = run.options.releases.iter().map(|argument| releases::parsed(argument).1.to_path_buf());
+    let releases = release::release_arguments(&run.options.releases);
+    let releases = releases.iter().map(|argument| release::parse_release_argument(argument).1.to_path_buf());
     let parts = releases.flat_map(|path| {
         if path.join("jobs").is_dir() { vec![path.join("jobs"), path.join("config")] } else { vec![path] }
     });

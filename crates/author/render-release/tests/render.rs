@@ -136,6 +136,34 @@ fn a_job_needs_no_manifest() {
 }
 
 #[test]
+fn warnings_are_errors_if_they_are_to_be() {
+    let directory = directory();
+    let d = directory.path();
+    let bpm = "processes:\n- name: web\n  executable: /bin/true\n  limit: {memory: 1G}\n";
+    write(&d.join("r/jobs/web/templates/bpm.yml"), bpm);
+    write(&d.join("r/jobs/web/spec"), SPEC.replace("templates:", "templates:\n  bpm.yml: config/bpm.yml"));
+    let unknown = "bpm ignores the key 'limit'\n  --> web/config/bpm.yml:4:3\n  hint: did you mean 'limits'?\n";
+    let output = run(d, "-m m.yml -r r --output all");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), format!(" WARN {unknown}")));
+    assert_eq!(refused(d, "-m m.yml -r r --output strict --strict", 65), format!("error: {unknown}"));
+    assert_eq!(refused(d, "--job web -r r --examples --output strict --strict", 65), format!("error: {unknown}"));
+
+    let twice = MANIFEST.replace("  jobs:\n  - name: web", "  azs: [z2]\n  jobs:\n  - name: web");
+    write(&d.join("m.yml"), twice.replace("properties: {name:", "properties: {nmae: x, name:"));
+    let again = "error: the key 'azs' occurs again in the same map, the last counts\n  --> m.yml:11:3\n";
+    assert_eq!(refused(d, "-m m.yml -r r --output strict --strict", 65), again);
+    write(&d.join("m.yml"), MANIFEST.replace("properties: {name:", "properties: {nmae: x, name:"));
+    let undeclared =
+        "error: 1 property has no effect, as its job does not declare it:\n  --> m.yml:15:18: 'nmae' of job 'web'";
+    let message = refused(d, "-m m.yml -r r --output strict --strict", 65);
+    assert!(message.starts_with(undeclared), "{message}");
+    assert!(!d.join("strict").exists());
+    write(&d.join("r/jobs/web/templates/bpm.yml"), bpm.replace("limit:", "limits:"));
+    write(&d.join("m.yml"), MANIFEST);
+    assert_eq!(text(&run(d, "-m m.yml -r r --output strict --strict").stderr), "");
+}
+
+#[test]
 fn generated_values_are_kept_only_in_a_store() {
     let directory = directory();
     let d = directory.path();
@@ -245,7 +273,8 @@ fn mistakes_are_explained() {
         "error: --job: release 'empty' has no jobs\n  hint: a release's source directory has its jobs in jobs/JOB/spec\n",
     );
     let message = refused(d, "-m m.yml -r empty", 65);
-    assert!(message.contains("hint: give the release with --release; given are: empty"), "{message}");
+    assert!(message.starts_with("error: release 'r' is not given: -r PATH\n  --> m.yml:"), "{message}");
+    assert!(message.contains("\n  hint: given are: empty\n"), "{message}");
 }
 
 #[test]

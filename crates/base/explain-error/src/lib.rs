@@ -1,4 +1,4 @@
-//! `boson explain-error`: the section of docs/errors.md about an error code.
+//! `boson explain-error`: the section of docs/errors.md about an error code, or of docs/lint.md about a code of `boson lint`.
 
 use std::io::{self, Write};
 
@@ -9,21 +9,25 @@ use startup::Common;
 /// The options of `explain-error`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Explain an error code: an example, the cause and what to do. Without CODE, list all codes.\n\n\
+    long_about = "Explain an error code: an example, the cause and what to do; or a code of `boson lint`. Without CODE, list all \
+        codes of errors; `boson lint --list` lists the others.\n\n\
         The code of an error is printed below its message.",
-    after_long_help = "Example:\n\
-        \x20\x20boson explain-error link-ambiguous"
+    after_long_help = "Examples:\n\
+        \x20\x20boson explain-error link-ambiguous\n\
+        \x20\x20boson explain-error property-unused"
 )]
 pub struct Options {
-    /// The code, as it is printed below an error
+    /// The code, as it is printed below an error or behind a finding
     code: Option<String>,
 }
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Explain an error code";
 
-/// The page that has a section for each code.
+/// The page that has a section for each code of an error.
 const PAGE: &str = include_str!("../../../../docs/errors.md");
+/// The page that explains the remaining codes, which only `boson lint` uses.
+const LINT_PAGE: &str = include_str!("../../../../docs/lint.md");
 
 /// Runs the verb; gives the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
@@ -33,10 +37,11 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         known().for_each(|code| print(&format!("{code:width$}  {}", summary(code))));
         return Ok(0);
     };
-    let Some(section) = section(&code) else {
+    let Some(section) = section(PAGE, &code).or_else(|| section(LINT_PAGE, &code)) else {
         let problem = Problem::usage(format!("unknown error code '{code}'"));
+        let of_lint = LINT_PAGE.lines().filter_map(|line| line.strip_prefix("### "));
         return Err(problem
-            .hint(match did_you_mean(&code, known()) {
+            .hint(match did_you_mean(&code, known().chain(of_lint)) {
                 Some(similar) => format!("did you mean '{similar}'?"),
                 None => "`boson explain-error` without a code lists all codes".to_owned(),
             })
@@ -52,11 +57,11 @@ fn print(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-/// The section about a code, without its heading.
-fn section(code: &str) -> Option<&'static str> {
+/// The section of a page about a code, without its heading.
+fn section(page: &'static str, code: &str) -> Option<&'static str> {
     let heading = format!("\n### {code}\n");
-    let start = PAGE.find(&heading)? + heading.len();
-    let rest = &PAGE[start..];
+    let start = page.find(&heading)? + heading.len();
+    let rest = &page[start..];
     // Examples have no headings, but comments of shells and templates begin alike.
     let end = ["\n### ", "\n## "].into_iter().filter_map(|next| rest.find(next)).min();
     Some(rest[..end.unwrap_or(rest.len())].trim())
@@ -64,7 +69,7 @@ fn section(code: &str) -> Option<&'static str> {
 
 /// The first sentence about a code.
 fn summary(code: &str) -> String {
-    plain(section(code).unwrap_or_default().split("\n\n").next().unwrap_or_default()).replace('\n', " ")
+    plain(section(PAGE, code).unwrap_or_default().split("\n\n").next().unwrap_or_default()).replace('\n', " ")
 }
 
 /// A section as a terminal shows it: without fences, emphasis and the targets of links.
@@ -107,7 +112,7 @@ mod tests {
     fn every_code_has_a_section_with_example_cause_and_remedy() {
         for (_, code) in code::ALL {
             let section =
-                section(code.as_str()).unwrap_or_else(|| panic!("docs/errors.md has no section '### {code}'"));
+                section(PAGE, code.as_str()).unwrap_or_else(|| panic!("docs/errors.md has no section '### {code}'"));
             let line = format!("\n  code: {code} (boson explain-error {code})\n");
             assert!(section.contains(&line) || *code == code::USAGE, "{code}: no example has {line:?}");
             for part in ["```console\n", "\n**Cause.** ", "\n**What to do.** "] {
@@ -125,6 +130,11 @@ mod tests {
             assert!(code::ALL.iter().any(|(_, code)| code.as_str() == *section), "### {section}");
         }
         assert_eq!(sections.len(), code::ALL.len());
+    }
+
+    #[test]
+    fn codes_of_lint_have_sections() {
+        assert!(section(LINT_PAGE, "property-unused").is_some_and(|section| section.contains("**Silent**")));
     }
 
     #[test]

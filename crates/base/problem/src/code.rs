@@ -36,6 +36,8 @@ codes! {
     INPUT_INVALID = "input-invalid";
     /// A template could not be rendered, for a reason that has no code of its own.
     TEMPLATE_FAILED = "template-failed";
+    /// A warning, which `--strict` makes an error.
+    WARNING = "warning";
     /// An error of boson or of its environment that has no code of its own.
     INTERNAL = "internal";
     /// A file or directory could not be read, written, created or removed.
@@ -69,6 +71,8 @@ codes! {
     OPS_FAILED = "ops-failed";
     /// Two names become the same name in Kubernetes or DNS.
     NAME_CONFLICT = "name-conflict";
+    /// A job asks to be privileged, and the user does not allow it.
+    PRIVILEGED_NOT_ALLOWED = "privileged-not-allowed";
     /// An instance group of this name does not exist.
     GROUP_UNKNOWN = "group-unknown";
     /// The manifest does not list a release of this name.

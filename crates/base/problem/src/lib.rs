@@ -249,22 +249,39 @@ impl Problem {
     }
 }
 
+/// What a problem says, without the word before it that says how bad it is.
+struct Text<'a>(&'a Problem);
+
+impl Problem {
+    /// Message, places, causes and hints, as they are printed behind `error: `.
+    pub fn text(&self) -> impl fmt::Display {
+        Text(self)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        if let Some(place) = &self.place {
+        write!(f, "error: {}", self.text())
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Text(problem) = self;
+        f.write_str(&problem.message)?;
+        if let Some(place) = &problem.place {
             place.show(f, None)?;
         }
-        for cause in &self.causes {
+        for cause in &problem.causes {
             write!(f, "\n  caused by: {}", cause.trim_end().replace('\n', "\n    "))?;
         }
-        for note in &self.notes {
+        for note in &problem.notes {
             note.place.show(f, note.what.as_deref())?;
             if let Some(hint) = &note.hint {
                 write!(f, "\n  hint: {hint}")?;
             }
         }
-        if let Some(hint) = &self.hint {
+        if let Some(hint) = &problem.hint {
             write!(f, "\n  hint: {hint}")?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use problem::Problem;
 
 const FORM: &str = "must be a time such as 45s, 1m30s, 500ms, or a number of seconds";
 
-/// A time as it is written: `45s`, `1m30s`, `500ms`, or a number of seconds. Units are `ms`, `s`, `m` and `h`.
+/// A time as it is written: `45s`, `1m30s`, `500ms`, or a number of seconds. Units are `ms`, `s`, `m`, `h` and `d`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let malformed = || FORM.to_owned();
     if let Ok(seconds) = text.parse::<u32>() {
@@ -24,6 +24,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
             "s" => Duration::from_secs(1),
             "m" => Duration::from_secs(60),
             "h" => Duration::from_secs(60 * 60),
+            "d" => Duration::from_secs(24 * 60 * 60),
             _ => return Err(malformed()),
         };
         total = one.checked_mul(number).and_then(|part| total.checked_add(part)).ok_or_else(malformed)?;
@@ -75,7 +76,7 @@ mod tests {
             ("s", None),
             ("-5s", None),
             ("5 s", None),
-            ("5d", None),
+            ("5d", Some(432_000_000)),
             ("5s5", None),
             ("1.5s", None),
             ("99999999999s", None),

@@ -3,6 +3,7 @@
 //! A verb is a `clap` argument struct and a function; [`main_with_args`] parses, starts logging, runs and prints the
 //! problems. [`multicall`] makes an executable of several verbs.
 
+mod color;
 mod duration;
 pub mod multicall;
 mod name;
@@ -13,12 +14,14 @@ mod stdout;
 mod steps;
 pub mod termination;
 mod version;
+mod warnings;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches, Parser, ValueEnum};
+pub use color::is_colored;
 pub use duration::{parse_duration, time_limit};
 pub use name::plain_name;
 use problem::{Problems, Result};
@@ -31,6 +34,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 pub use version::version;
+pub use warnings::Warnings;
 
 /// The flags that every executable has.
 #[derive(Debug, Clone, Args)]
@@ -65,6 +69,9 @@ pub struct Common {
         help_heading = "Common options"
     )]
     pub log_format: LogFormat,
+    /// Use no colours, as with NO_COLOR
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub no_color: bool,
 }
 
 impl Common {
@@ -136,6 +143,9 @@ pub fn main_with_args<A: Args>(
     let matches = command::<A>(name, about).try_get_matches_from(args).unwrap_or_else(|e| misused(&e));
     let parsed = WithCommon::<A>::from_arg_matches(&matches).unwrap_or_else(|e| misused(&e));
     termination::start(&parsed.common.root);
+    if parsed.common.no_color {
+        color::switch_off();
+    }
     start_logging(&parsed.common);
     finish(run(parsed.verb, &parsed.common))
 }
@@ -190,7 +200,7 @@ pub fn start_logging(common: &Common) {
     report::set_format(common.log_format);
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_ansi(is_colored(&std::io::stderr()))
         .with_target(false);
     let registry = tracing_subscriber::registry().with(filter(&common.log));
     // A second start in one process (one verb calling another in a test) keeps the first.

@@ -1,6 +1,9 @@
 //! An executable with several verbs: each is run by its name as the first argument, or by the name of a link to the
 //! executable. `run-process --job nats` and `boson-pod run-process --job nats` are the same.
 
+mod bosh;
+mod grammar;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,22 +25,35 @@ const SHIPPED: [(&str, &[&str]); 6] = [
             "start",
             "stop",
             "restart",
+            "recreate",
             "run-errand",
             "down",
             "status",
+            "deployments",
+            "errands",
+            "releases",
+            "stemcells",
             "logs",
             "exec",
+            "cp",
             "disks",
             "variables",
             "cache",
             "interpolate",
             "explain",
+            "init",
             "render",
+            "diff",
+            "lint",
+            "test",
+            "inspect-local-release",
             "compile",
             "process-template",
             "generate-parameters",
             "explain-error",
             "gather",
+            "completion",
+            "self",
             "copy-jobs",
             "plan",
             "render-jobs",
@@ -92,36 +108,6 @@ const SHIPPED: [(&str, &[&str]); 6] = [
     ("boson-cloud", &["render-files"]),
     ("boson-brokerpak", &["brokerpak"]),
     ("boson-templates", &["apply-template", "export-template", "serve-templates"]),
-];
-
-/// Commands of the bosh CLI that are other names of verbs: the executable, the command, the verb.
-const ALIASES: [(&str, &str, &str); 13] = [
-    ("boson", "deploy", "up"),
-    ("boson", "delete-deployment", "down"),
-    ("boson", "instances", "status"),
-    ("boson", "vms", "status"),
-    ("boson", "ssh", "exec"),
-    ("boson", "int", "interpolate"),
-    ("boson-cluster", "up", "apply"),
-    ("boson-cluster", "delete-deployment", "delete"),
-    ("boson-cluster", "down", "delete"),
-    ("boson-cluster", "instances", "status"),
-    ("boson-cluster", "vms", "status"),
-    ("boson-cluster", "run-errand", "errand"),
-    ("boson-cluster", "exec", "ssh"),
-];
-
-/// Commands of the bosh CLI without a verb of their own, and what to use instead.
-const WITHOUT_DIRECTOR: [(&str, &str); 9] = [
-    ("upload-release", "nothing is uploaded: give a release's directory or archive with `-r PATH`"),
-    ("upload-stemcell", "nothing is uploaded: give a root file system with `--stemcell PATH`"),
-    ("update-cloud-config", "give the cloud config with `--cloud-config FILE`"),
-    ("update-runtime-config", "give the runtime config with `--runtime-config FILE`"),
-    ("update-config", "give configs with `--cloud-config FILE` and `--runtime-config FILE`"),
-    ("recreate", "`restart` starts the processes of an instance again"),
-    ("cloud-check", "the same manifest, applied again, restores what is missing"),
-    ("log-in", "there is no director to log in to"),
-    ("env", "there is no director"),
 ];
 
 /// An executable that ships.
@@ -216,7 +202,7 @@ impl Executable {
         };
         let mut command = self.command(&shown);
         if topic.is_none()
-            && let Some(message) = without_director(name).or_else(|| elsewhere(name))
+            && let Some(message) = bosh::without_verb(name).or_else(|| elsewhere(name))
         {
             command.error(ErrorKind::InvalidSubcommand, message).exit();
         }
@@ -269,7 +255,10 @@ impl Executable {
 
     /// Returns commands of the bosh CLI with the verbs that they are names of.
     fn aliases(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        ALIASES.iter().filter(|(executable, _, _)| *executable == self.name).map(|(_, alias, verb)| (*alias, *verb))
+        bosh::ALIASES
+            .iter()
+            .filter(|(executable, _, _)| *executable == self.name)
+            .map(|(_, alias, verb)| (*alias, *verb))
     }
 
     /// Returns the verbs of all groups.
@@ -356,12 +345,6 @@ fn plugin_verb(file: &OsStr) -> Option<String> {
     Some(file.to_str()?.strip_prefix("kubectl-boson-")?.replace('_', "-"))
 }
 
-/// The message about a command of the bosh CLI that has no verb.
-fn without_director(command: &str) -> Option<String> {
-    let (_, instead) = WITHOUT_DIRECTOR.iter().find(|(name, _)| *name == command)?;
-    Some(format!("'{command}' is a command of the bosh CLI that boson does not have: {instead}"))
-}
-
 /// The message about a verb of another executable.
 fn elsewhere(verb: &str) -> Option<String> {
     let (executable, _) = SHIPPED.iter().find(|(_, verbs)| verbs.contains(&verb))?;
@@ -372,18 +355,18 @@ fn elsewhere(verb: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    mod greet {
+    pub(super) mod greet {
         use super::*;
 
-        pub(super) const ABOUT: &str = "Greet";
+        pub(in super::super) const ABOUT: &str = "Greet";
 
         #[derive(Args)]
-        pub(super) struct Options {
+        pub(in super::super) struct Options {
             #[arg(long)]
             name: Option<String>,
         }
 
-        pub(super) fn run(options: Options, _: &Common) -> Result<u8> {
+        pub(in super::super) fn run(options: Options, _: &Common) -> Result<u8> {
             Ok(options.name.map_or(1, |name| name.len() as u8))
         }
     }
@@ -470,7 +453,7 @@ mod tests {
         assert_eq!(name(&["boson", "help", "vms"]), Some("boson status"));
         // The link of another executable is no alias.
         assert_eq!(name(&["deploy"]), None);
-        for (executable, alias, verb) in ALIASES {
+        for (executable, alias, verb) in bosh::ALIASES {
             let (_, verbs) = SHIPPED.iter().find(|(name, _)| *name == executable).unwrap();
             assert!(verbs.contains(&verb) && !verbs.contains(&alias), "{executable} {alias}: {verb}");
         }

@@ -38,7 +38,7 @@ impl<'a> Applier<'a> {
         // What was edited by hand is restored: the documents decide about the deployment's own objects.
         let how = Apply { force: self.how.force || present.is_some(), ..self.how };
         let applied = self.cluster.apply(object, how)?;
-        let version = |of: &Object| of["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+        let version = |object: &Object| object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
         match present {
             None => say(format_args!("{kind} {} created", name(object))),
             // A trial has the present version, whatever would change.

@@ -59,7 +59,7 @@ pub(crate) fn is_changed(present: &Object, tried: &Object) -> bool {
 
 /// Whether an errand's Job has to be made again: the template of a Job cannot change.
 pub(crate) fn is_replaced(object: &Object, present: &Object) -> bool {
-    let digest = |of: &Object| of["metadata"]["annotations"][objects::TEMPLATE_DIGEST].clone();
+    let digest = |object: &Object| object["metadata"]["annotations"][objects::TEMPLATE_DIGEST].clone();
     object["kind"] == Kind::JOB.kind && digest(object) != digest(present)
 }
 

@@ -81,8 +81,8 @@ impl Documents {
     /// Warns of jobs whose scripts write settings of the kernel, which only privileged containers may. A script may do without: it is no
     /// error.
     pub(crate) fn warn_of_sysctls(&self) {
-        for (group, of) in self.deployment.instance_groups.iter().zip(&self.groups) {
-            let jobs = of.info.group().jobs.iter();
+        for (group, documents) in self.deployment.instance_groups.iter().zip(&self.groups) {
+            let jobs = documents.info.group().jobs.iter();
             let is_privileged = |job: &handoff::bpm_info::Job| {
                 job.properties
                     .quarks
@@ -130,11 +130,11 @@ impl Documents {
         let jobs = || self.deployment.instance_groups.iter().flat_map(|group| &group.jobs);
         let is_needed =
             |name: &str| jobs().any(|job| job.release == name && !is_spec_unneeded(&job.release, &job.name));
-        let release = |of: &handoff::deployment::Release| ReleaseRef {
-            is_needed: is_needed(&of.name),
-            name: of.name.clone(),
-            version: of.version.clone(),
-            url: of.url.clone(),
+        let release = |release: &handoff::deployment::Release| ReleaseRef {
+            is_needed: is_needed(&release.name),
+            name: release.name.clone(),
+            version: release.version.clone(),
+            url: release.url.clone(),
             stemcell: stemcell.clone(),
         };
         self.deployment.releases.iter().map(release).collect()
@@ -146,11 +146,11 @@ impl Documents {
             template_settings: Vec::new(),
         };
         let groups = self.deployment.instance_groups.iter().zip(&self.groups);
-        let groups = groups.map(|(group, of)| GroupWorkload {
+        let groups = groups.map(|(group, documents)| GroupWorkload {
             group,
-            pod: Pod::new(&of.info, group, &of_pods(group)),
-            version: of.version,
-            parts: of.parts,
+            pod: Pod::new(&documents.info, group, &of_pods(group)),
+            version: documents.version,
+            parts: documents.parts,
         });
         Workloads { deployment: &self.deployment, groups: groups.collect(), settings }
     }

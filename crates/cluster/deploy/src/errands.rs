@@ -72,8 +72,8 @@ pub fn run_of(errand: &Object, end: &str) -> Object {
 /// Whether a Job has succeeded; nothing while it runs.
 pub fn ended(job: &Object) -> Option<bool> {
     let conditions = || job["status"]["conditions"].as_array().into_iter().flatten();
-    let of = |kind: &str| conditions().any(|of| of["type"] == kind && of["status"] == "True");
-    if of("Complete") { Some(true) } else { of("Failed").then_some(false) }
+    let has = |kind: &str| conditions().any(|condition| condition["type"] == kind && condition["status"] == "True");
+    if has("Complete") { Some(true) } else { has("Failed").then_some(false) }
 }
 
 /// The pods of a Job, not those of an earlier one of its name, which are deleted after it.
@@ -122,7 +122,7 @@ pub(crate) fn check(plan: &Plan, request: &Request) -> Result<()> {
 /// Whether a job with this name is an errand in a group of services, and no group or job with this name has a Job.
 fn is_colocated(plan: &Plan, wanted: &str) -> bool {
     let mut servers = plan.objects().flat_map(requests::servers);
-    find(plan.objects(), wanted).is_err() && servers.any(|of| of.serves(&What::Errand) && of.job == wanted)
+    find(plan.objects(), wanted).is_err() && servers.any(|server| server.serves(&What::Errand) && server.job == wanted)
 }
 
 /// Runs an errand in all instances that have it.
@@ -248,9 +248,9 @@ mod tests {
 
     #[test]
     fn an_errand_is_found_by_its_group_or_job() {
-        let errand = |group: &str, of: &str| {
+        let errand = |group: &str, object_name: &str| {
             let labels = json!({objects::KIND: "errand", objects::GROUP: group});
-            json!({"metadata": {"name": of, "labels": labels}})
+            json!({"metadata": {"name": object_name, "labels": labels}})
         };
         let jobs = [errand("smoke", "d-smoke"), errand("tests", "d-tests"), errand("tests", "d-tests-acceptance")];
         for (wanted, found) in [("tests", "d-tests"), ("acceptance", "d-tests-acceptance"), ("smoke", "d-smoke")] {

@@ -141,7 +141,7 @@ fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
 
 /// Runs the post-deploy scripts of all instances, in each once for what is deployed.
 fn post_deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
-    if request.dry_run || plan.objects().flat_map(requests::servers).all(|of| !of.serves(&What::PostDeploy)) {
+    if request.dry_run || plan.objects().flat_map(requests::servers).all(|server| !server.serves(&What::PostDeploy)) {
         return Ok(());
     }
     let servers = requests::of_deployment(cluster, &plan.deployment, &What::PostDeploy, None)?;

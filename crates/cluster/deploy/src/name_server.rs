@@ -91,7 +91,7 @@ fn findings(cluster: &Cluster, reporter: &Reporter, name: &str) -> Result<Vec<Fi
     let pods: Vec<Object> = pods.into_iter().filter(|pod| cluster::name(pod).starts_with(&prefix)).collect();
     let mut evidence = reporter.evidence()?;
     evidence.pods = Evidence::new(&pods, &[], &[]).pods;
-    let mut findings = evidence.of_creation(|of| of.starts_with(&prefix));
+    let mut findings = evidence.of_creation(|name| name.starts_with(&prefix));
     findings.extend(evidence.pods.iter().flat_map(|pod| evidence.of_pod(pod)));
     Ok(findings)
 }

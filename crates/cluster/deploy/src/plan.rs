@@ -34,13 +34,15 @@ impl Plan {
     pub(crate) fn new(cluster: &Cluster, workloads: &Workloads, anchor: &Object) -> Result<Plan> {
         let mut live = BTreeMap::new();
         for kind in kinds(workloads.settings) {
-            live.extend(cluster.list(kind, "")?.into_iter().map(|of| ((kind.kind, name(&of).to_owned()), of)));
+            live.extend(
+                cluster.list(kind, "")?.into_iter().map(|object| ((kind.kind, name(&object).to_owned()), object)),
+            );
         }
         // An account of the user's may not read Deployments where none is needed.
         let name_server = (Kind::SERVICE.kind, objects::dns(&workloads.deployment.name));
         if workloads.name_server_service().is_some() || live.contains_key(&name_server) {
             let servers = cluster.list(Kind::DEPLOYMENT, "")?;
-            live.extend(servers.into_iter().map(|of| ((Kind::DEPLOYMENT.kind, name(&of).to_owned()), of)));
+            live.extend(servers.into_iter().map(|object| ((Kind::DEPLOYMENT.kind, name(&object).to_owned()), object)));
         }
         let previous = |set: &str| live.get(&(Kind::STATEFUL_SET.kind, set.to_owned())).and_then(Previous::of);
         let metadata = &anchor["metadata"];
@@ -56,9 +58,11 @@ impl Plan {
         let mut groups = workloads.groups(previous);
         groups.iter_mut().flat_map(|group| &mut group.objects).for_each(own);
         let mut serial = BTreeMap::new();
-        serial.extend(workloads.groups.iter().map(|of| (of.group.name.clone(), of.group.update.serial)));
-        let auto_errands = workloads.groups.iter().filter(|of| of.group.runs_at_deploy);
-        let auto_errands = auto_errands.map(|of| of.group.name.clone()).collect();
+        serial.extend(
+            workloads.groups.iter().map(|workload| (workload.group.name.clone(), workload.group.update.serial)),
+        );
+        let auto_errands = workloads.groups.iter().filter(|workload| workload.group.runs_at_deploy);
+        let auto_errands = auto_errands.map(|workload| workload.group.name.clone()).collect();
         Ok(Plan { deployment: workloads.deployment.name.clone(), shared, groups, live, serial, auto_errands })
     }
 

@@ -44,10 +44,10 @@ mod tests {
 
     #[test]
     fn only_workloads_that_left_are_unwanted() {
-        let object = |kind: &str, name: &str, of: Option<&str>| {
+        let object = |kind: &str, name: &str, kind_label: Option<&str>| {
             let mut object = json!({"kind": kind, "metadata": {"name": name, "labels": {}}});
-            if let Some(of) = of {
-                object["metadata"]["labels"][objects::KIND] = of.into();
+            if let Some(kind_label) = kind_label {
+                object["metadata"]["labels"][objects::KIND] = kind_label.into();
             }
             object
         };

@@ -71,7 +71,7 @@ pub fn of_deployment(cluster: &Cluster, deployment: &str, what: &What, job: Opti
     pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
     pods.sort_by_key(|pod| name(pod).to_owned());
     let servers = pods.iter().flat_map(servers);
-    Ok(servers.filter(|of| of.serves(what) && job.is_none_or(|job| of.job == job)).collect())
+    Ok(servers.filter(|server| server.serves(what) && job.is_none_or(|job| server.job == job)).collect())
 }
 
 /// The answers in a log.
@@ -179,7 +179,7 @@ pub fn carry_out(
         }
         waiting = left;
         if start.elapsed() > timeout {
-            let late = waiting.drain(..).map(|(of, _)| (of, format!("not ended after {}s", timeout.as_secs())));
+            let late = waiting.drain(..).map(|(server, _)| (server, format!("not ended after {}s", timeout.as_secs())));
             failed.extend(late);
         } else if !waiting.is_empty() {
             std::thread::sleep(INTERVAL);
@@ -194,8 +194,8 @@ pub fn problem(what: &What, failed: &[(&Server, String)]) -> Problem {
     let count = failed.len();
     let plural = if count == 1 { "" } else { "s" };
     let problem = Problem::update(format!("{script} failed in {count} container{plural}")).code(code::SCRIPT_FAILED);
-    let reason = |(of, how): &(&Server, String)| {
-        format!("pod {}: job {}: {how}; kubectl logs {} -c {}", of.pod, of.job, of.pod, of.container)
+    let reason = |(server, how): &(&Server, String)| {
+        format!("pod {}: job {}: {how}; kubectl logs {} -c {}", server.pod, server.job, server.pod, server.container)
     };
     health::with_notes(problem, failed.iter().map(reason))
 }

@@ -32,7 +32,7 @@ pub(crate) fn advance(cluster: &Cluster, set: &Object) -> Result<bool> {
 
 /// Whether all pods of the StatefulSet, which are among these, are new and have started.
 pub fn have_started(set: &Object, pods: &[Object]) -> bool {
-    let is_of = |pod: &&Object| name(pod).rsplit_once('-').is_some_and(|(of, _)| of == name(set));
+    let is_of = |pod: &&Object| name(pod).rsplit_once('-').is_some_and(|(owner, _)| owner == name(set));
     let own: Vec<Object> = pods.iter().filter(is_of).cloned().collect();
     next(set, &own) == Next::Done
 }
@@ -78,12 +78,12 @@ fn ordinal(pod: &Object) -> u64 {
 
 fn has_started(pod: &Object) -> bool {
     let containers = pod["status"]["containerStatuses"].as_array();
-    containers.is_some_and(|all| !all.is_empty() && all.iter().all(|of| of["started"] == true))
+    containers.is_some_and(|all| !all.is_empty() && all.iter().all(|container| container["started"] == true))
 }
 
 fn is_ready(pod: &Object) -> bool {
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.into_iter().any(|of| of["type"] == "Ready" && of["status"] == "True")
+    conditions.into_iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
 #[cfg(test)]

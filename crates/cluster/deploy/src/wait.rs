@@ -34,7 +34,7 @@ pub(crate) fn until_ready(
         return Ok(set_aside);
     }
     let start = Instant::now();
-    let with_sets = groups.iter().copied().filter(|of| !of.stateful_sets.is_empty());
+    let with_sets = groups.iter().copied().filter(|group| !group.stateful_sets.is_empty());
     let mut waiting: Vec<Group> = with_sets.map(Group::new).collect();
     for look in 0u32.. {
         let mut left = Vec::new();

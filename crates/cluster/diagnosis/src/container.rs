@@ -115,7 +115,8 @@ impl Container<'_> {
                 format!("container {name} was killed because it needs more memory than its limit (exit status {code})")
             }
             (code, reason) => {
-                let reason = reason.filter(|reason| *reason != "Error").map_or(String::new(), |of| format!(" ({of})"));
+                let reason =
+                    reason.filter(|reason| *reason != "Error").map_or(String::new(), |reason| format!(" ({reason})"));
                 format!("container {name} exited with {code}{}", if message.is_some() { "" } else { &reason })
             }
         };
@@ -174,7 +175,8 @@ impl Container<'_> {
     fn image_name(&self) -> String {
         let Some(spec) = &self.pod.spec else { return String::new() };
         let all = spec.init_containers.iter().flatten().chain(&spec.containers);
-        let image = all.filter(|of| of.name == self.status.name).find_map(|of| of.image.clone());
+        let image =
+            all.filter(|container| container.name == self.status.name).find_map(|container| container.image.clone());
         image.unwrap_or_else(|| self.status.image.clone())
     }
 }

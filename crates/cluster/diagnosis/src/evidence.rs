@@ -39,20 +39,25 @@ impl Evidence {
     }
 
     /// The warnings about an object, the oldest first.
-    pub(crate) fn warnings<'a>(&'a self, kind: &'a str, of: &'a ObjectMeta) -> impl Iterator<Item = &'a Event> {
+    pub(crate) fn warnings<'a>(&'a self, kind: &'a str, object: &'a ObjectMeta) -> impl Iterator<Item = &'a Event> {
         self.events.iter().filter(move |event| {
             let about = &event.involved_object;
             // An object with this name may have existed before.
-            let is_same = about.uid.is_none() || of.uid.is_none() || about.uid == of.uid;
-            about.kind.as_deref() == Some(kind) && about.name == of.name && is_same
+            let is_same = about.uid.is_none() || object.uid.is_none() || about.uid == object.uid;
+            about.kind.as_deref() == Some(kind) && about.name == object.name && is_same
         })
     }
 
     /// Whether an event was reported before the present run.
     pub(crate) fn is_earlier(&self, event: &Event) -> bool {
-        let of = &event.metadata;
+        let metadata = &event.metadata;
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        self.earlier.contains(&format!("{} {} {}", text(&of.name), text(&of.uid), text(&of.resource_version)))
+        self.earlier.contains(&format!(
+            "{} {} {}",
+            text(&metadata.name),
+            text(&metadata.uid),
+            text(&metadata.resource_version)
+        ))
     }
 }
 

@@ -12,20 +12,22 @@ pub fn lost_node(pod: &Pod) -> Option<&str> {
     let node = pod.spec.as_ref()?.node_name.as_deref()?;
     let status = pod.status.as_ref()?;
     let is_lost = status.reason.as_deref() == Some("NodeLost")
-        || condition(pod, "DisruptionTarget")
-            .is_some_and(|of| of.status == "True" && of.reason.as_deref() == Some("DeletionByTaintManager"))
+        || condition(pod, "DisruptionTarget").is_some_and(|condition| {
+            condition.status == "True" && condition.reason.as_deref() == Some("DeletionByTaintManager")
+        })
         || (is("Ready", "False", pod)
             && is("ContainersReady", "True", pod)
-            && condition(pod, "Ready").is_none_or(|of| of.reason.as_deref() != Some("ReadinessGatesNotReady")));
+            && condition(pod, "Ready")
+                .is_none_or(|condition| condition.reason.as_deref() != Some("ReadinessGatesNotReady")));
     is_lost.then_some(node)
 }
 
 pub(crate) fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
-    pod.status.as_ref()?.conditions.as_ref()?.iter().find(|of| of.type_ == kind)
+    pod.status.as_ref()?.conditions.as_ref()?.iter().find(|condition| condition.type_ == kind)
 }
 
 pub(crate) fn is(kind: &str, status: &str, pod: &Pod) -> bool {
-    condition(pod, kind).is_some_and(|of| of.status == status)
+    condition(pod, kind).is_some_and(|condition| condition.status == status)
 }
 
 pub(crate) fn finding(subject: &str, pod: &Pod) -> Option<Finding> {

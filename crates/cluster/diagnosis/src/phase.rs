@@ -45,14 +45,14 @@ impl Phase {
             return Phase::Preparing(preparing(pod));
         }
         let containers = statuses(pod, false);
-        let has_started = containers.iter().any(|of| of.restart_count > 0 || has_run(of));
+        let has_started = containers.iter().any(|status| status.restart_count > 0 || has_run(status));
         match has_started {
             true => {
-                let not_ready = containers.iter().filter(|of| !of.ready);
-                Phase::Starting(not_ready.map(|of| of.name.clone()).collect())
+                let not_ready = containers.iter().filter(|status| !status.ready);
+                Phase::Starting(not_ready.map(|status| status.name.clone()).collect())
             }
             // Its images are pulled.
-            false => Phase::Preparing(containers.first().map(|of| of.name.clone()).unwrap_or_default()),
+            false => Phase::Preparing(containers.first().map(|status| status.name.clone()).unwrap_or_default()),
         }
     }
 }
@@ -63,18 +63,19 @@ fn has_run(status: &ContainerStatus) -> bool {
 
 pub(crate) fn statuses(pod: &Pod, init: bool) -> &[ContainerStatus] {
     let status = pod.status.as_ref();
-    let list = status.and_then(|of| if init { &of.init_container_statuses } else { &of.container_statuses }.as_ref());
+    let list = status
+        .and_then(|status| if init { &status.init_container_statuses } else { &status.container_statuses }.as_ref());
     list.map_or(&[], Vec::as_slice)
 }
 
 /// The first init container that has not succeeded, apart from sidecars that run.
 fn preparing(pod: &Pod) -> String {
-    let is_done = |of: &&ContainerStatus| {
-        let ended = of.state.as_ref().and_then(|state| state.terminated.as_ref());
-        ended.is_some_and(|end| end.exit_code == 0) || of.started == Some(true)
+    let is_done = |status: &&ContainerStatus| {
+        let ended = status.state.as_ref().and_then(|state| state.terminated.as_ref());
+        ended.is_some_and(|end| end.exit_code == 0) || status.started == Some(true)
     };
     let all = statuses(pod, true);
-    all.iter().find(|of| !is_done(of)).map(|of| of.name.clone()).unwrap_or_default()
+    all.iter().find(|status| !is_done(status)).map(|status| status.name.clone()).unwrap_or_default()
 }
 
 impl fmt::Display for Phase {

@@ -38,9 +38,9 @@ impl Evidence {
     fn before_containers(&self, subject: &str, pod: &Pod) -> Vec<Finding> {
         let all = statuses(pod, true).iter().chain(statuses(pod, false));
         let is_waiting = all.clone().next().is_none()
-            || all.clone().any(|of| of.state.as_ref().is_some_and(|state| state.waiting.is_some()));
-        let runs = all.clone().any(|of| of.state.as_ref().is_some_and(|state| state.running.is_some()));
-        let has_run = all.clone().any(|of| of.state.as_ref().is_some_and(|state| state.terminated.is_some()));
+            || all.clone().any(|status| status.state.as_ref().is_some_and(|state| state.waiting.is_some()));
+        let runs = all.clone().any(|status| status.state.as_ref().is_some_and(|state| state.running.is_some()));
+        let has_run = all.clone().any(|status| status.state.as_ref().is_some_and(|state| state.terminated.is_some()));
         if !is_waiting || runs || has_run {
             return Vec::new();
         }
@@ -60,7 +60,7 @@ impl Evidence {
                 Some(object) => finding.hint(format!("the pod starts as soon as the {object} exists in its namespace")),
                 None => finding,
             };
-            findings.retain(|of| of.message != finding.message);
+            findings.retain(|other| other.message != finding.message);
             findings.push(finding);
         }
         findings
@@ -88,7 +88,7 @@ fn evicted(subject: &str, pod: &Pod) -> Option<Finding> {
 
 /// What the scheduler reports.
 fn unscheduled(subject: &str, pod: &Pod) -> Option<Finding> {
-    let condition = node::condition(pod, "PodScheduled").filter(|of| of.status == "False")?;
+    let condition = node::condition(pod, "PodScheduled").filter(|condition| condition.status == "False")?;
     let message = condition.message.clone().unwrap_or_else(|| condition.reason.clone().unwrap_or_default());
     let finding = Finding::new(Cause::Unschedulable, subject, format!("no node takes it: {message}"));
     if crate::claim::is_missing_class(&message) {
@@ -128,6 +128,6 @@ fn zone(pod: &Pod) -> Option<String> {
     let affinity = spec.affinity.as_ref()?.node_affinity.as_ref()?;
     let terms = &affinity.required_during_scheduling_ignored_during_execution.as_ref()?.node_selector_terms;
     let expressions = terms.iter().flat_map(|term| term.match_expressions.iter().flatten());
-    let of_zone = |of: &&NodeSelectorRequirement| of.key == ZONE && of.operator == "In";
-    expressions.filter(of_zone).find_map(|of| of.values.as_ref().map(|zones| zones.join(" or ")))
+    let of_zone = |expression: &&NodeSelectorRequirement| expression.key == ZONE && expression.operator == "In";
+    expressions.filter(of_zone).find_map(|expression| expression.values.as_ref().map(|zones| zones.join(" or ")))
 }

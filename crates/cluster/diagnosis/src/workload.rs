@@ -51,21 +51,21 @@ impl Evidence {
     }
 
     /// The latest refusal.
-    fn refused(&self, kind: &str, of: &ObjectMeta) -> Option<Finding> {
-        let subject = format!("{kind} {}", of.name.as_deref().unwrap_or_default());
-        let events = self.warnings(kind, of).filter(|event| event.reason.as_deref() == Some(FAILED_CREATE));
+    fn refused(&self, kind: &str, metadata: &ObjectMeta) -> Option<Finding> {
+        let subject = format!("{kind} {}", metadata.name.as_deref().unwrap_or_default());
+        let events = self.warnings(kind, metadata).filter(|event| event.reason.as_deref() == Some(FAILED_CREATE));
         let event = events.last()?;
         let finding = refusal::finding(&subject, event);
         Some(Finding { may_pass: finding.may_pass || self.is_earlier(event), ..finding })
     }
 
-    fn pods_of(&self, kind: &str, of: &ObjectMeta) -> Vec<&Pod> {
+    fn pods_of(&self, kind: &str, metadata: &ObjectMeta) -> Vec<&Pod> {
         let is_own = |pod: &&Pod| {
             let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
             owners.iter().any(|owner| {
                 owner.kind == kind
-                    && Some(&owner.name) == of.name.as_ref()
-                    && of.uid.as_ref().is_none_or(|uid| *uid == owner.uid)
+                    && Some(&owner.name) == metadata.name.as_ref()
+                    && metadata.uid.as_ref().is_none_or(|uid| *uid == owner.uid)
             })
         };
         self.pods.iter().filter(is_own).collect()

@@ -23,7 +23,7 @@ pub(crate) fn of(manifest: &Node, runtime_configs: &[Node]) -> Vec<ReleaseRef> {
         let of_config = listed(config);
         list(config.get("addons")).iter().for_each(|addon| jobs_releases(addon, &of_config, &mut used));
         let new: Vec<_> =
-            of_config.into_iter().filter(|of| releases.iter().all(|known| known.name != of.name)).collect();
+            of_config.into_iter().filter(|release| releases.iter().all(|known| known.name != release.name)).collect();
         releases.extend(new);
     }
     for release in &mut releases {
@@ -48,9 +48,9 @@ fn listed(document: &Node) -> Vec<ReleaseRef> {
 }
 
 /// Adds the releases of a group's or addon's jobs. A job may leave out the only release.
-fn jobs_releases(of: &Node, releases: &[ReleaseRef], used: &mut BTreeSet<String>) {
+fn jobs_releases(node: &Node, releases: &[ReleaseRef], used: &mut BTreeSet<String>) {
     let only = releases.first().filter(|_| releases.len() == 1).map(|release| release.name.clone());
-    for job in list(of.get("jobs")) {
+    for job in list(node.get("jobs")) {
         let release = scalar(job.get("release")).or_else(|| only.clone());
         let name = scalar(job.get("name")).unwrap_or_default();
         used.extend(release.filter(|release| !is_spec_unneeded(release, &name)));

@@ -33,7 +33,7 @@ fn gather(manifest: &str, arguments: &[&str]) -> Result<Vec<Object>, Problems> {
 }
 
 fn job(objects: &[Object]) -> &Object {
-    objects.iter().find(|of| of["kind"] == "Job").unwrap()
+    objects.iter().find(|object| object["kind"] == "Job").unwrap()
 }
 
 fn text<'a>(value: &'a Object, path: &str) -> &'a str {
@@ -63,11 +63,12 @@ fn only_what_talks_to_the_cluster_has_a_token_and_no_value_is_outside_of_a_secre
     }
     let spec = &job(&all)["spec"]["template"]["spec"];
     let containers = ["initContainers", "containers"].iter().flat_map(|list| spec[list].as_array().unwrap());
-    let with_token =
-        containers.filter(|of| of["volumeMounts"].as_array().unwrap().iter().any(|m| m["name"] == "token"));
-    let names: Vec<&str> = with_token.map(|of| text(of, "/name")).collect();
+    let with_token = containers
+        .filter(|container| container["volumeMounts"].as_array().unwrap().iter().any(|m| m["name"] == "token"));
+    let names: Vec<&str> = with_token.map(|container| text(container, "/name")).collect();
     assert_eq!(names, ["check", "write-secrets", "deploy"]);
-    let images: Vec<&str> = spec["initContainers"].as_array().unwrap().iter().map(|of| text(of, "/image")).collect();
+    let images: Vec<&str> =
+        spec["initContainers"].as_array().unwrap().iter().map(|container| text(container, "/image")).collect();
     assert_eq!(&images[1..3], ["r/web:1.1", "r/db:2-dev.1"]);
 }
 
@@ -113,7 +114,7 @@ fn patches_are_kept_beside_the_manifest() {
     let diff = write("fix it.diff", "--- a/jobs/web/monit\n+++ b/jobs/web/monit\n@@ -1 +1 @@\n-a\n+b\n");
     let flags = [format!("web={diff}"), format!("web={diff}")];
     let all = gather(MANIFEST, &["--registry", "r", "--patch", &flags[0], "--patch", &flags[1]]).unwrap();
-    let config_map = all.iter().find(|of| text(of, "/metadata/name").starts_with("shop-patches-web-")).unwrap();
+    let config_map = all.iter().find(|object| text(object, "/metadata/name").starts_with("shop-patches-web-")).unwrap();
     let keys: Vec<&String> = config_map["data"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["001-fix-it.diff", "002-fix-it.diff"]);
     assert_eq!(config_map["immutable"], true);
@@ -124,7 +125,10 @@ fn patches_are_kept_beside_the_manifest() {
     let deploy = spec["containers"][0]["command"].to_string();
     assert!(deploy.contains(&format!("\"--patches=web={name}\"")), "{deploy}");
     let volumes = spec["volumes"].as_array().unwrap();
-    assert!(volumes.iter().any(|of| of["name"] == "patches-web" && of["configMap"]["name"] == name), "{volumes:?}");
+    assert!(
+        volumes.iter().any(|volume| volume["name"] == "patches-web" && volume["configMap"]["name"] == name),
+        "{volumes:?}"
+    );
 
     let other = write("other.diff", "text\n");
     let manifest = MANIFEST.replace("releases:\n", "releases:\n- {name: unused, version: 1}\n");
@@ -160,14 +164,16 @@ fn links_of_other_deployments_are_mounted_into_plan() {
     let all = gather(&manifest, &["--registry", "r", "--plan-containers", "group"]).unwrap();
     let spec = &job(&all)["spec"]["template"]["spec"];
     let volumes = spec["volumes"].as_array().unwrap();
-    let links: Vec<&Object> = volumes.iter().filter(|of| text(of, "/name").starts_with("link-")).collect();
+    let links: Vec<&Object> = volumes.iter().filter(|volume| text(volume, "/name").starts_with("link-")).collect();
     assert_eq!(links.len(), 1);
     assert_eq!(text(links[0], "/secret/secretName"), "link-cf-db-sql");
     assert_eq!(links[0]["secret"]["optional"], true);
     for container in spec["initContainers"].as_array().unwrap() {
         let mounts = container["volumeMounts"].as_array().unwrap().iter();
-        let paths: Vec<&str> =
-            mounts.filter(|of| text(of, "/name").starts_with("link-")).map(|of| text(of, "/mountPath")).collect();
+        let paths: Vec<&str> = mounts
+            .filter(|mount| text(mount, "/name").starts_with("link-"))
+            .map(|mount| text(mount, "/mountPath"))
+            .collect();
         let name = text(container, "/name");
         let plans = name == "plan" || name.starts_with("ig-resolved-") || name.starts_with("bpm-");
         assert_eq!(paths, if plans { vec!["/var/run/secrets/links/cf-db/sql"] } else { Vec::new() }, "{name}");
@@ -198,12 +204,12 @@ fn configs_are_planned_with_the_manifest() {
     let message = gather(MANIFEST, &configs).unwrap_err().to_string();
     assert!(message.contains("runtime.yml:3: ((p))"), "{message}");
     let all = gather(MANIFEST, &[&configs[..], &["-v", "p=hunter3"]].concat()).unwrap();
-    let secret = all.iter().find(|of| of["kind"] == "Secret").unwrap();
+    let secret = all.iter().find(|object| object["kind"] == "Secret").unwrap();
     let keys: Vec<&String> = secret["data"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["cloud-config-1.yaml", "manifest.yaml", "runtime-config-1.yaml"]);
     let init = job(&all)["spec"]["template"]["spec"]["initContainers"].as_array().unwrap();
-    assert!(init.iter().any(|of| of["image"] == "r/agent:3"), "{init:?}");
-    let plan = init.iter().find(|of| of["name"] == "plan").unwrap();
+    assert!(init.iter().any(|container| container["image"] == "r/agent:3"), "{init:?}");
+    let plan = init.iter().find(|container| container["name"] == "plan").unwrap();
     let command: Vec<&str> = plan["command"].as_array().unwrap().iter().filter_map(Object::as_str).collect();
     let expected = [
         "--runtime-config",
@@ -230,26 +236,30 @@ fn groups_can_be_planned_by_containers_of_their_own() {
     let init = job(&all)["spec"]["template"]["spec"]["initContainers"].as_array().unwrap();
     for kind in ["ig-resolved", "bpm"] {
         let name = format!("{kind}-shop");
-        let plan = init.iter().find(|of| of["name"] == name.as_str()).unwrap_or_else(|| panic!("no {name}: {init:?}"));
+        let plan = init
+            .iter()
+            .find(|container| container["name"] == name.as_str())
+            .unwrap_or_else(|| panic!("no {name}: {init:?}"));
         assert_eq!(plan["command"], serde_json::json!(["plan", kind]));
-        let group = plan["env"].as_array().unwrap().iter().find(|of| of["name"] == "INSTANCE_GROUP_NAME").unwrap();
+        let group =
+            plan["env"].as_array().unwrap().iter().find(|variable| variable["name"] == "INSTANCE_GROUP_NAME").unwrap();
         assert_eq!(group["value"], "shop");
         let mounts = plan["volumeMounts"].as_array().unwrap();
-        let output = mounts.iter().find(|of| of["mountPath"] == "/mnt/quarks").unwrap();
+        let output = mounts.iter().find(|mount| mount["mountPath"] == "/mnt/quarks").unwrap();
         assert_eq!(output["subPath"], format!("shop/{kind}"));
-        assert!(mounts.iter().all(|of| of["name"] != "token"));
+        assert!(mounts.iter().all(|mount| mount["name"] != "token"));
     }
-    let names: Vec<&str> = init.iter().map(|of| text(of, "/name")).collect();
+    let names: Vec<&str> = init.iter().map(|container| text(container, "/name")).collect();
     assert_eq!(names.last(), Some(&"write-secrets"));
 }
 
 #[test]
 fn network_policies_are_made_on_request() {
     let flags = ["--registry", "r", "--network-policies", "--api-server", "10.0.0.1/32"];
-    let kinds = |all: &[Object]| all.iter().map(|of| text(of, "/kind").to_owned()).collect::<Vec<_>>();
+    let kinds = |all: &[Object]| all.iter().map(|object| text(object, "/kind").to_owned()).collect::<Vec<_>>();
     assert!(!kinds(&gather(MANIFEST, &flags[..2]).unwrap()).contains(&"NetworkPolicy".to_owned()));
     let all = gather(MANIFEST, &flags).unwrap();
-    let policy = all.iter().find(|of| of["kind"] == "NetworkPolicy").unwrap();
+    let policy = all.iter().find(|object| object["kind"] == "NetworkPolicy").unwrap();
     assert_eq!(policy["spec"]["egress"][0]["to"][0]["ipBlock"]["cidr"], "10.0.0.1/32");
     let selected = policy["spec"]["podSelector"]["matchLabels"].as_object().unwrap();
     let labels = &job(&all)["spec"]["template"]["metadata"]["labels"];
@@ -313,10 +323,10 @@ fn a_large_manifest_is_divided_into_objects_that_kubectl_applies() {
             let size = object.to_string().len();
             assert!(size + 1000 < MAX_ANNOTATIONS, "{}: {size}", object["metadata"]["name"]);
         }
-        let secrets: Vec<&Object> = objects.iter().filter(|of| of["kind"] == "Secret").collect();
+        let secrets: Vec<&Object> = objects.iter().filter(|object| object["kind"] == "Secret").collect();
         assert_eq!(secrets.len(), expected);
         let file = |end: &str| {
-            let data = secrets.iter().find_map(|of| of["data"].get(format!("manifest.yaml{end}")));
+            let data = secrets.iter().find_map(|secret| secret["data"].get(format!("manifest.yaml{end}")));
             Ok(data.map(|data| serde_json::from_value::<k8s_openapi::ByteString>(data.clone()).unwrap().0))
         };
         assert!(object_basics::packed::unpack(file).unwrap().unwrap() == manifest.as_bytes());
@@ -327,7 +337,7 @@ fn a_large_manifest_is_divided_into_objects_that_kubectl_applies() {
             Some(sources) => sources.iter().map(|source| &source["secret"]["name"]).collect(),
             None => vec![&volume["secret"]["secretName"]],
         };
-        assert_eq!(mounted, secrets.iter().map(|of| &of["metadata"]["name"]).collect::<Vec<_>>());
+        assert_eq!(mounted, secrets.iter().map(|secret| &secret["metadata"]["name"]).collect::<Vec<_>>());
     }
     let huge = MANIFEST.replace("hunter2", &"x".repeat(10_000_000));
     let message = gather(&huge, &["--registry", "r"]).unwrap_err().to_string();

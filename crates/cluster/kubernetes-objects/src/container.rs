@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use workload::{EnvValue, Image, Program};
 
-use crate::manifest_settings::{Given, Owner};
+use crate::manifest_settings::{ManifestSettings, Owner};
 use crate::metadata::ORDINAL;
 use crate::security::{runs_as_root, security};
 use crate::{Settings, names, patches, probes, resources, typed, volumes};
@@ -31,7 +31,7 @@ pub(crate) struct Around<'a> {
     /// The number of containers that share the group's resources.
     pub(crate) sharers: usize,
     /// The manifest's settings.
-    pub(crate) given: &'a Given,
+    pub(crate) given: &'a ManifestSettings,
 }
 
 impl Around<'_> {
@@ -75,8 +75,8 @@ impl Around<'_> {
             container.command.get_or_insert_default().extend(["--patch".to_owned(), patches::directory(release)]);
             container.volume_mounts.get_or_insert_default().push(patches::mount(release));
         }
-        let probes = owner.and_then(|of| self.given.job(of.job)?.probes.get(of.process?));
-        let active = owner.filter(|_| is_service).and_then(|of| self.given.active(of));
+        let probes = owner.and_then(|owner| self.given.job(owner.job)?.probes.get(owner.process?));
+        let active = owner.filter(|_| is_service).and_then(|owner| self.given.active(owner));
         let ready = from.readiness.as_ref().map(argv);
         probes::add(&mut container, probes.filter(|_| is_service), active, ready);
         container

@@ -72,8 +72,8 @@ impl<'a> Dns<'a> {
     /// What the pods of a group have; `server` is the address of the server.
     pub(crate) fn of_pods(&self, group: &str, server: Option<&str>) -> PodDns {
         let of_group =
-            self.own_services().filter(|of| of.groups.len() > 1 && of.groups.iter().any(|name| name == group));
-        let labels = crate::map(of_group.map(|of| (self.label(&of), "true".to_owned())));
+            self.own_services().filter(|alias| alias.groups.len() > 1 && alias.groups.iter().any(|name| name == group));
+        let labels = crate::map(of_group.map(|alias| (self.label(&alias), "true".to_owned())));
         PodDns { config: server.map(|address| self.config(address)), labels }
     }
 
@@ -104,34 +104,34 @@ impl<'a> Dns<'a> {
 
     fn services(&self) -> Vec<Service> {
         let name = &self.document.name;
-        let service = |of: Alias| {
-            let selector = match of.groups {
+        let service = |alias: Alias| {
+            let selector = match alias.groups {
                 [group] => of_group(name, group),
-                _ => [(DEPLOYMENT.to_owned(), deployment_label(name)), (self.label(&of), "true".to_owned())].into(),
+                _ => [(DEPLOYMENT.to_owned(), deployment_label(name)), (self.label(&alias), "true".to_owned())].into(),
             };
             let spec = ServiceSpec {
                 cluster_ip: Some("None".to_owned()),
-                publish_not_ready_addresses: of.all.then_some(true),
+                publish_not_ready_addresses: alias.all.then_some(true),
                 selector: Some(selector),
                 ..ServiceSpec::default()
             };
-            Service { metadata: of_deployment(self.service_name(&of), name, &[]), spec: Some(spec), status: None }
+            Service { metadata: of_deployment(self.service_name(&alias), name, &[]), spec: Some(spec), status: None }
         };
         self.own_services().map(service).collect()
     }
 
-    fn digest(of: &Alias) -> String {
-        let text = of.groups.join("\n");
+    fn digest(alias: &Alias) -> String {
+        let text = alias.groups.join("\n");
         Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn label(&self, of: &Alias) -> String {
-        format!("{ALIAS}{}", Self::digest(of))
+    fn label(&self, alias: &Alias) -> String {
+        format!("{ALIAS}{}", Self::digest(alias))
     }
 
-    fn service_name(&self, of: &Alias) -> String {
-        let end = if of.all { "all" } else { "ready" };
-        dns_label(&format!("{}-dns-{}-{end}", self.document.name, Self::digest(of)), LABEL)
+    fn service_name(&self, alias: &Alias) -> String {
+        let end = if alias.all { "all" } else { "ready" };
+        dns_label(&format!("{}-dns-{}-{end}", self.document.name, Self::digest(alias)), LABEL)
     }
 
     fn group(&self, name: &str) -> Option<&InstanceGroup> {

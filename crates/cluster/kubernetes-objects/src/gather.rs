@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use handoff::identities::IDENTITIES_JSON;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::batch::v1::{
     Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule,
 };
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMap, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, ObjectFieldSelector, PodSpec,
-    PodTemplateSpec, ProjectedVolumeSource, Secret, SecretProjection, SecretVolumeSource, SecurityContext,
-    ServiceAccount, Volume, VolumeMount, VolumeProjection,
+    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, KeyToPath,
+    ObjectFieldSelector, PodSpec, PodTemplateSpec, ProjectedVolumeSource, Secret, SecretProjection, SecretVolumeSource,
+    SecurityContext, ServiceAccount, Volume, VolumeMount, VolumeProjection,
 };
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -58,6 +59,8 @@ const OUTPUT: &str = "/mnt/quarks";
 const SOURCES: &str = "/var/vcap/all-releases";
 /// Where `plan` finds the manifest by itself.
 const MANIFEST: &str = "/var/run/secrets/deployment";
+/// Where `plan` finds the identities of the version before by itself.
+const PREVIOUS: &str = "/var/run/secrets/previous";
 /// What `plan` may need for the largest deployments, in MiB.
 const PLANNING: u32 = 1024;
 const SMALL: u32 = 128;
@@ -94,8 +97,8 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     objects.extend(manifest.iter().map(object));
     objects.push(object(&gather.job(&account, &secrets)));
     if let Some(namespace) = gather.namespace {
-        for of in &mut objects {
-            of["metadata"]["namespace"] = namespace.into();
+        for object in &mut objects {
+            object["metadata"]["namespace"] = namespace.into();
         }
     }
     objects
@@ -230,7 +233,7 @@ impl Gather<'_> {
         init.push(self.plan());
         init.extend(self.plans_of_groups());
         let more = self.deploy.iter().map(String::as_str);
-        let patches = self.patches.iter().map(|of| (&of.release, of.config_map_name(self.deployment)));
+        let patches = self.patches.iter().map(|patch| (&patch.release, patch.config_map_name(self.deployment)));
         let patches: Vec<String> = patches.map(|(release, name)| format!("--patches={release}={name}")).collect();
         let flags: Vec<&str> = more.chain(patches.iter().map(String::as_str)).collect();
         let mut deploy = [&["deploy", "--deployment-name", self.deployment][..], &flags].concat();
@@ -264,9 +267,9 @@ impl Gather<'_> {
     /// The containers of the specification: two for each group, one document each.
     fn plans_of_groups(&self) -> Vec<Container> {
         let kinds = ["ig-resolved", "bpm"];
-        let of = self.planned_groups.iter().flat_map(|group| kinds.map(|kind| (group, kind)));
-        let of: Vec<_> = of.map(|(group, kind)| (group, kind, format!("{kind}/{group}"))).collect();
-        let names = names::containers(of.iter().map(|(.., name)| name.as_str()));
+        let copies = self.planned_groups.iter().flat_map(|group| kinds.map(|kind| (group, kind)));
+        let copies: Vec<_> = copies.map(|(group, kind)| (group, kind, format!("{kind}/{group}"))).collect();
+        let names = names::containers(copies.iter().map(|(.., name)| name.as_str()));
         let container = |(name, (group, kind, _)): (String, &(&String, &str, String))| {
             let plan = self.plan();
             let mut command = plan.command.unwrap_or_default();
@@ -280,7 +283,7 @@ impl Gather<'_> {
             }
             Container { name, command: Some(command), env: Some(env), volume_mounts: Some(mounts), ..self.plan() }
         };
-        names.into_iter().zip(&of).map(container).collect()
+        names.into_iter().zip(&copies).map(container).collect()
     }
 
     fn plan(&self) -> Container {
@@ -290,6 +293,7 @@ impl Gather<'_> {
             read_only("manifest", MANIFEST),
             writable("output", OUTPUT),
             writable("tmp", "/tmp"),
+            read_only("previous", PREVIOUS),
         ];
         mounts.extend(self.links.iter().map(links::mount));
         let env =
@@ -304,9 +308,15 @@ impl Gather<'_> {
 
     fn volumes(&self, manifest: &[String]) -> Vec<Volume> {
         let patches = self.patches.iter();
-        let patches =
-            patches.map(|of| patches::volume(&patches::volume_name(&of.release), &of.config_map_name(self.deployment)));
-        volumes(manifest).into_iter().chain(patches).chain(self.links.iter().map(links::volume)).collect()
+        let patches = patches.map(|patch| {
+            patches::volume(&patches::volume_name(&patch.release), &patch.config_map_name(self.deployment))
+        });
+        volumes(manifest)
+            .into_iter()
+            .chain([previous(self.deployment)])
+            .chain(patches)
+            .chain(self.links.iter().map(links::volume))
+            .collect()
     }
 
     fn copy_jobs(&self, name: String, release: &str) -> Container {
@@ -315,7 +325,7 @@ impl Gather<'_> {
         let image = self.settings.release_images.get(release).cloned();
         let mut command = vec![program.as_str(), "--release", release];
         let directory = patches::directory(release);
-        if self.patches.iter().any(|of| of.release == release) {
+        if self.patches.iter().any(|patch| patch.release == release) {
             command.extend(["--patch", &directory]);
             mounts.push(patches::mount(release));
         }
@@ -365,6 +375,18 @@ fn field(name: &str, path: &str) -> EnvVar {
 }
 
 /// The volumes of all gather Jobs; `manifest` are the Secrets with the manifest, which `plan` sees in one directory.
+/// The identities in the record of the versions before, which does not exist before the first one.
+fn previous(deployment: &str) -> Volume {
+    let item = KeyToPath { key: IDENTITIES_JSON.to_owned(), path: IDENTITIES_JSON.to_owned(), mode: None };
+    let source = ConfigMapVolumeSource {
+        name: names::record(deployment),
+        items: Some(vec![item]),
+        optional: Some(true),
+        ..ConfigMapVolumeSource::default()
+    };
+    Volume { name: "previous".to_owned(), config_map: Some(source), ..Volume::default() }
+}
+
 fn volumes(manifest: &[String]) -> Vec<Volume> {
     let named = |name: &str| Volume { name: name.to_owned(), ..Volume::default() };
     let empty = |name: &str, medium: Option<&str>| Volume {

@@ -16,7 +16,7 @@ use crate::metadata::Labels;
 use crate::{map, object, typed};
 
 /// The settings of a group and of its jobs.
-pub(crate) struct Given {
+pub(crate) struct ManifestSettings {
     pub(crate) group: GroupSettings,
     jobs: BTreeMap<String, JobSettings>,
     resources: BTreeMap<(String, String), ResourceRequirements>,
@@ -24,17 +24,17 @@ pub(crate) struct Given {
     active: BTreeMap<String, BTreeMap<String, Probe>>,
 }
 
-impl Given {
-    pub(crate) fn read(group: &InstanceGroup) -> Given {
+impl ManifestSettings {
+    pub(crate) fn read(group: &InstanceGroup) -> ManifestSettings {
         let jobs = group.jobs.iter().map(|job| (job.name.clone(), JobSettings::read(&job.quarks.run).0));
         let resources = group.jobs.iter().flat_map(|job| {
             let processes = job.quarks.resources.as_object().into_iter().flatten();
-            processes.filter_map(|(process, of)| {
-                let of = pod_settings::read(of, &[], &mut Vec::new())?;
-                Some(((job.name.clone(), process.clone()), of))
+            processes.filter_map(|(process, probe)| {
+                let probe = pod_settings::read(probe, &[], &mut Vec::new())?;
+                Some(((job.name.clone(), process.clone()), probe))
             })
         });
-        Given {
+        ManifestSettings {
             group: GroupSettings::read(&group.env.settings).0,
             jobs: map(jobs),
             resources: map(resources),
@@ -68,10 +68,10 @@ impl Given {
     }
 
     /// The probe that tells whether an instance with this process is the active one. Quarks names it after the container.
-    pub(crate) fn active(&self, of: Owner) -> Option<&Probe> {
-        let process = of.process?;
-        let probes = self.active.get(of.job)?;
-        probes.get(&format!("{}-{process}", of.job)).or_else(|| probes.get(process))
+    pub(crate) fn active(&self, owner: Owner) -> Option<&Probe> {
+        let process = owner.process?;
+        let probes = self.active.get(owner.job)?;
+        probes.get(&format!("{}-{process}", owner.job)).or_else(|| probes.get(process))
     }
 
     pub(crate) fn job(&self, job: &str) -> Option<&JobSettings> {
@@ -79,8 +79,8 @@ impl Given {
     }
 
     /// The volumes that a container mounts; those of all jobs, if it runs scripts of several.
-    pub(crate) fn mounts(&self, of: Option<Owner>) -> Vec<VolumeMount> {
-        let is_mounted = |disk: &&Disk| match of {
+    pub(crate) fn mounts(&self, owner: Option<Owner>) -> Vec<VolumeMount> {
+        let is_mounted = |disk: &&Disk| match owner {
             None => true,
             Some(Owner { job, process }) => {
                 disk.job.as_deref().is_none_or(|wanted| wanted == job)
@@ -91,8 +91,8 @@ impl Given {
     }
 
     /// Adds the requests and limits that the manifest gives to a process.
-    pub(crate) fn add_resources(&self, resources: &mut ResourceRequirements, of: Owner) {
-        let key = (of.job.to_owned(), of.process.unwrap_or_default().to_owned());
+    pub(crate) fn add_resources(&self, resources: &mut ResourceRequirements, owner: Owner) {
+        let key = (owner.job.to_owned(), owner.process.unwrap_or_default().to_owned());
         let Some(given) = self.resources.get(&key) else { return };
         for (target, given) in [(&mut resources.requests, &given.requests), (&mut resources.limits, &given.limits)] {
             if let Some(given) = given {
@@ -107,7 +107,7 @@ impl Given {
         given.map_or(context.clone(), |given| with_context(context, given))
     }
 
-    /// As [`Given::security_context`] without the user: scripts run as the user that the scripts of all jobs have.
+    /// As [`ManifestSettings::security_context`] without the user: scripts run as the user that the scripts of all jobs have.
     pub(crate) fn security_context_of_scripts(&self, context: SecurityContext, job: &str) -> SecurityContext {
         let given = self.job(job).and_then(|job| job.security_context.clone());
         let without_user = |given: SecurityContext| SecurityContext {
@@ -134,15 +134,18 @@ pub(crate) struct Owner<'a> {
 impl<'a> Owner<'a> {
     /// A container that runs a part of one job.
     pub(crate) fn of(pod: &'a Pod, container: &workload::Container) -> Option<Owner<'a>> {
-        let processes = pod.processes.iter().map(|of| (&of.container, of.job.as_str(), Some(of.process.as_str())));
-        let scripts = pod.scripts_only.iter().map(|of| (&of.container, of.job.as_str(), None));
-        let errands = pod.errands.iter().map(|of| {
-            let process = of.container.name.strip_prefix(&of.job).and_then(|rest| rest.strip_prefix('/'));
-            (&of.container, of.job.as_str(), process)
+        let processes = pod
+            .processes
+            .iter()
+            .map(|process| (&process.container, process.job.as_str(), Some(process.process.as_str())));
+        let scripts = pod.scripts_only.iter().map(|script| (&script.container, script.job.as_str(), None));
+        let errands = pod.errands.iter().map(|errand| {
+            let process = errand.container.name.strip_prefix(&errand.job).and_then(|rest| rest.strip_prefix('/'));
+            (&errand.container, errand.job.as_str(), process)
         });
-        let requests = pod.requests.iter().map(|of| (&of.container, of.job.as_str(), None));
+        let requests = pod.requests.iter().map(|request| (&request.container, request.job.as_str(), None));
         let mut all = processes.chain(scripts).chain(errands).chain(requests);
-        all.find(|(of, ..)| of.name == container.name).map(|(_, job, process)| Owner { job, process })
+        all.find(|(other, ..)| other.name == container.name).map(|(_, job, process)| Owner { job, process })
     }
 }
 
@@ -152,10 +155,10 @@ fn with_context(own: SecurityContext, given: &SecurityContext) -> SecurityContex
     let mut merged = object(&own);
     merge(&mut merged, &object(given));
     let mut merged: SecurityContext = typed(&merged).unwrap_or(own);
-    let added = given.capabilities.as_ref().and_then(|of| of.add.clone()).unwrap_or_default();
+    let added = given.capabilities.as_ref().and_then(|capabilities| capabilities.add.clone()).unwrap_or_default();
     let mut add = needed.add.unwrap_or_default();
     add.extend(added.into_iter().filter(|name| !add.contains(name)).collect::<Vec<_>>());
-    let drop = given.capabilities.as_ref().and_then(|of| of.drop.clone()).or(needed.drop);
+    let drop = given.capabilities.as_ref().and_then(|capabilities| capabilities.drop.clone()).or(needed.drop);
     merged.capabilities = Some(Capabilities { add: Some(add).filter(|add| !add.is_empty()), drop });
     if merged.privileged == Some(true) {
         // The API server refuses both.

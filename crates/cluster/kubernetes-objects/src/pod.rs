@@ -13,7 +13,7 @@ use pod_settings::is_reserved;
 
 use crate::container::Around;
 use crate::dns::PodDns;
-use crate::manifest_settings::{Given, in_zone, patched, spread};
+use crate::manifest_settings::{ManifestSettings, in_zone, patched, spread};
 use crate::metadata::{Labels, ORDINAL, of_group};
 use crate::security::{binds_low_ports_alone, runs_as_root};
 use crate::{Settings, names, patches, volumes};
@@ -35,7 +35,7 @@ pub(crate) struct Template<'a> {
     pub(crate) group: &'a InstanceGroup,
     pub(crate) dns: &'a PodDns,
     /// The manifest's settings.
-    pub(crate) given: &'a Given,
+    pub(crate) given: &'a ManifestSettings,
     /// What the pods wait for before they run pre-start, as `wait-for` has it.
     pub(crate) wait_for: &'a [String],
 }
@@ -89,6 +89,7 @@ impl Template<'_> {
             readiness: None,
             started: None,
             foreign_packages: Vec::new(),
+            shared_packages: Vec::new(),
         };
         (!self.wait_for.is_empty()).then(container)
     }
@@ -112,7 +113,7 @@ impl Template<'_> {
             az_index: self.az.0,
             group: self.group,
             // What only waits needs nothing of it.
-            sharers: sidecars.len() + main.len() - main.iter().filter(|of| of.is_idle()).count(),
+            sharers: sidecars.len() + main.len() - main.iter().filter(|container| container.is_idle()).count(),
             given: self.given,
         };
         let mut containers = |list: &[&workload::Container]| -> Vec<Container> {
@@ -142,13 +143,13 @@ impl Template<'_> {
             host_pid: all().any(|container| container.privileges.host_pid_namespace).then_some(true),
             image_pull_secrets: self.pull_secrets(),
             init_containers: Some(init_containers),
-            node_selector: Some(given.node_selector.clone()).filter(|of| !of.is_empty()),
+            node_selector: Some(given.node_selector.clone()).filter(|selector| !selector.is_empty()),
             priority_class_name: given.priority_class.clone().or_else(|| self.settings.priority_class.clone()),
             restart_policy: restart.map(str::to_owned),
             security_context: Some(security(!has_root, low_ports)),
             service_account_name: given.service_account.clone(),
             termination_grace_period_seconds: i64::try_from(self.pod.grace.as_secs()).ok(),
-            tolerations: Some(given.tolerations.clone()).filter(|of| !of.is_empty()),
+            tolerations: Some(given.tolerations.clone()).filter(|tolerations| !tolerations.is_empty()),
             topology_spread_constraints: spread(&given.topology_spread_constraints, &selected),
             volumes: Some(self.volumes()),
             ..PodSpec::default()
@@ -161,8 +162,8 @@ impl Template<'_> {
 
     /// Labels and annotations: those of the manifest, and the reserved ones.
     fn metadata(&self, mut labels: Labels) -> ObjectMeta {
-        let free = |of: &Labels| -> Labels {
-            let free = of.iter().filter(|(name, _)| !is_reserved(name));
+        let free = |labels: &Labels| -> Labels {
+            let free = labels.iter().filter(|(name, _)| !is_reserved(name));
             crate::map(free.map(|(name, value)| (name.clone(), value.clone())))
         };
         let annotations = free(&self.given.group.annotations);
@@ -170,7 +171,7 @@ impl Template<'_> {
         labels.insert("app.kubernetes.io/managed-by".to_owned(), MANAGER.to_owned());
         ObjectMeta {
             labels: Some(labels),
-            annotations: Some(annotations).filter(|of| !of.is_empty()),
+            annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
             ..ObjectMeta::default()
         }
     }
@@ -188,7 +189,7 @@ impl Template<'_> {
         let (Some(own), Some(given)) = (&self.dns.config, &given) else { return self.dns.config.clone().or(given) };
         fn joined<T: Clone + PartialEq>(own: &Option<Vec<T>>, given: &Option<Vec<T>>) -> Option<Vec<T>> {
             let mut all = own.clone().unwrap_or_default();
-            let new = given.iter().flatten().filter(|one| !own.iter().flatten().any(|of| of == *one));
+            let new = given.iter().flatten().filter(|one| !own.iter().flatten().any(|other| other == *one));
             all.extend(new.cloned());
             Some(all).filter(|all| !all.is_empty())
         }

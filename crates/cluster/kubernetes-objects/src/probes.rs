@@ -65,11 +65,14 @@ fn beside(mut probe: Probe, ready: &[String], flags: &[&str]) -> Probe {
 pub(crate) fn problems(pod: &Pod, group: &InstanceGroup) -> Vec<Problem> {
     let mut problems = Vec::new();
     for job in &group.jobs {
-        let known = || pod.processes.iter().filter(|of| of.job == job.name).map(|of| of.process.as_str());
+        let known =
+            || pod.processes.iter().filter(|process| process.job == job.name).map(|process| process.process.as_str());
         let given = job.quarks.run[HEALTHCHECK].as_object().into_iter().flat_map(serde_json::Map::keys);
         let containers: Vec<String> = known().map(|process| format!("{}-{process}", job.name)).collect();
         let active = job.quarks.active_passive_probes.as_object().into_iter().flat_map(serde_json::Map::keys);
-        for container in active.filter(|of| !containers.contains(of) && known().all(|known| known != *of)) {
+        for container in
+            active.filter(|process| !containers.contains(process) && known().all(|known| known != *process))
+        {
             let what = format!("properties.quarks.activePassiveProbes.{container} is not a container of the job");
             let message = format!("instance group '{}', job '{}': {what}", group.name, job.name);
             let near = did_you_mean(container, containers.iter().map(String::as_str));

@@ -92,11 +92,11 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn previous(of: &str, partition: u32, is_complete: bool) -> Previous {
+    fn previous(version: &str, partition: u32, is_complete: bool) -> Previous {
         Previous {
             resolved: digests("v1"),
             template_digest: "t".to_owned(),
-            digests: digests(of),
+            digests: digests(version),
             patches: [("patches-nats".to_owned(), "p1".to_owned())].into(),
             partition,
             is_complete,

@@ -31,9 +31,9 @@ pub(crate) fn runs_as_root(pod: &Pod, container: &Container, scripts_as: Scripts
         let requests = pod.requests.iter().map(|requests| (requests.job.as_str(), &requests.container));
         processes.chain(errands).chain(requests)
     };
-    let job = containers().find(|(_, of)| of.name == container.name).map(|(job, _)| job);
+    let job = containers().find(|(_, other)| other.name == container.name).map(|(job, _)| job);
     let mut of_job = containers().filter(|(of, _)| job == Some(*of)).map(|(_, of)| of);
-    is_root(container, scripts_as) || of_job.any(|of| is_root(of, scripts_as))
+    is_root(container, scripts_as) || of_job.any(|other| is_root(other, scripts_as))
 }
 
 /// Whether a container must run as root.
@@ -124,9 +124,10 @@ pub struct Need {
 /// What the containers of a group's pods need beyond *restricted*, in the order in which they start.
 pub fn needs(pod: &Pod, scripts_as: ScriptsAs) -> Vec<Need> {
     let errand = pod.errands.iter().filter(|_| pod.is_errand()).map(|errand| &errand.container);
-    let services = pod.containers().filter(|of| pod.errands.iter().all(|errand| errand.container != **of));
+    let services =
+        pod.containers().filter(|container| pod.errands.iter().all(|errand| errand.container != **container));
     services
-        .filter(|of| pod.post_deploy.containers.iter().all(|script| script != *of))
+        .filter(|container| pod.post_deploy.containers.iter().all(|script| script != *container))
         .chain(errand)
         .flat_map(|container| needs_of(pod, container, scripts_as))
         .collect()
@@ -160,7 +161,7 @@ fn needs_of(pod: &Pod, container: &Container, scripts_as: ScriptsAs) -> Vec<Need
 
 /// Why a container runs as root.
 fn reasons(container: &Container, scripts_as: ScriptsAs) -> Vec<String> {
-    let of_use = |of: &RootUse| match of {
+    let of_use = |root_use: &RootUse| match root_use {
         RootUse::Errand => "bin/run of the errand".to_owned(),
         RootUse::MonitProgram => "a program of monit".to_owned(),
         RootUse::PrivilegedProcess => "unsafe.privileged of bpm.yml".to_owned(),

@@ -145,7 +145,7 @@ pub(crate) fn secrets(volume: &Object) -> Vec<String> {
     let sources = volume["projected"]["sources"].as_array().into_iter().flatten();
     name(&volume["secret"]["secretName"])
         .into_iter()
-        .chain(sources.filter_map(|of| name(&of["secret"]["name"])))
+        .chain(sources.filter_map(|source| name(&source["secret"]["name"])))
         .collect()
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn claims(pod: &Pod, given: &GroupSettings) -> Vec<PersistentVolumeCl
 pub(crate) fn mounts(pod: &Pod, container: &Container) -> Vec<VolumeMount> {
     let of_jobs = container.mounts.iter().filter_map(|Mount { volume, read_only }| {
         let volume = pod.volumes.iter().find(|known| known.name == *volume)?;
-        let mount = |of: VolumeName| VolumeMount {
-            name: name(of),
+        let mount = |mounted: VolumeName| VolumeMount {
+            name: name(mounted),
             mount_path: volume.path.clone(),
             read_only: read_only.then_some(true),
             ..VolumeMount::default()
@@ -178,13 +178,15 @@ pub(crate) fn mounts(pod: &Pod, container: &Container) -> Vec<VolumeMount> {
             _ => Some(VolumeMount { mount_propagation: propagation(volume.shared, container), ..mount(volume.name) }),
         }
     });
-    let packages = container.foreign_packages.iter().map(|package| VolumeMount {
+    let package = |package: &String, read_only| VolumeMount {
         name: name(VolumeName::ForeignPackages),
         mount_path: format!("{PACKAGES}/{package}"),
-        read_only: Some(true),
+        read_only,
         sub_path: Some(package.clone()),
         ..VolumeMount::default()
-    });
+    };
+    let foreign = container.foreign_packages.iter().map(|name| package(name, Some(true)));
+    let packages = foreign.chain(container.shared_packages.iter().map(|name| package(name, None)));
     let of_host = foreign_paths(container).map(|volume| VolumeMount {
         name: host_path_name(&volume.path),
         mount_path: volume.path.clone(),

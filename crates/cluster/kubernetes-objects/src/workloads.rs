@@ -22,7 +22,7 @@ use self::waits::Wait;
 use object_basics::{Object, part};
 
 use crate::dns::{self, Dns, PodDns};
-use crate::manifest_settings::Given;
+use crate::manifest_settings::ManifestSettings;
 use crate::metadata::{ACTIVE_PASSIVE, DIGESTS, KIND, Labels, TEMPLATE_DIGEST, of_deployment, of_group, of_workload};
 use crate::pod::Template;
 use crate::rollout::{Previous, Rollout};
@@ -58,7 +58,7 @@ pub struct Workloads<'a> {
 /// What the objects of a group are made of, beside its documents.
 struct Parts<'a> {
     settings: &'a Settings,
-    given: &'a Given,
+    given: &'a ManifestSettings,
     /// What its pods wait for.
     wait_for: &'a [String],
     dns: &'a PodDns,
@@ -104,7 +104,8 @@ impl Workloads<'_> {
     /// instances.
     pub fn shared(&self) -> Vec<Object> {
         let name = &self.deployment.name;
-        let replicas = self.groups.iter().map(|of| (names::key(&of.group.name), of.group.replicas.to_string()));
+        let replicas =
+            self.groups.iter().map(|workload| (names::key(&workload.group.name), workload.group.replicas.to_string()));
         let replicas = ConfigMap {
             metadata: of_deployment(names::replicas(name), name, &[]),
             data: Some(crate::map(replicas)),
@@ -127,23 +128,24 @@ impl Workloads<'_> {
         let none = PodDns::default();
         self.groups
             .iter()
-            .map(|of| {
-                let dns = dns.get(&of.group.name).unwrap_or(&none);
-                let given = Given::read(of.group);
-                let waits = self.waits(of, &given.group);
+            .map(|workload| {
+                let dns = dns.get(&workload.group.name).unwrap_or(&none);
+                let given = ManifestSettings::read(workload.group);
+                let waits = self.waits(workload, &given.group);
                 let targets: Vec<String> = waits.iter().map(Wait::target).collect();
                 let parts = Parts { settings: self.settings, given: &given, wait_for: &targets, dns };
-                let sets: Vec<_> = of.stateful_sets(&parts, &previous);
+                let sets: Vec<_> = workload.stateful_sets(&parts, &previous);
                 let stateful_sets = sets.iter().filter_map(|set| set.metadata.name.clone()).collect();
-                let mut objects: Vec<Object> = of.claims(&given).iter().map(object).collect();
+                let mut objects: Vec<Object> = workload.claims(&given).iter().map(object).collect();
                 objects.extend(sets.iter().map(object));
-                objects.extend(of.errands(&parts).iter().map(object));
-                objects.extend(of.budget(&given).iter().map(object));
-                let policy = network::of_instances(&of.pod, of.group).filter(|_| self.settings.network_policies);
+                objects.extend(workload.errands(&parts).iter().map(object));
+                objects.extend(workload.budget(&given).iter().map(object));
+                let policy =
+                    network::of_instances(&workload.pod, workload.group).filter(|_| self.settings.network_policies);
                 objects.extend(policy.iter().map(object));
                 let waits_for = waits.into_iter().filter_map(Wait::group).collect();
-                let (update, pods) = (of.group.update, of.instance_pods());
-                GroupObjects { group: of.group.name.clone(), objects, stateful_sets, waits_for, update, pods }
+                let (update, pods) = (workload.group.update, workload.instance_pods());
+                GroupObjects { group: workload.group.name.clone(), objects, stateful_sets, waits_for, update, pods }
             })
             .collect()
     }
@@ -159,16 +161,16 @@ impl Workloads<'_> {
         let all = self.shared().into_iter().chain(groups.into_iter().flat_map(|group| group.objects));
         let mut seen = BTreeSet::new();
         let mut problems: Vec<Problem> =
-            self.groups.iter().flat_map(|of| probes::problems(&of.pod, of.group)).collect();
+            self.groups.iter().flat_map(|workload| probes::problems(&workload.pod, workload.group)).collect();
         problems.extend(Dns::new(self.deployment).err().into_iter().flatten());
         if self.settings.strict_aliases {
             problems.extend(dns::problems_of_ignored(self.deployment));
         }
-        problems.extend(self.groups.iter().flat_map(|of| Given::problems(of.group)));
+        problems.extend(self.groups.iter().flat_map(|workload| ManifestSettings::problems(workload.group)));
         problems.extend(self.problems_of_waits());
-        for of in all {
+        for object in all {
             let text = |value: &Object| value.as_str().unwrap_or_default().to_owned();
-            let id = (text(&of["kind"]), text(&of["metadata"]["name"]));
+            let id = (text(&object["kind"]), text(&object["metadata"]["name"]));
             if seen.contains(&id) {
                 let message = format!("two {}s would have the name '{}'", id.0, id.1);
                 let hint = "rename an instance group";
@@ -195,10 +197,10 @@ impl GroupWorkload<'_> {
     /// The pods of the instances of a group that runs all the time.
     fn instance_pods(&self) -> Vec<InstancePod> {
         let has_azs = !self.group.azs.is_empty();
-        let of_instance = |of: &handoff::deployment::Instance| InstancePod {
-            set: names::stateful_set(&self.pod.deployment, &self.pod.group, has_azs.then_some(of.az_index)),
-            ordinal: of.ordinal,
-            index: of.index,
+        let of_instance = |instance: &handoff::deployment::Instance| InstancePod {
+            set: names::stateful_set(&self.pod.deployment, &self.pod.group, has_azs.then_some(instance.az_index)),
+            ordinal: instance.ordinal,
+            index: instance.index,
         };
         let instances = self.group.instances.iter().filter(|_| !self.pod.is_errand());
         instances.map(of_instance).collect()
@@ -206,7 +208,7 @@ impl GroupWorkload<'_> {
 
     /// How many seconds a pod has to be ready before it counts, and the next one is replaced: the minimum of the watch time.
     /// Standbys are never ready.
-    fn min_ready_seconds(&self, given: &Given) -> Option<i32> {
+    fn min_ready_seconds(&self, given: &ManifestSettings) -> Option<i32> {
         let seconds = self.group.update.update_watch_time.from.div_ceil(1000);
         i32::try_from(seconds).ok().filter(|seconds| *seconds > 0 && !given.is_active_passive())
     }
@@ -236,8 +238,13 @@ impl GroupWorkload<'_> {
         az: Option<&str>,
         previous: impl Fn(&str) -> Option<Previous>,
     ) -> StatefulSet {
-        let instances = self.group.instances.iter().filter(|of| az_index.is_none_or(|index| of.az_index == index));
-        let digests: Vec<String> = instances.map(|of| of.digest.chars().take(DIGEST_LENGTH).collect()).collect();
+        let instances = self.group.instances.iter();
+        let mut instances: Vec<_> =
+            instances.filter(|instance| az_index.is_none_or(|index| instance.az_index == index)).collect();
+        // As the pods are numbered, which is not always the order of the indexes.
+        instances.sort_by_key(|instance| instance.ordinal);
+        let digests: Vec<String> =
+            instances.iter().map(|instance| instance.digest.chars().take(DIGEST_LENGTH).collect()).collect();
         let name = names::stateful_set(&self.pod.deployment, &self.pod.group, az_index);
         let template = |resolved: &[String], patches: &BTreeMap<String, String>| {
             let az = (az_index.unwrap_or(1), az);
@@ -286,12 +293,12 @@ impl GroupWorkload<'_> {
         let resolved = self.resolved();
         let az = (instance.az_index, instance.az.as_deref());
         let patches = patches::of_pod(&self.pod, &parts.settings.patches);
-        let of = self.template(parts, az, &resolved, &patches);
+        let template = self.template(parts, az, &resolved, &patches);
         let job = |(number, errand): (usize, &workload::Errand)| {
             // BOSH: the group's name runs the first job's errand.
             let name = if number == 0 { self.pod.group.clone() } else { format!("{}-{}", self.pod.group, errand.job) };
             let name = names::errand(&self.pod.deployment, &name);
-            let template = of.of_errand(&errand.container, instance.ordinal);
+            let template = template.of_errand(&errand.container, instance.ordinal);
             let mut metadata = of_workload(name, &self.pod.deployment, &self.pod.group);
             let labels = metadata.labels.get_or_insert_default();
             labels.insert(KIND.to_owned(), "errand".to_owned());
@@ -330,11 +337,11 @@ impl GroupWorkload<'_> {
     }
 
     /// The claims for the disks of a group whose pods are no StatefulSet's.
-    fn claims(&self, given: &Given) -> Vec<PersistentVolumeClaim> {
+    fn claims(&self, given: &ManifestSettings) -> Vec<PersistentVolumeClaim> {
         let store = names::claim(&self.pod.deployment, &self.pod.group);
         let named = |claim: PersistentVolumeClaim| {
             let disk = claim.metadata.name.clone().unwrap_or_default();
-            let is_further = given.group.disks.iter().any(|of| of.claim.as_ref() == Some(&claim));
+            let is_further = given.group.disks.iter().any(|disk| disk.claim.as_ref() == Some(&claim));
             let of_disk = || names::claim_of_disk(&self.pod.deployment, &self.pod.group, &disk);
             let name = if is_further { of_disk() } else { store.clone() };
             PersistentVolumeClaim { metadata: of_workload(name, &self.pod.deployment, &self.pod.group), ..claim }
@@ -345,7 +352,7 @@ impl GroupWorkload<'_> {
 
     /// How many instances may be missing. A budget counts pods that are not ready: it would keep the active pod of a group with
     /// standbys on its node for ever.
-    fn budget(&self, given: &Given) -> Option<PodDisruptionBudget> {
+    fn budget(&self, given: &ManifestSettings) -> Option<PodDisruptionBudget> {
         let has_budget = !self.pod.is_errand() && !given.is_active_passive();
         let size = u32::try_from(self.group.instances.len()).ok().filter(|size| *size > 0 && has_budget)?;
         let most = self.group.update.max_in_flight_of(size);
@@ -390,9 +397,9 @@ fn hexadecimal(text: &str) -> String {
 
 /// A digest of StatefulSets: of their pods and of what these render.
 pub fn digest_of<'a>(objects: impl Iterator<Item = &'a Object>) -> String {
-    let annotations = objects.filter(|of| of["kind"] == "StatefulSet").map(|of| {
-        let annotations = &of["metadata"]["annotations"];
-        format!("{} {} {}", of["metadata"]["name"], annotations[TEMPLATE_DIGEST], annotations[DIGESTS])
+    let annotations = objects.filter(|set| set["kind"] == "StatefulSet").map(|set| {
+        let annotations = &set["metadata"]["annotations"];
+        format!("{} {} {}", set["metadata"]["name"], annotations[TEMPLATE_DIGEST], annotations[DIGESTS])
     });
     hexadecimal(&annotations.collect::<Vec<_>>().join("\n"))
 }

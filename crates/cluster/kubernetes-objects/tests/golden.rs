@@ -6,11 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::{Deployment, DnsAlias, EnvVar, ForeignPackage, VmResources};
+use handoff::deployment::{Deployment, DnsAlias, EnvVar, VmResources};
 use kubernetes_objects::{
     Gather, GroupWorkload, Object, Previous, ScriptsAs, Settings, Workloads, gather_objects, needs, to_yaml,
 };
 use workload::Pod;
+
+#[path = "golden/packages.rs"]
+mod packages;
 
 fn settings(scripts_as: ScriptsAs) -> Settings {
     Settings {
@@ -90,7 +93,8 @@ fn each_instances_service_selects_the_pod_of_the_formula() {
     let settings = settings(ScriptsAs::Root);
     let shared = workloads(&deployment, &infos, 1, &settings).shared();
     let selected = |name: &str| {
-        let service = shared.iter().find(|of| of["kind"] == "Service" && of["metadata"]["name"] == name).unwrap();
+        let service =
+            shared.iter().find(|object| object["kind"] == "Service" && object["metadata"]["name"] == name).unwrap();
         assert_eq!(service["spec"]["clusterIP"], "None");
         assert_eq!(service["spec"]["publishNotReadyAddresses"], true);
         service["spec"]["selector"]["statefulset.kubernetes.io/pod-name"].as_str().unwrap().to_owned()
@@ -115,15 +119,15 @@ fn a_pod_restarts_exactly_when_what_it_renders_changes() {
         })
         .collect();
     let previous = |name: &str| {
-        let set = live.iter().find(|of| of["kind"] == "StatefulSet" && of["metadata"]["name"] == name);
+        let set = live.iter().find(|object| object["kind"] == "StatefulSet" && object["metadata"]["name"] == name);
         set.and_then(Previous::of)
     };
     let sets = |deployment: &Deployment| -> Vec<(String, u64)> {
         let objects = all(&workloads(deployment, &infos, 2, &settings), previous);
-        let sets = objects.iter().filter(|of| of["kind"] == "StatefulSet");
+        let sets = objects.iter().filter(|object| object["kind"] == "StatefulSet");
         sets.map(|set| {
             let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
-            let secret = volumes.iter().find_map(|of| of["secret"]["secretName"].as_str()).unwrap();
+            let secret = volumes.iter().find_map(|volume| volume["secret"]["secretName"].as_str()).unwrap();
             let partition = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_u64().unwrap();
             (secret.to_owned(), partition)
         })
@@ -147,11 +151,11 @@ fn patches_reach_pods_and_restart_only_what_renders_something_else() {
     };
     let sets = |settings: &Settings, previous: &dyn Fn(&str) -> Option<Previous>| -> Vec<Object> {
         let objects = all(&workloads(&deployment, &infos, 1, settings), previous);
-        objects.into_iter().filter(|of| of["kind"] == "StatefulSet").collect()
+        objects.into_iter().filter(|object| object["kind"] == "StatefulSet").collect()
     };
     let config_maps = |set: &Object| -> Vec<String> {
         let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap().iter();
-        volumes.filter_map(|of| of["configMap"]["name"].as_str().map(str::to_owned)).collect()
+        volumes.filter_map(|volume| volume["configMap"]["name"].as_str().map(str::to_owned)).collect()
     };
     let first = sets(&with("p1"), &|_| None);
     let copy = &first[0]["spec"]["template"]["spec"]["initContainers"][1];
@@ -160,39 +164,10 @@ fn patches_reach_pods_and_restart_only_what_renders_something_else() {
     let mount = serde_json::json!({"mountPath": "/var/vcap/patches/nats", "name": "patches-nats", "readOnly": true});
     assert!(copy["volumeMounts"].as_array().unwrap().contains(&mount), "{copy}");
     assert_eq!(config_maps(&first[0]), ["p1"]);
-    let previous = |name: &str| first.iter().find(|of| of["metadata"]["name"] == name).and_then(Previous::of);
+    let previous = |name: &str| first.iter().find(|object| object["metadata"]["name"] == name).and_then(Previous::of);
     let same = sets(&with("p2"), &previous);
     assert_eq!(config_maps(&same[0]), ["p1"]);
     assert_eq!(same, first);
-}
-
-/// A package of another release is copied out of its image, and mounted where the image would have it.
-#[test]
-fn packages_of_other_releases_are_mounted_at_their_paths() {
-    let (mut deployment, infos) = documents();
-    let package = ForeignPackage { name: "jq".to_owned(), release: "tools".to_owned() };
-    deployment.instance_groups[0].jobs[0].foreign_packages = vec![package];
-    let mut settings = settings(ScriptsAs::Vcap);
-    settings.release_images.insert("tools".to_owned(), "registry.example/tools:1".to_owned());
-    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
-    let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
-    let spec = &set["spec"]["template"]["spec"];
-    let init = spec["initContainers"].as_array().unwrap();
-    let copy = init.iter().find(|of| of["name"] == "copy-packages-tools").unwrap();
-    assert_eq!(copy["image"], "registry.example/tools:1");
-    let program = "/var/vcap/all-releases/.boson/bin/copy-packages";
-    assert_eq!(copy["command"], serde_json::json!([program, "--package", "jq"]));
-    let mount = serde_json::json!({
-        "mountPath": "/var/vcap/packages/jq", "name": "foreign-packages", "readOnly": true, "subPath": "jq",
-    });
-    assert!(spec["containers"][0]["volumeMounts"].as_array().unwrap().contains(&mount), "{}", spec["containers"][0]);
-    let volumes = spec["volumes"].as_array().unwrap();
-    assert!(volumes.contains(&serde_json::json!({"emptyDir": {}, "name": "foreign-packages"})), "{volumes:?}");
-    let is_before = |a: &str, b: &str| {
-        let at = |name: &str| init.iter().position(|of| of["name"] == name).unwrap();
-        at(a) < at(b)
-    };
-    assert!(is_before("install", "copy-packages-tools") && is_before("copy-packages-tools", "pre-start-nats"));
 }
 
 /// CoreDNS rewrites aliases to Services, and pods resolve names with it.
@@ -220,7 +195,8 @@ fn aliases_are_rewritten_to_services() {
     workloads.check().unwrap();
     let objects = all(&workloads, |_| None);
     let find = |kind: &str, end: &str| {
-        let is = |of: &&Object| of["kind"] == kind && of["metadata"]["name"].as_str().unwrap().ends_with(end);
+        let is =
+            |object: &&Object| object["kind"] == kind && object["metadata"]["name"].as_str().unwrap().ends_with(end);
         objects.iter().find(is).unwrap()
     };
     let corefile = find("ConfigMap", "-bosh-dns")["data"]["Corefile"].as_str().unwrap();
@@ -229,7 +205,7 @@ fn aliases_are_rewritten_to_services() {
     assert_eq!(find("Service", "-bosh-dns")["spec"]["ports"][0]["targetPort"], 1053);
     assert_eq!(find("Service", "-all")["spec"]["publishNotReadyAddresses"], true);
     let both = find("Service", "-ready")["spec"]["selector"].as_object().unwrap();
-    for set in objects.iter().filter(|of| of["kind"] == "StatefulSet" || of["kind"] == "Job") {
+    for set in objects.iter().filter(|object| object["kind"] == "StatefulSet" || object["kind"] == "Job") {
         let template = &set["spec"]["template"];
         assert!(both.iter().all(|(label, value)| template["metadata"]["labels"][label] == *value), "{template}");
         assert_eq!(template["spec"]["dnsPolicy"], "None");
@@ -250,7 +226,7 @@ fn a_group_without_instances_keeps_the_fields_that_cannot_change() {
     let settings = settings(ScriptsAs::Root);
     let set = |deployment: &Deployment, infos: &[BpmInfo]| {
         let objects = all(&workloads(deployment, infos, 1, &settings), |_| None);
-        objects.into_iter().find(|of| of["metadata"]["name"] == "nats-nats-z1").unwrap()
+        objects.into_iter().find(|object| object["metadata"]["name"] == "nats-nats-z1").unwrap()
     };
     let before = set(&deployment, &infos);
     deployment.instance_groups[0].instances.clear();
@@ -271,7 +247,7 @@ fn a_group_without_instances_keeps_the_fields_that_cannot_change() {
     deployment.dns_aliases =
         vec![DnsAlias { domain: "nats.cf.internal".to_owned(), targets: vec!["*.nats.default.nats.bosh".to_owned()] }];
     let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
-    let corefile = objects.iter().find_map(|of| of["data"]["Corefile"].as_str()).unwrap();
+    let corefile = objects.iter().find_map(|object| object["data"]["Corefile"].as_str()).unwrap();
     let rule = "rewrite stop name exact nats.cf.internal. nats-nats.default.svc.cluster.local. answer auto";
     assert!(corefile.contains(rule), "{corefile}");
 }
@@ -302,7 +278,7 @@ fn nats_container(run: serde_json::Value) -> Object {
     let workloads = workloads(&deployment, &infos, 1, &settings);
     workloads.check().unwrap();
     let objects = all(&workloads, |_| None);
-    let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
+    let set = objects.iter().find(|object| object["kind"] == "StatefulSet").unwrap();
     set["spec"]["template"]["spec"]["containers"][0].clone()
 }
 
@@ -359,9 +335,10 @@ fn a_process_with_capabilities_makes_its_job_root_and_no_other() {
     ];
     assert_eq!(needs, expected);
     let objects = all(&workloads, |_| None);
-    let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
+    let set = objects.iter().find(|object| object["kind"] == "StatefulSet").unwrap();
     let containers = set["spec"]["template"]["spec"]["containers"].as_array().unwrap();
-    let users: Vec<Option<u64>> = containers.iter().map(|of| of["securityContext"]["runAsUser"].as_u64()).collect();
+    let users: Vec<Option<u64>> =
+        containers.iter().map(|container| container["securityContext"]["runAsUser"].as_u64()).collect();
     assert_eq!(users, [Some(0), Some(0), None]);
     assert_eq!(
         set["spec"]["template"]["spec"]["securityContext"]["sysctls"][0]["name"],
@@ -375,7 +352,7 @@ fn p15_pods_have_the_labels_that_select_them() {
     let (deployment, infos) = documents();
     let settings = settings(ScriptsAs::Root);
     let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
-    for set in objects.iter().filter(|of| of["kind"] == "StatefulSet") {
+    for set in objects.iter().filter(|object| object["kind"] == "StatefulSet") {
         let labels = &set["spec"]["template"]["metadata"]["labels"];
         assert_eq!(labels["quarks.cloudfoundry.org/deployment-name"], "nats");
         let selected = set["spec"]["selector"]["matchLabels"].as_object().unwrap();
@@ -430,17 +407,17 @@ fn settings_of_the_manifest_are_in_pods() {
     let mut settings = settings(ScriptsAs::Vcap);
     settings.vm_types.insert("small".to_owned(), VmResources { cpu: 2, ram: 1024, ephemeral_disk_size: 2048 });
     let mut workloads = workloads(&deployment, &infos, 3, &settings);
-    for of in &mut workloads.groups {
-        let of_pods = workload::Settings { grace: settings.grace_of(of.group), template_settings: Vec::new() };
-        let info = infos.iter().find(|info| info.group().name == of.group.name).unwrap();
-        of.pod = Pod::new(info, of.group, &of_pods);
+    for workload in &mut workloads.groups {
+        let of_pods = workload::Settings { grace: settings.grace_of(workload.group), template_settings: Vec::new() };
+        let info = infos.iter().find(|info| info.group().name == workload.group.name).unwrap();
+        workload.pod = Pod::new(info, workload.group, &of_pods);
     }
     workloads.check().unwrap();
     let kinds = ["StatefulSet", "Job", "PersistentVolumeClaim"];
     let objects: Vec<Object> = all(&workloads, |_| None)
         .into_iter()
-        .filter(|of| {
-            kinds.iter().any(|kind| of["kind"] == *kind) && !of["metadata"]["name"].to_string().contains("-z2")
+        .filter(|object| {
+            kinds.iter().any(|kind| object["kind"] == *kind) && !object["metadata"]["name"].to_string().contains("-z2")
         })
         .collect();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/pod-settings.yaml");
@@ -476,8 +453,8 @@ fn mounts_below_a_shared_volume_propagate() {
     process.additional_volumes.push(bpm::Volume { path, shared: true, ..bpm::Volume::default() });
     let settings = settings(ScriptsAs::Root);
     let objects = all(&workloads(&deployment, &infos, 3, &settings), |_| None);
-    let of = |kind: &str| objects.iter().find(|of| of["kind"] == kind).unwrap();
-    let pod = &of("StatefulSet")["spec"]["template"]["spec"];
+    let object = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let pod = &object("StatefulSet")["spec"]["template"]["spec"];
     let mut modes = BTreeSet::new();
     let containers = ["initContainers", "containers"].map(|list| pod[list].as_array().unwrap());
     for container in containers.into_iter().flatten() {

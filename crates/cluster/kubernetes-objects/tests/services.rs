@@ -58,7 +58,7 @@ fn the_services_of_two_azs_are_as_documented() {
     let workload = GroupWorkload { group, pod: Pod::new(&info, group, &of_pods), version: 1, parts: 1 };
     let shared = Workloads { deployment: &deployment, groups: vec![workload], settings: &settings }.shared();
     let selected = |name: &str| {
-        let service = shared.iter().find(|of| of["kind"] == "Service" && of["metadata"]["name"] == name)?;
+        let service = shared.iter().find(|object| object["kind"] == "Service" && object["metadata"]["name"] == name)?;
         Some(service["spec"]["selector"]["statefulset.kubernetes.io/pod-name"].as_str()?.to_owned())
     };
     let rows: Vec<Vec<&str>> = section

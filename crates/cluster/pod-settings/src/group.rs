@@ -241,13 +241,15 @@ impl Reader<'_> {
     }
 
     fn of_disk<T: DeserializeOwned>(&mut self, disk: &Tree, path: &[Step], key: &str) -> Option<T> {
-        disk.get(key).filter(|of| !of.is_null()).and_then(|of| read(of, &below(path, key), &mut self.faults))
+        disk.get(key)
+            .filter(|value| !value.is_null())
+            .and_then(|value| read(value, &below(path, key), &mut self.faults))
     }
 
     fn check_disk(&mut self, disk: &Disk, path: &[Step]) {
         let claim = disk.claim.as_ref().map(|claim| claim.metadata.name.clone().unwrap_or_default());
         let names: Vec<&str> =
-            claim.as_deref().into_iter().chain(disk.volume.as_ref().map(|of| of.name.as_str())).collect();
+            claim.as_deref().into_iter().chain(disk.volume.as_ref().map(|volume| volume.name.as_str())).collect();
         if names.len() > 1 {
             self.wrong(path, "has both 'pvc' and 'volume': a claim is a volume of its own");
         }

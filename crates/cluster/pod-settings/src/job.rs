@@ -12,6 +12,8 @@ use crate::strict::{Fault, below, read};
 pub const HEALTHCHECK: &str = "healthcheck";
 /// The key of `run` with the security context of containers.
 pub const SECURITY_CONTEXT: &str = "security_context";
+/// The key of `run` with the packages that all containers share.
+pub(crate) const SHARED_PACKAGES: &str = "shared_packages";
 /// The probes of a process that may be given.
 pub const PROBES: [&str; 3] = ["liveness", "readiness", "startup"];
 /// The ways in which a probe may check a process.
@@ -35,13 +37,15 @@ pub struct JobSettings {
     pub probes: BTreeMap<String, Probes>,
     /// The security context of the job's containers.
     pub security_context: Option<SecurityContext>,
+    /// Packages of the job's release that lie on a volume, which all containers of the group share and can write to.
+    pub shared_packages: Vec<String>,
 }
 
 impl JobSettings {
     /// Reads `properties.quarks.run`, and all that is wrong with it.
     pub fn read(run: &Tree) -> (JobSettings, Vec<Fault>) {
         let mut faults = Vec::new();
-        let known = [HEALTHCHECK, SECURITY_CONTEXT];
+        let known = [HEALTHCHECK, SECURITY_CONTEXT, SHARED_PACKAGES];
         for key in run.as_object().into_iter().flat_map(serde_json::Map::keys) {
             if !known.contains(&key.as_str()) {
                 faults.push(Fault::unknown(&[key.as_str().into()], "key", key, known));
@@ -58,9 +62,12 @@ impl JobSettings {
             }
             _ => faults.push(Fault::new(&[HEALTHCHECK.into()], "must be a mapping of processes to probes")),
         }
-        let context = Some(&run[SECURITY_CONTEXT]).filter(|of| !of.is_null());
-        let security_context = context.and_then(|of| read(of, &[SECURITY_CONTEXT.into()], &mut faults));
-        (JobSettings { probes, security_context }, faults)
+        let context = Some(&run[SECURITY_CONTEXT]).filter(|context| !context.is_null());
+        let security_context = context.and_then(|context| read(context, &[SECURITY_CONTEXT.into()], &mut faults));
+        let packages = Some(&run[SHARED_PACKAGES]).filter(|packages| !packages.is_null());
+        let shared_packages =
+            packages.and_then(|packages| read(packages, &[SHARED_PACKAGES.into()], &mut faults)).unwrap_or_default();
+        (JobSettings { probes, security_context, shared_packages }, faults)
     }
 
     /// Reads `properties.quarks.activePassiveProbes`, the probe of each container, and all that is wrong with it.
@@ -137,7 +144,7 @@ pub fn env_vars<'a>(variables: impl Iterator<Item = (&'a str, bool, Option<&'a T
 fn check_source(source: &Tree, path: &[Step], faults: &mut Vec<Fault>) {
     let before = faults.len();
     let _: Option<EnvVarSource> = read(source, path, faults);
-    let count = source.as_object().map_or(0, |map| map.values().filter(|of| !of.is_null()).count());
+    let count = source.as_object().map_or(0, |map| map.values().filter(|value| !value.is_null()).count());
     if faults.len() == before && count != 1 {
         faults.push(Fault::new(
             path,

@@ -51,12 +51,12 @@ fn merge_named(target: &mut Tree, patch: &Tree, name: &str) {
 }
 
 fn merge_element(target: &mut Vec<Tree>, element: &Tree, identity: &str) {
-    let is_same = |of: &Tree| of.get(identity).is_some() && of.get(identity) == element.get(identity);
+    let is_same = |other: &Tree| other.get(identity).is_some() && other.get(identity) == element.get(identity);
     if element[DIRECTIVE] == "delete" {
-        target.retain(|of| !is_same(of));
+        target.retain(|other| !is_same(other));
         return;
     }
-    match target.iter_mut().find(|of| is_same(of)) {
+    match target.iter_mut().find(|other| is_same(other)) {
         Some(same) => merge_named(same, element, ""),
         None => {
             let mut new = Tree::Null;

@@ -105,7 +105,8 @@ impl Builder<'_> {
     /// The volumes of all processes of the group that share their mounts.
     fn shared_paths(&self) -> Vec<&str> {
         let configs = self.jobs().flat_map(configs);
-        let volumes = configs.flat_map(|of| of.additional_volumes.iter().chain(&of.unsafe_.unrestricted_volumes));
+        let volumes =
+            configs.flat_map(|config| config.additional_volumes.iter().chain(&config.unsafe_.unrestricted_volumes));
         volumes.filter(|volume| volume.shared).map(|volume| volume.path.as_str()).collect()
     }
 
@@ -333,7 +334,12 @@ impl Builder<'_> {
 
     /// The variables of a job's processes that the manifest takes from Kubernetes.
     fn references(&self, job: &str) -> impl Iterator<Item = (&str, &Tree)> {
-        let of_job = self.group.jobs.iter().filter(move |of| of.name == job).flat_map(|of| &of.quarks.envs);
+        let of_job = self
+            .group
+            .jobs
+            .iter()
+            .filter(move |candidate| candidate.name == job)
+            .flat_map(|candidate| &candidate.quarks.envs);
         of_job.filter_map(|variable| Some((variable.name.as_str(), variable.value_from.as_ref()?)))
     }
 
@@ -357,6 +363,7 @@ impl Builder<'_> {
         Container {
             image: Image::Release(release.to_owned()),
             foreign_packages: foreign_packages::of_release(self.group, release),
+            shared_packages: foreign_packages::shared_of_group(self.group),
             ..self.boson("", Program::RunProcess, mounts)
         }
     }
@@ -370,6 +377,7 @@ impl Builder<'_> {
             env: Vec::new(),
             mounts,
             foreign_packages: Vec::new(),
+            shared_packages: Vec::new(),
             user: User::Vcap,
             privileges: Privileges::default(),
             memory_limit: None,

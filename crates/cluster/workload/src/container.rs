@@ -23,6 +23,9 @@ pub struct Container {
     /// Packages of other releases that it has at their paths in `/var/vcap/packages`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_packages: Vec<String>,
+    /// Packages that it shares with all other containers, and can write to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_packages: Vec<String>,
     /// The user that it must be able to act as.
     pub user: User,
     /// What it may do beyond what its user may.

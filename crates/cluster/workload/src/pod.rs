@@ -91,6 +91,14 @@ impl Scripts {
         let program = self.containers.first()?.command.program;
         Some(Command::new(program, &[]))
     }
+
+    /// As [`Scripts::command`], for those of the jobs that are wanted.
+    pub fn command_for(&self, is_wanted: impl Fn(&str) -> bool) -> Option<Command> {
+        let program = self.containers.first()?.command.program;
+        let args = self.containers.iter().flat_map(|container| &container.command.args);
+        let jobs: Vec<&str> = args.map(String::as_str).filter(|arg| *arg != "--job" && is_wanted(arg)).collect();
+        (!jobs.is_empty()).then(|| Command::for_jobs(program, jobs))
+    }
 }
 
 /// A process of a job.

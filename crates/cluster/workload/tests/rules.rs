@@ -111,12 +111,12 @@ fn nothing_secret_is_in_the_value() {
 fn scripts_run_in_their_release_or_all_at_once() {
     let pod = service();
     let commands: Vec<_> = pod.pre_start.containers.iter().map(|c| (c.image.clone(), c.command.argv())).collect();
-    let of = |release: &str| Image::Release(release.to_owned());
+    let image_of = |release: &str| Image::Release(release.to_owned());
     assert_eq!(
         commands,
         [
-            (of("postgres"), vec!["pre-start", "--job", "postgres", "--job", "users"]),
-            (of("tools"), vec!["pre-start", "--job", "tcpdump", "--job", "cron", "--job", "backup"]),
+            (image_of("postgres"), vec!["pre-start", "--job", "postgres", "--job", "users"]),
+            (image_of("tools"), vec!["pre-start", "--job", "tcpdump", "--job", "cron", "--job", "backup"]),
         ]
     );
     assert_eq!(pod.pre_start.command().unwrap().argv(), ["pre-start"]);

@@ -47,7 +47,9 @@ impl Documents {
             }
             groups.push((group.name.clone(), pair));
         }
-        for (group, document) in groups.iter().flat_map(|(group, pair)| pair.iter().map(move |of| (group, of))) {
+        for (group, document) in
+            groups.iter().flat_map(|(group, pair)| pair.iter().map(move |document| (group, document)))
+        {
             problems.extend(too_large(&format!("group '{group}'"), document, MOST_PARTS));
         }
         problems.extend(too_large("the deployment", &deployment, MOST_PARTS));

@@ -109,7 +109,7 @@ fn write(target: &Target, documents: &Documents, flags: Vec<String>) -> Result<V
         groups.insert(group.clone(), known.write(Some(group), documents)?);
     }
     links::write(cluster, name, &owner, &documents.shared)?;
-    let versions = record::write(target, &owner, deployment, &groups, &flags)?;
+    let versions = record::write(target, &owner, &documents.deployment, (deployment, &groups), &flags)?;
     collect::collect(cluster, name, &versions)?;
     Ok(versions)
 }

@@ -66,7 +66,7 @@ pub(crate) fn write(cluster: &Cluster, deployment: &str, owner: &Object, shared:
     let wanted = secrets(deployment, owner, shared);
     let selector = format!("{},{}={}", objects::selector(deployment), objects::KIND, objects::LINK);
     for present in cluster.list(Kind::SECRET, &selector)? {
-        if wanted.iter().all(|of| name(of) != name(&present)) {
+        if wanted.iter().all(|object| name(object) != name(&present)) {
             cluster.delete(Kind::SECRET, name(&present))?;
         }
     }
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn what_a_link_names_must_exist_with_its_label() {
         let service = json!({"metadata": {"labels": {objects::LINK_PROVIDER: "db"}}});
-        let of = |found: Option<&Object>, value: &str| {
+        let fault_of = |found: Option<&Object>, value: &str| {
             fault("Service", "postgres", found, objects::LINK_PROVIDER, value).map(|problem| problem.message)
         };
-        assert_eq!(of(Some(&service), "db"), None);
-        assert_eq!(of(None, "db").as_deref(), Some("Service postgres, which a link names, does not exist"));
-        assert!(of(Some(&service), "other").unwrap().contains("does not have the label"));
+        assert_eq!(fault_of(Some(&service), "db"), None);
+        assert_eq!(fault_of(None, "db").as_deref(), Some("Service postgres, which a link names, does not exist"));
+        assert!(fault_of(Some(&service), "other").unwrap().contains("does not have the label"));
     }
 }

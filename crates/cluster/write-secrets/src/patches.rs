@@ -49,7 +49,7 @@ fn created(object: &Object) -> Option<&str> {
 }
 
 fn unused<'a>(patches: &'a [Object], used: &BTreeSet<String>, since: &str) -> Vec<&'a str> {
-    let is_old = |of: &&Object| created(of).is_some_and(|created| created < since);
+    let is_old = |object: &&Object| created(object).is_some_and(|created| created < since);
     patches.iter().filter(is_old).map(name).filter(|name| !used.contains(*name)).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cluster::{Apply, Cluster, Object, name};
-use dialect_kubernetes_templates::Given;
+use dialect_kubernetes_templates::UserValues;
 use problem::{Problem, Result, code};
 
 use crate::instance::{Instance, MANAGER};
@@ -32,7 +32,7 @@ pub(crate) fn apply(
     request: &Request,
     instance: &Instance,
     plan: &Plan,
-    values: &Given,
+    values: &UserValues,
     secrets: &Secrets,
 ) -> Result<()> {
     let mut counts = Counts::default();
@@ -76,7 +76,7 @@ fn one(cluster: &Cluster, request: &Request, step: &Step, plan: &Plan, counts: &
     let applied = cluster.apply_to(&member.resource, &member.namespace, &member.object, how)?;
     let applied = applied.ok_or_else(|| absent(member, cluster))?;
     let what = member.shown(&plan.namespace);
-    let version = |of: &Object| of["metadata"]["resourceVersion"].clone();
+    let version = |object: &Object| object["metadata"]["resourceVersion"].clone();
     match &step.present {
         None => counts.created(format_args!("{what} created")),
         Some(present) if version(present) == version(&applied) => counts.unchanged += 1,
@@ -98,8 +98,10 @@ fn wait_until_served(cluster: &Cluster, request: &Request, member: &Member) -> R
     loop {
         let found = cluster.read(&member.resource, "", definition)?;
         let conditions = found.as_ref().and_then(|found| found["status"]["conditions"].as_array());
-        let is_established =
-            conditions.into_iter().flatten().any(|of| of["type"] == "Established" && of["status"] == "True");
+        let is_established = conditions
+            .into_iter()
+            .flatten()
+            .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
         if is_established && has_all_versions(cluster, &member.object)? {
             return Ok(());
         }
@@ -118,7 +120,7 @@ fn has_all_versions(cluster: &Cluster, definition: &Object) -> Result<bool> {
     for version in versions {
         let text = |value: &Object| value.as_str().unwrap_or_default().to_owned();
         let api_version = format!("{}/{}", text(&spec["group"]), text(&version["name"]));
-        if !cluster.resources(&api_version)?.iter().any(|of| spec["names"]["kind"] == of.kind.as_str()) {
+        if !cluster.resources(&api_version)?.iter().any(|resource| spec["names"]["kind"] == resource.kind.as_str()) {
             return Ok(false);
         }
     }

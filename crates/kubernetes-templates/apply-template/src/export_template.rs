@@ -89,7 +89,9 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         [] => choice::all(&cluster, &mut kinds, options.selector.as_deref().unwrap_or_default())?,
         names => choice::named(&cluster, &mut kinds, names)?,
     };
-    chosen.sort_by_cached_key(|of| (rank(&of.resource.kind), of.resource.kind.clone(), name(&of.object).to_owned()));
+    chosen.sort_by_cached_key(|member| {
+        (rank(&member.resource.kind), member.resource.kind.clone(), name(&member.object).to_owned())
+    });
     let template = template(&cluster, &chosen, options.template_name.as_deref());
     let root = read(template.to_string().as_bytes(), dialect::Format::Json)
         .map_err(|e| Problem::internal("cannot write the template").because(e))?;
@@ -108,7 +110,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
 fn template(cluster: &Cluster, chosen: &[Chosen], name: Option<&str>) -> Object {
     let mut parameters = Parameters::default();
     let objects: Vec<Object> =
-        chosen.iter().map(|of| parameters.parameterized(exported(cluster, of), cluster.namespace())).collect();
+        chosen.iter().map(|member| parameters.parameterized(exported(cluster, member), cluster.namespace())).collect();
     json!({
         // The syntax of its references, in which a `$` can be escaped. The annotation keeps it when the template is stored.
         "apiVersion": "v1",

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use cluster::{Apply, Cluster, Kind, Object, label};
-use dialect_kubernetes_templates::Given;
+use dialect_kubernetes_templates::UserValues;
 use problem::{Place, Problem, Result, code};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -54,7 +54,7 @@ pub(crate) struct Instance {
     /// Where members can be, as the Secret says.
     pub(crate) reach: Reach,
     /// The values that were generated.
-    pub(crate) values: Given,
+    pub(crate) values: UserValues,
     version: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Instance {
             id: id(&secret(name), namespace),
             exists: false,
             reach: Reach::default(),
-            values: Given::default(),
+            values: UserValues::default(),
             version: None,
         }
     }
@@ -110,7 +110,7 @@ impl Instance {
     ///
     /// # Errors
     /// Another run has generated other values at the same time; failures of the cluster.
-    pub(crate) fn extend(&self, cluster: &Cluster, reach: &Reach, values: &Given) -> Result<Instance> {
+    pub(crate) fn extend(&self, cluster: &Cluster, reach: &Reach, values: &UserValues) -> Result<Instance> {
         if self.version.is_none() {
             // Of two runs, one makes it; the other one finds it.
             cluster.create(&self.object(&Reach::default()), false)?;

@@ -89,14 +89,15 @@ impl<'c> Kinds<'c> {
 
     /// A kind that the API server has, or that the template defines.
     pub(crate) fn find(&mut self, api_version: &str, kind: &str) -> Result<Option<Resource>> {
-        let defined = self.defined.iter().find(|of| of.api_version == api_version && of.kind == kind).cloned();
-        let served = self.of_version(api_version)?.iter().find(|of| of.kind == kind).cloned();
+        let defined =
+            self.defined.iter().find(|resource| resource.api_version == api_version && resource.kind == kind).cloned();
+        let served = self.of_version(api_version)?.iter().find(|resource| resource.kind == kind).cloned();
         Ok(served.or(defined))
     }
 
     /// Whether the API server has a kind, as far as is known.
     pub(crate) fn is_served(&mut self, resource: &Resource) -> Result<bool> {
-        Ok(self.of_version(&resource.api_version)?.iter().any(|of| of.kind == resource.kind))
+        Ok(self.of_version(&resource.api_version)?.iter().any(|other| other.kind == resource.kind))
     }
 
     /// A kind that an ApplySet names: `Deployment.apps`.
@@ -120,7 +121,9 @@ impl<'c> Kinds<'c> {
             let is_named = |resource: &&Resource| {
                 let names = [&resource.plural, &resource.kind.to_lowercase()].map(String::clone);
                 let mut names = names.into_iter().chain(resource.aliases.iter().cloned());
-                names.any(|of| of == name || name.strip_prefix(&of).is_some_and(|rest| rest == format!(".{group}")))
+                names.any(|known| {
+                    known == name || name.strip_prefix(&known).is_some_and(|rest| rest == format!(".{group}"))
+                })
             };
             if let Some(found) = self.of_version(&version)?.iter().find(is_named) {
                 return Ok(Some(found.clone()));

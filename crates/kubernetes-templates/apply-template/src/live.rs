@@ -40,8 +40,8 @@ pub(crate) fn members(cluster: &Cluster, instance: &Instance, reach: &Reach, kin
 /// Endpoints of a Service have its labels.
 fn is_applied(object: &Object) -> bool {
     let managers = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-    let mut ours = managers.filter(|of| of["manager"] == MANAGER && of["operation"] == "Apply");
-    ours.any(|of| !of["fieldsV1"]["f:metadata"]["f:labels"][format!("f:{PART_OF}")].is_null())
+    let mut ours = managers.filter(|manager| manager["manager"] == MANAGER && manager["operation"] == "Apply");
+    ours.any(|manager| !manager["fieldsV1"]["f:metadata"]["f:labels"][format!("f:{PART_OF}")].is_null())
 }
 
 #[cfg(test)]

@@ -53,7 +53,9 @@ pub(crate) fn members(objects: Vec<Object>, instance: &Instance, own: &str, kind
     for (index, object) in objects.into_iter().enumerate() {
         flatten(object, None, &format!("objects[{index}]"), &mut all);
     }
-    all.iter().filter(|(_, of)| of["kind"] == "CustomResourceDefinition").for_each(|(_, of)| kinds.define(of));
+    all.iter()
+        .filter(|(_, object)| object["kind"] == "CustomResourceDefinition")
+        .for_each(|(_, object)| kinds.define(object));
     let mut problems = Vec::new();
     let mut members: Vec<Member> = Vec::new();
     let mut keys = BTreeSet::new();
@@ -152,7 +154,7 @@ mod tests {
             {"kind": "AllowList", "apiVersion": "x/v1"}, {"kind": "List", "apiVersion": "v1", "items": null}]});
         flatten(list, None, "objects[0]", &mut all);
         let shown: Vec<(&str, &str)> =
-            all.iter().map(|(path, of)| (path.as_str(), of["kind"].as_str().unwrap())).collect();
+            all.iter().map(|(path, object)| (path.as_str(), object["kind"].as_str().unwrap())).collect();
         assert_eq!(shown, [("objects[0].items[0].items[0]", "Service"), ("objects[0].items[1]", "AllowList")]);
     }
 }

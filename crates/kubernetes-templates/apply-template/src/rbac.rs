@@ -34,8 +34,11 @@ pub(crate) fn roles(cluster: &Cluster, request: &Request, kinds: &mut Kinds) -> 
 }
 
 fn of(members: &[Member], own: &str, request: &Request) -> Vec<Object> {
-    let new: BTreeSet<&str> =
-        members.iter().filter(|of| of.resource.kind == "Namespace").map(|of| name(&of.object)).collect();
+    let new: BTreeSet<&str> = members
+        .iter()
+        .filter(|member| member.resource.kind == "Namespace")
+        .map(|member| name(&member.object))
+        .collect();
     // A namespace that does not exist yet cannot have a Role.
     let scope = |namespace: &str| match namespace {
         "" => Scope::Cluster,
@@ -88,8 +91,9 @@ fn granted(member: &Member, members: &[Member]) -> Vec<Object> {
         return object["rules"].as_array().cloned().unwrap_or_default();
     }
     let role = &object["roleRef"];
-    let is_same = |of: &&Member| role["kind"] == of.resource.kind.as_str() && role["name"] == name(&of.object);
-    match members.iter().filter(|of| of.resource.group() == RBAC).find(is_same) {
+    let is_same =
+        |member: &&Member| role["kind"] == member.resource.kind.as_str() && role["name"] == name(&member.object);
+    match members.iter().filter(|member| member.resource.group() == RBAC).find(is_same) {
         // Bound in this place, its rules are needed here.
         Some(known) => known.object["rules"].as_array().cloned().unwrap_or_default(),
         None => {

@@ -2,7 +2,7 @@
 
 use cluster::{Cluster, Object, Resource};
 use dialect_kubernetes_templates::{
-    Document, Given, OPENSHIFT_API_VERSION, Outcome, Processed, Syntax, compact, process,
+    Document, OPENSHIFT_API_VERSION, Outcome, Processed, Syntax, UserValues, compact, process,
 };
 use problem::{Place, Problem, Problems, Result, code};
 use template_flags::{Generator, Inputs, syntax_of, with_generated};
@@ -15,12 +15,12 @@ use crate::secrets::Secrets;
 pub(crate) struct Template {
     pub(crate) objects: Vec<Object>,
     /// The generated values, those of the instance included.
-    pub(crate) values: Given,
+    pub(crate) values: UserValues,
     pub(crate) secrets: Secrets,
 }
 
 /// Processes the template; `stored` are the values that the instance has.
-pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) -> Result<Template> {
+pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &UserValues) -> Result<Template> {
     let found = document(cluster, request);
     let message_syntax = found.as_ref().map_or(Syntax::Kubernetes, |(_, syntax)| *syntax);
     let Inputs { labels, given: user, mut problems } = request.flags.inputs(message_syntax)?;
@@ -37,7 +37,7 @@ pub(crate) fn processed(cluster: &Cluster, request: &Request, stored: &Given) ->
         problems.extend(error.into_vec());
         stored.clone()
     });
-    let mut given = Given::default();
+    let mut given = UserValues::default();
     for (name, value) in values.iter().filter(|(name, _)| declarations.iter().any(|one| one.name == *name)) {
         given.set(name, value, Place::file(format!("Secret {}", instance::secret(&request.name))));
     }

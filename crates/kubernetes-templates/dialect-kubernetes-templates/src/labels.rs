@@ -82,18 +82,18 @@ impl Labelling<'_> {
             return;
         }
         self.metadata(object, path);
-        let Some(shape) = shape(group(api_version), kind).filter(|_| self.selectors) else { return };
+        let Some(shape) = selector_place(group(api_version), kind).filter(|_| self.selectors) else { return };
         let Some(spec) = self.map(object, "spec", path) else { return };
         let path = path.key("spec");
         match shape {
-            Shape::Workload(selector) => {
+            SelectorPlace::Workload(selector) => {
                 if self.pod_template(spec, &path) {
                     self.selector(spec, "selector", selector, &path);
                 }
             }
-            Shape::Selector(key, selector) => self.selector(spec, key, selector, &path),
-            Shape::Job => self.job(spec, &path),
-            Shape::CronJob => {
+            SelectorPlace::Selector(key, selector) => self.selector(spec, key, selector, &path),
+            SelectorPlace::Job => self.job(spec, &path),
+            SelectorPlace::CronJob => {
                 let Some(job) = self.map(spec, "jobTemplate", &path) else { return };
                 let path = path.key("jobTemplate");
                 let Some(spec) = self.map(job, "spec", &path) else { return };
@@ -197,7 +197,7 @@ enum Selector {
 
 /// Where an object has selectors and pod templates.
 #[derive(Clone, Copy)]
-enum Shape {
+enum SelectorPlace {
     /// `spec.selector` and `spec.template`, which belong together.
     Workload(Selector),
     /// A selector of pods in this field of `spec`.
@@ -208,19 +208,21 @@ enum Shape {
     CronJob,
 }
 
-fn shape(group: &str, kind: &str) -> Option<Shape> {
+fn selector_place(group: &str, kind: &str) -> Option<SelectorPlace> {
     Some(match (group, kind) {
         ("apps" | "extensions", "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet") => {
-            Shape::Workload(Selector::Expressions)
+            SelectorPlace::Workload(Selector::Expressions)
         }
         ("", "ReplicationController") | ("" | "apps.openshift.io", "DeploymentConfig") => {
-            Shape::Workload(Selector::Labels)
+            SelectorPlace::Workload(Selector::Labels)
         }
-        ("", "Service") => Shape::Selector("selector", Selector::Labels),
-        ("policy", "PodDisruptionBudget") => Shape::Selector("selector", Selector::Expressions),
-        ("networking.k8s.io" | "extensions", "NetworkPolicy") => Shape::Selector("podSelector", Selector::Expressions),
-        ("batch", "Job") => Shape::Job,
-        ("batch", "CronJob") => Shape::CronJob,
+        ("", "Service") => SelectorPlace::Selector("selector", Selector::Labels),
+        ("policy", "PodDisruptionBudget") => SelectorPlace::Selector("selector", Selector::Expressions),
+        ("networking.k8s.io" | "extensions", "NetworkPolicy") => {
+            SelectorPlace::Selector("podSelector", Selector::Expressions)
+        }
+        ("batch", "Job") => SelectorPlace::Job,
+        ("batch", "CronJob") => SelectorPlace::CronJob,
         _ => return None,
     })
 }

@@ -7,13 +7,13 @@
 //! No message contains a value of a parameter: values are secrets, and messages are logged.
 //!
 //! ```
-//! use dialect_kubernetes_templates::{Document, Format, Given, Options, process, write};
+//! use dialect_kubernetes_templates::{Document, Format, UserValues, Options, process, write};
 //!
 //! let text = br#"{"kind": "Template", "apiVersion": "v1",
 //!   "objects": [{"kind": "Scale", "apiVersion": "v1", "metadata": {"name": "web-$(ENV)"}, "replicas": "$((COUNT))"}],
 //!   "parameters": [{"name": "ENV", "required": true}, {"name": "COUNT", "type": "int", "value": "3"}]}"#;
 //! let document = Document::read(text, "web.json")?;
-//! let mut given = Given::default();
+//! let mut given = UserValues::default();
 //! given.set("ENV", "test", problem::Place::file("--param"));
 //! let outcome = process(document, &given, &Options::default(), &|_| ());
 //! let list = outcome.result?.into_list();
@@ -52,7 +52,7 @@ pub use report::Warning;
 pub use scan::Syntax;
 pub use smol_str::SmolStr;
 pub use syntax::{OPENSHIFT_API_VERSION, SYNTAX_ANNOTATION};
-pub use user_values::Given;
+pub use user_values::UserValues;
 pub use write::{compact, compact_within, write, write_within};
 
 /// What happens with what a template or its values leave open.

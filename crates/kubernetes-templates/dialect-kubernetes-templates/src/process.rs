@@ -13,7 +13,7 @@ use crate::read::{self, Format, KeyWarning};
 use crate::report::{Positions, Report, Warning, place};
 use crate::scan::{Piece, Syntax, pieces};
 use crate::substitute::{Added, Substitution, Touched};
-use crate::user_values::Given;
+use crate::user_values::UserValues;
 use crate::values::{self, Origin, Resolved};
 use crate::{Mode, Options, openshift, schema, syntax};
 
@@ -152,7 +152,7 @@ impl Document {
 /// Processes a template.
 ///
 /// `random` is used for the values that OpenShift's syntax generates.
-pub fn process(document: Document, given: &Given, options: &Options, random: Random<'_>) -> Outcome {
+pub fn process(document: Document, given: &UserValues, options: &Options, random: Random<'_>) -> Outcome {
     let mut report = Report::new(&document.file);
     let processed = run(document, given, options, random, &mut report);
     let result = Problems::check(report.problems)
@@ -162,7 +162,7 @@ pub fn process(document: Document, given: &Given, options: &Options, random: Ran
 
 fn run(
     document: Document,
-    given: &Given,
+    given: &UserValues,
     options: &Options,
     random: Random<'_>,
     report: &mut Report,

@@ -12,17 +12,17 @@ use crate::report::{Report, place};
 
 /// The values that the user gives, by name, and what is known of those that could not be read.
 #[derive(Clone, Default)]
-pub struct Given {
+pub struct UserValues {
     /// A name whose value cannot be used has none.
     values: BTreeMap<String, (Option<String>, Place)>,
     is_partial: bool,
 }
 
-impl Given {
+impl UserValues {
     /// The values of a document, JSON or YAML: a map of strings, or an object of kind Parameters; and the problems: another
     /// form, and everything in it that is not a string. `file` is its name in messages.
-    pub fn from_document(text: &[u8], file: &str) -> (Given, Vec<Problem>) {
-        let mut reader = Reader { given: Given::default(), report: Report::new(file), file };
+    pub fn from_document(text: &[u8], file: &str) -> (UserValues, Vec<Problem>) {
+        let mut reader = Reader { given: UserValues::default(), report: Report::new(file), file };
         match read::read(text, Format::of(file)) {
             Ok(root) => reader.document(&root),
             Err(e) => {
@@ -35,8 +35,8 @@ impl Given {
 
     /// The values of lines `NAME=VALUE`, and the problems: lines without `=` or name, and lines that are not UTF-8. Empty lines
     /// and lines that begin with `#` are skipped.
-    pub fn from_lines(text: &[u8], file: &str) -> (Given, Vec<Problem>) {
-        let mut given = Given::default();
+    pub fn from_lines(text: &[u8], file: &str) -> (UserValues, Vec<Problem>) {
+        let mut given = UserValues::default();
         let mut report = Report::new(file);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -84,7 +84,7 @@ impl Given {
     }
 
     /// Takes over the values of another source, which replace those that were given before.
-    pub fn replace_with(&mut self, other: Given) {
+    pub fn replace_with(&mut self, other: UserValues) {
         if other.is_partial {
             // What could not be read may have replaced an empty value, which may not be reported as missing then.
             self.values.values_mut().for_each(|(value, _)| *value = value.take().filter(|value| !value.is_empty()));
@@ -119,7 +119,7 @@ impl Given {
     }
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for UserValues {
     /// Shows names only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.values.keys()).finish()
@@ -128,7 +128,7 @@ impl fmt::Debug for Given {
 
 /// Reads values of a document.
 struct Reader<'f> {
-    given: Given,
+    given: UserValues,
     report: Report,
     file: &'f str,
 }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     /// The values, `NAME?` for those that cannot be used and `...` for those that may be lost, and the lines of the problems.
-    fn shown((given, problems): (Given, Vec<Problem>)) -> Vec<String> {
+    fn shown((given, problems): (UserValues, Vec<Problem>)) -> Vec<String> {
         let value = |(name, (value, _)): (&String, &(Option<String>, Place))| match value {
             Some(value) => format!("{name}={value}"),
             None => format!("{name}?"),
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn documents_with_values() {
-        let read = |text: &str| shown(Given::from_document(text.as_bytes(), "v.yaml"));
+        let read = |text: &str| shown(UserValues::from_document(text.as_bytes(), "v.yaml"));
         assert_eq!(read("A: a\nB: '5'\nC: ''"), ["A=a", "B=5", "C="]);
         assert_eq!(read("{\"A\": \"a\"}"), ["A=a"]);
         assert!(read("").is_empty());
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn lines_with_values() {
-        let read = |text: &[u8]| shown(Given::from_lines(text, "v.env"));
+        let read = |text: &[u8]| shown(UserValues::from_lines(text, "v.env"));
         assert_eq!(read(b"# comment\nA=a=b\r\n\nB=\nA= x "), ["A= x ", "B="]);
         let wrong = read(b"secret\nA=a\n=x\nB=\xff");
         assert_eq!(read(b"B=\xff")[0..2], ["B?", "error: the line is not UTF-8"]);

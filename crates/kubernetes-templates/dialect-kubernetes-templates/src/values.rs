@@ -6,7 +6,7 @@ use crate::node::Position;
 use crate::parameter::{Declaration, Declarations, Type};
 use crate::path::Path;
 use crate::report::Report;
-use crate::user_values::Given;
+use crate::user_values::UserValues;
 use crate::{Options, Syntax, generate};
 
 /// Where a value comes from.
@@ -47,7 +47,7 @@ impl Resolved<'_> {
 /// The values of all parameters, in the order of the declarations; reports what is wrong with them.
 pub(crate) fn resolve<'d>(
     declarations: &'d Declarations,
-    given: &Given,
+    given: &UserValues,
     options: &Options,
     random: generate::Random<'_>,
     report: &mut Report,
@@ -70,7 +70,7 @@ pub(crate) fn resolve<'d>(
 
 fn one<'d>(
     declaration: &'d Declaration,
-    given: &Given,
+    given: &UserValues,
     options: &Options,
     random: generate::Random<'_>,
     report: &mut Report,

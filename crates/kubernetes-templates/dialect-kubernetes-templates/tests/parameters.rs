@@ -5,7 +5,7 @@ mod common;
 
 use common::{messages, mode, outcome, problems, processed, x};
 use dialect_kubernetes_templates::Mode::{Compat, Strict};
-use dialect_kubernetes_templates::{Document, Format, Given, Options, Syntax, process, write};
+use dialect_kubernetes_templates::{Document, Format, Options, Syntax, UserValues, process, write};
 
 fn template(parameters: &str, text: &str) -> String {
     format!(
@@ -81,8 +81,8 @@ fn what_could_not_be_read_has_no_further_problems() {
         "[{name: LOST, required: true}, {name: P, type: int}, {name: X, required: true}, {name: I, type: int}]",
         "$((LOST))$((P))",
     );
-    let read = |lines: &[u8]| Given::from_lines(lines, "v.env").0;
-    let found = |given: &Given| {
+    let read = |lines: &[u8]| UserValues::from_lines(lines, "v.env").0;
+    let found = |given: &UserValues| {
         let document = Document::read(text.as_bytes(), "t.yaml").unwrap();
         let result = process(document, given, &mode(Strict), &|_| ()).result;
         result.err().map_or(Vec::new(), |error| error.iter().map(|problem| problem.message.clone()).collect())

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Stdin, Write};
 
-use dialect_kubernetes_templates::{Declaration, Given, Syntax};
+use dialect_kubernetes_templates::{Declaration, Syntax, UserValues};
 use nix::sys::signal::{Signal, raise};
 use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
 use problem::{IoContext, Place, Result};
@@ -39,7 +39,7 @@ impl Drop for Hidden {
 }
 
 /// Asks for each value without which processing fails, until the answer has the parameter's type.
-pub(crate) fn missing(parameters: &[Declaration], syntax: Syntax, given: &mut Given) -> Result<()> {
+pub(crate) fn missing(parameters: &[Declaration], syntax: Syntax, given: &mut UserValues) -> Result<()> {
     let hidden = Hidden::standard_input();
     let end = if hidden.is_some() { [b'\n', INTERRUPT] } else { [b'\n'; 2] };
     let mut input = Lines { input: io::stdin().lock(), end, last: None };
@@ -55,7 +55,7 @@ pub(crate) fn missing(parameters: &[Declaration], syntax: Syntax, given: &mut Gi
 fn all(
     parameters: &[Declaration],
     syntax: Syntax,
-    given: &mut Given,
+    given: &mut UserValues,
     input: &mut Lines<impl BufRead>,
     output: &mut impl Write,
 ) -> Result<()> {
@@ -108,7 +108,7 @@ impl<R: BufRead> Lines<R> {
 /// Whether there was an answer.
 fn one(
     parameter: &Declaration,
-    given: &mut Given,
+    given: &mut UserValues,
     input: &mut Lines<impl BufRead>,
     output: &mut impl Write,
 ) -> Result<bool> {
@@ -146,7 +146,7 @@ mod tests {
     fn answers_have_the_type_of_the_parameter() {
         let template = b"kind: Template\napiVersion: v1\nobjects: []\nparameters: [{name: A, type: int, required: true, description: Ports}]";
         let parameters = Document::read(template, "t.yaml").unwrap().parameters(Syntax::Kubernetes).unwrap();
-        let (mut given, mut output) = (Given::default(), Vec::new());
+        let (mut given, mut output) = (UserValues::default(), Vec::new());
         let lines = |text: &'static str| Lines { input: text.as_bytes(), end: [b'\n', INTERRUPT], last: None };
         let answers = Lines { input: &b"\nsecret\n8080\xff\n8080\r\n"[..], ..lines("") };
         assert!(one(&parameters[0], &mut given, &mut { answers }, &mut output).unwrap());
@@ -175,7 +175,7 @@ mod tests {
         for (syntax, expected) in
             [(Syntax::Kubernetes, &["ABSENT", "GENERATED", "EMPTY"][..]), (Syntax::Openshift, &["ABSENT", "EMPTY"])]
         {
-            let mut given = Given::default();
+            let mut given = UserValues::default();
             given.set("EMPTY", "", Place::default());
             given.set("GIVEN", "x", Place::default());
             let mut input = Lines { input: &b"1\n2\n3\n4\n"[..], end: [b'\n'; 2], last: None };

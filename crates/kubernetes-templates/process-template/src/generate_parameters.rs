@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use dialect_kubernetes_templates::{Format, Given, Map, Node, Value, write};
+use dialect_kubernetes_templates::{Format, Map, Node, UserValues, Value, write};
 use problem::{IoContext, Problem, Problems, Result};
 use startup::Common;
 use template_flags::{ReadValues, Syntax, is_generated, syntax_of, with_generated};
@@ -100,7 +100,7 @@ fn narrow(store: &Path) {
 }
 
 /// The store's text with these values. Lines that `stored` was read from stay as they are, comments too.
-fn text(values: &Given, stored: &Given, store: &Path) -> Result<Vec<u8>> {
+fn text(values: &UserValues, stored: &UserValues, store: &Path) -> Result<Vec<u8>> {
     if template_flags::is_document(store) {
         let map: Map = values.iter().map(|(name, value)| (name, Node::string(value))).collect();
         return Ok(write(&Node::new(Value::Map(map)), Format::of(&store.to_string_lossy())).into_bytes());

@@ -1,6 +1,6 @@
 //! The operations on templates: what a request does, without HTTP.
 
-use dialect_kubernetes_templates::{Given, Node, Value, compact_within};
+use dialect_kubernetes_templates::{Node, UserValues, Value, compact_within};
 
 use crate::new_object::birth;
 use crate::node::{metadata, metadata_text, number, object, text};
@@ -9,7 +9,7 @@ use crate::selector::Selector;
 use crate::status::{Failure, RESOURCE};
 use crate::store::{Part, Refusal, Store, Stored, parsed};
 use crate::template::{Form, KIND, Processed, Rules};
-use crate::template_list::Listed;
+use crate::template_list::TemplateList;
 
 /// More bytes than names, versions and times take that the server sets.
 const SET_BY_SERVER: usize = 4 * 1024;
@@ -43,13 +43,18 @@ impl Api {
     }
 
     /// The selected templates of a namespace or of all, or of a part of them.
-    pub(crate) fn list(&self, namespace: Option<&str>, selector: &Selector, part: &Part) -> Result<Listed, Failure> {
+    pub(crate) fn list(
+        &self,
+        namespace: Option<&str>,
+        selector: &Selector,
+        part: &Part,
+    ) -> Result<TemplateList, Failure> {
         let mut page = self.store.list(namespace, part)?;
         let selects_all = *selector == Selector::default();
         page.items.retain(|stored| stored.is_selected(selector));
         // How many of the others are selected is not known.
         let remaining = page.remaining.filter(|_| selects_all);
-        Ok(Listed { items: page.items, version: page.version, rest: page.rest, remaining })
+        Ok(TemplateList { items: page.items, version: page.version, rest: page.rest, remaining })
     }
 
     /// Checks a template that is to be stored: what processing checks, and its size. Gives it as text.
@@ -168,7 +173,7 @@ impl Api {
         part: &Part,
         preconditions: &Preconditions,
         is_dry_run: bool,
-    ) -> Result<Listed, Failure> {
+    ) -> Result<TemplateList, Failure> {
         let mut listed = self.list(Some(namespace), selector, part)?;
         listed.items.iter().try_for_each(|stored| preconditions.check(stored, self.group()))?;
         if !is_dry_run {
@@ -191,7 +196,7 @@ impl Api {
     /// Processes a template that is not stored.
     pub(crate) fn process(&self, body: Node, form: Form) -> Result<Processed, Failure> {
         let template = self.rules.template(body)?;
-        self.rules.processed(template, &Given::default(), form)
+        self.rules.processed(template, &UserValues::default(), form)
     }
 
     /// Processes a template that is stored with the values of a Parameters object.

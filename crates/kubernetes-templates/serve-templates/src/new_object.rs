@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::status::Failure;
-use crate::template::Birth;
+use crate::template::NewIdentity;
 
 /// The characters of generated names: no vowels, and nothing that looks like something else.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -12,7 +12,7 @@ const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 ///
 /// # Errors
 /// 500 if the kernel has no random bytes.
-pub(crate) fn birth() -> Result<Birth, Failure> {
+pub(crate) fn birth() -> Result<NewIdentity, Failure> {
     let mut random = [0; 21];
     getrandom::fill(&mut random).map_err(|e| {
         tracing::error!("cannot read random bytes: {e}");
@@ -21,7 +21,7 @@ pub(crate) fn birth() -> Result<Birth, Failure> {
     let (uid, suffix) = random.split_at(16);
     let suffix = suffix.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Ok(Birth { uid: uuid(uid), time: time(now), suffix })
+    Ok(NewIdentity { uid: uuid(uid), time: time(now), suffix })
 }
 
 /// A random UUID (version 4) of 16 bytes.

@@ -8,34 +8,34 @@ use crate::table::{Include, partial, table};
 
 /// The shape of objects in answers and events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum Representation {
     Whole,
     Table(Include),
     /// `PartialObjectMetadata`, which controllers ask for that need no more.
     Metadata,
 }
 
-impl Shape {
+impl Representation {
     /// What a client asks for.
-    pub(crate) fn of(accepted: Accepted, query: &Query) -> Shape {
+    pub(crate) fn of(accepted: Accepted, query: &Query) -> Representation {
         match accepted.wanted {
-            Wanted::Object => Shape::Whole,
-            Wanted::Table => Shape::Table(Include::named(query.get("includeObject"))),
-            Wanted::Metadata => Shape::Metadata,
+            Wanted::Object => Representation::Whole,
+            Wanted::Table => Representation::Table(Include::named(query.get("includeObject"))),
+            Wanted::Metadata => Representation::Metadata,
         }
     }
 
     /// Whether whole objects are shown.
     pub(crate) fn is_whole(self) -> bool {
-        matches!(self, Shape::Whole | Shape::Table(Include::Object))
+        matches!(self, Representation::Whole | Representation::Table(Include::Object))
     }
 
     /// One template.
     pub(crate) fn one(self, template: Node) -> Node {
         match self {
-            Shape::Whole => template,
-            Shape::Metadata => partial(&template),
-            Shape::Table(include) => {
+            Representation::Whole => template,
+            Representation::Metadata => partial(&template),
+            Representation::Table(include) => {
                 let version = metadata(&template).and_then(|metadata| metadata.get("resourceVersion"));
                 let head = version.map(|version| ("resourceVersion", version.clone())).into_iter().collect();
                 table([template].into_iter(), head, include)
@@ -46,7 +46,7 @@ impl Shape {
     /// A mark between events: an object that has metadata only.
     pub(crate) fn mark(self, mark: Node) -> Node {
         match self {
-            Shape::Table(include) => {
+            Representation::Table(include) => {
                 let head = metadata(&mark).into_iter().flat_map(Map::iter).cloned();
                 let head = head.filter_map(|entry| match entry.key.as_str() {
                     "resourceVersion" => Some(("resourceVersion", entry.node)),
@@ -75,12 +75,12 @@ impl Shape {
             ])
         };
         match self {
-            Shape::Whole => listed("TemplateList", api_version, list(templates)),
-            Shape::Metadata => {
+            Representation::Whole => listed("TemplateList", api_version, list(templates)),
+            Representation::Metadata => {
                 let items = list(templates.map(|template| partial(&template)));
                 listed("PartialObjectMetadataList", "meta.k8s.io/v1", items)
             }
-            Shape::Table(include) => table(templates, head, include),
+            Representation::Table(include) => table(templates, head, include),
         }
     }
 }

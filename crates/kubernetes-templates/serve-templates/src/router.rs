@@ -22,13 +22,13 @@ use crate::access::Guard;
 use crate::api::{Api, Preconditions};
 use crate::budget::{Budget, LARGEST, STORED};
 use crate::discovery::{self, OpenApi};
-use crate::representation::Shape;
+use crate::representation::Representation;
 use crate::request::{self, Content, Query, accepted};
 use crate::selector::Selector;
 use crate::status::{Cause, Failure, INVALID};
 use crate::store::Part;
 use crate::template::Form;
-use crate::template_list::Listed;
+use crate::template_list::TemplateList;
 use crate::watching::{self, Watch};
 use reply::{Answer, Done, JSON, Style, Weight};
 
@@ -260,7 +260,7 @@ async fn delete_all(State(server): State<Server>, Path(namespace): Path<String>,
         if listed.bytes() > STORED {
             return Ok(Done::Json(listed.json(&api.rules.api_version())));
         }
-        list_of(&listed, api, Shape::Whole, style)
+        list_of(&listed, api, Representation::Whole, style)
     };
     server.answer(&parts, weight, work).await
 }
@@ -283,7 +283,7 @@ async fn read(
     let (parts, _) = request.into_parts();
     let (query, of) = (Query::parse(parts.uri.query()), accepted(&parts.headers));
     let work = move |api: &Api| {
-        let shape = Shape::of(of?, &query);
+        let shape = Representation::of(of?, &query);
         check_version(&query)?;
         Ok(Done::Object(200, shape.one(api.get(&namespace, &name)?.node())))
     };
@@ -312,7 +312,7 @@ async fn listed(server: Server, namespace: Option<String>, request: Request) -> 
     }
     let (of, style) = (accepted(&parts.headers), Style::of(&parts));
     let work = move |api: &Api| {
-        let shape = Shape::of(of?, &query);
+        let shape = Representation::of(of?, &query);
         check_version(&query)?;
         let listed = api.list(namespace.as_deref(), &selector(&query)?, &part(&query)?)?;
         list_of(&listed, api, shape, style)
@@ -344,9 +344,9 @@ fn check_match(query: &Query, is_watch: bool) -> Result<(), Failure> {
 }
 
 /// A list, as its client gets it.
-fn list_of(listed: &Listed, api: &Api, shape: Shape, style: Style) -> Answer {
+fn list_of(listed: &TemplateList, api: &Api, shape: Representation, style: Style) -> Answer {
     let version = api.rules.api_version();
-    if shape == Shape::Whole && style.is_as_stored() {
+    if shape == Representation::Whole && style.is_as_stored() {
         return Ok(Done::Json(listed.json(&version)));
     }
     if shape.is_whole() && listed.bytes() > STORED {
@@ -373,7 +373,7 @@ fn watched(server: &Server, namespace: Option<String>, parts: &Parts, query: &Qu
             .number("timeoutSeconds")?
             .filter(|seconds| *seconds > 0)
             .map(|seconds| Duration::from_secs(seconds).min(LONGEST_WATCH)),
-        shape: Shape::of(accepted, query),
+        shape: Representation::of(accepted, query),
     })
 }
 

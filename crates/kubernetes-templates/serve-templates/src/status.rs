@@ -280,14 +280,15 @@ fn cause(problem: &Problem) -> Cause {
 
 #[cfg(test)]
 mod tests {
-    use dialect_kubernetes_templates::{Document, Given, Options, compact, process};
+    use dialect_kubernetes_templates::{Document, Options, UserValues, compact, process};
 
     use super::*;
 
     #[test]
     fn a_status_has_every_cause_with_its_field() {
         let template = b"kind: Template\napiVersion: v1\nobjects: [{kind: K, apiVersion: v1, spec: {a: $(X)}}, {kind: K}]\nparameters: [{name: A}, {name: A}, {name: B, required: true}]";
-        let outcome = process(Document::read(template, "").unwrap(), &Given::default(), &Options::default(), &|_| ());
+        let outcome =
+            process(Document::read(template, "").unwrap(), &UserValues::default(), &Options::default(), &|_| ());
         let problems = outcome.result.map(|done| done.into_list()).unwrap_err();
         let failure = Failure::of_problems("example.com", "Template", "web", &problems);
         let fields: Vec<_> = failure.causes.iter().map(|cause| (cause.reason, cause.field.as_str())).collect();

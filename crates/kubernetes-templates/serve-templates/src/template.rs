@@ -4,7 +4,7 @@ mod checks;
 
 use std::cell::Cell;
 
-use dialect_kubernetes_templates::{Document, Given, Map, Node, Options, Outcome, Syntax, Value, process};
+use dialect_kubernetes_templates::{Document, Map, Node, Options, Outcome, Syntax, UserValues, Value, process};
 use problem::{Place, Step};
 
 use crate::node::{metadata, metadata_text, text};
@@ -47,7 +47,7 @@ pub(crate) struct Processed {
 }
 
 /// What the server knows of a new object.
-pub(crate) struct Birth {
+pub(crate) struct NewIdentity {
     /// A UUID.
     pub(crate) uid: String,
     /// The time, as RFC 3339 writes it.
@@ -119,7 +119,7 @@ impl Rules {
     }
 
     /// A Template that is to be created: with its name, namespace and what the server sets.
-    pub(crate) fn created(&self, mut template: Node, namespace: &str, birth: Birth) -> Result<Node, Failure> {
+    pub(crate) fn created(&self, mut template: Node, namespace: &str, birth: NewIdentity) -> Result<Node, Failure> {
         if metadata_text(&template, "resourceVersion").is_some_and(|version| !version.is_empty()) {
             return Err(Failure::bad_request("resourceVersion should not be set on objects to be created"));
         }
@@ -190,7 +190,7 @@ impl Rules {
         match self.options_of(&template) {
             Ok(options) => {
                 let options = Options { check_only: true, ..options };
-                match self.outcome(template, &Given::default(), &options)? {
+                match self.outcome(template, &UserValues::default(), &options)? {
                     Outcome { result: Err(problems), .. } => {
                         let mut found = Failure::of_problems(&self.group, KIND, &name, &problems);
                         if found.code != 422 {
@@ -222,7 +222,7 @@ impl Rules {
         Ok(Options { syntax, label_selectors, ..self.options.clone() })
     }
 
-    fn outcome(&self, mut template: Node, given: &Given, options: &Options) -> Result<Outcome, Failure> {
+    fn outcome(&self, mut template: Node, given: &UserValues, options: &Options) -> Result<Outcome, Failure> {
         if let Some(template) = template.as_map_mut() {
             template.set("apiVersion", text(OPENSHIFT));
         }
@@ -243,7 +243,7 @@ impl Rules {
     ///
     /// # Errors
     /// 422 with everything that is wrong with the Template and the values.
-    pub(crate) fn processed(&self, template: Node, given: &Given, form: Form) -> Result<Processed, Failure> {
+    pub(crate) fn processed(&self, template: Node, given: &UserValues, form: Form) -> Result<Processed, Failure> {
         let name = Rules::name(&template).to_owned();
         let options =
             self.options_of(&template).map_err(|cause| Failure::invalid(&self.group, KIND, &name, vec![cause]))?;
@@ -267,13 +267,13 @@ impl Rules {
     ///
     /// # Errors
     /// 400 for another kind, 422 for values that are not strings and names that are repeated.
-    pub(crate) fn parameters(&self, node: &Node) -> Result<Given, Failure> {
+    pub(crate) fn parameters(&self, node: &Node) -> Result<UserValues, Failure> {
         let version = self.api_version();
         let Some(map) = node.as_map() else {
             return Err(Failure::bad_request(format!("expected Parameters, not {}", node.kind())));
         };
         self.check_kind(map, PARAMETERS, &[&version, OPENSHIFT, "v1"])?;
-        let (mut given, mut causes) = (Given::default(), Vec::new());
+        let (mut given, mut causes) = (UserValues::default(), Vec::new());
         match map.present("parameters").map(|node| &node.value) {
             None => {}
             Some(Value::List(items)) => {
@@ -288,7 +288,7 @@ impl Rules {
 }
 
 /// One `{name, value}` of a Parameters object.
-fn parameter(index: usize, item: &Node, given: &mut Given, causes: &mut Vec<Cause>) {
+fn parameter(index: usize, item: &Node, given: &mut UserValues, causes: &mut Vec<Cause>) {
     let field = |key: &str| format!("parameters[{index}].{key}");
     let Some(map) = item.as_map() else {
         let message = format!("must be a map, not {}", item.kind());

@@ -7,7 +7,7 @@ use crate::store::Stored;
 
 /// Templates of a list.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct TemplateList {
     pub(crate) items: Vec<Stored>,
     /// The version of the list.
     pub(crate) version: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Listed {
     pub(crate) remaining: Option<u64>,
 }
 
-impl Listed {
+impl TemplateList {
     /// The templates, one after the other.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = Node> {
         self.items.iter().map(Stored::node)
@@ -55,7 +55,7 @@ impl Listed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::representation::Shape;
+    use crate::representation::Representation;
 
     #[test]
     fn a_list_is_the_same_as_text() {
@@ -69,8 +69,8 @@ mod tests {
         for (items, rest) in
             [(vec![], None), (vec![item("a")], Some("x".to_owned())), (vec![item("a"), item("b")], None)]
         {
-            let listed = Listed { items, version: 7, rest, remaining: Some(3) };
-            let node = Shape::Whole.all(listed.nodes(), listed.metadata(), "example.com/v1");
+            let listed = TemplateList { items, version: 7, rest, remaining: Some(3) };
+            let node = Representation::Whole.all(listed.nodes(), listed.metadata(), "example.com/v1");
             assert_eq!(listed.json("example.com/v1"), compact(&node));
         }
     }

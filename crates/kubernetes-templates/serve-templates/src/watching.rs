@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::api::Api;
 use crate::budget::{Budget, STORED};
 use crate::node::{object, text};
-use crate::representation::Shape;
+use crate::representation::Representation;
 use crate::selector::Selector;
 use crate::sending::Sending;
 use crate::status::Failure;
@@ -38,7 +38,7 @@ pub(crate) struct Watch {
     /// Whether a bookmark marks the end of the present state.
     pub(crate) marks_start: bool,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) shape: Shape,
+    pub(crate) shape: Representation,
 }
 
 /// The body of a watch. The watch ends with the client's connection, and when `stopping` becomes true.
@@ -136,7 +136,7 @@ impl Run {
     /// Sends an object in its shape.
     async fn send(&self, kind: &str, stored: &Stored) -> Option<()> {
         let shape = self.watch.shape;
-        if shape == Shape::Whole {
+        if shape == Representation::Whole {
             return self.lines.send(kind, &stored.json).await;
         }
         // Reading a large one would delay all other clients.

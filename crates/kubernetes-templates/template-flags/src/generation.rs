@@ -1,6 +1,6 @@
 //! Values that a template leaves to generators.
 
-use dialect_kubernetes_templates::{Declaration, Given, Mode, generated};
+use dialect_kubernetes_templates::{Declaration, Mode, UserValues, generated};
 use problem::{Place, Problem, Problems, Result, code};
 
 use crate::random::Generator;
@@ -16,7 +16,7 @@ pub fn is_generated(parameter: &Declaration) -> bool {
 ///
 /// # Errors
 /// Expressions that are wrong; the kernel has no random bytes.
-pub fn with_generated(parameters: &[Declaration], stored: &Given, file: &str) -> Result<Given> {
+pub fn with_generated(parameters: &[Declaration], stored: &UserValues, file: &str) -> Result<UserValues> {
     let mut values = stored.clone();
     let mut problems = Vec::new();
     let generator = Generator::default();

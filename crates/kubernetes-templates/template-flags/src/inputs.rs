@@ -6,13 +6,13 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use dialect_kubernetes_templates::{Document, Given, LARGEST};
+use dialect_kubernetes_templates::{Document, LARGEST, UserValues};
 use problem::{Place, Problem, Result};
 
 use crate::unreadable;
 
 /// What a source gives, and what is wrong with it.
-pub type ReadValues = (Given, Vec<Problem>);
+pub type ReadValues = (UserValues, Vec<Problem>);
 
 /// The variables that give values.
 const PREFIX: &[u8] = b"BOSON_PARAM_";
@@ -52,7 +52,7 @@ fn values(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The values of variables `BOSON_PARAM_<NAME>`, and the problems.
 pub(crate) fn variables() -> ReadValues {
-    let mut given = Given::default();
+    let mut given = UserValues::default();
     let mut problems = Vec::new();
     for (name, value) in std::env::vars_os() {
         // No parameter has a name that is not UTF-8.
@@ -91,15 +91,15 @@ pub fn file(path: &Path) -> ReadValues {
         _ => {}
     }
     match values(path) {
-        Ok(text) if is_document(path) => Given::from_document(&text, &name),
-        Ok(text) => Given::from_lines(&text, &name),
+        Ok(text) if is_document(path) => UserValues::from_document(&text, &name),
+        Ok(text) => UserValues::from_lines(&text, &name),
         Err(e) => lost(path, e),
     }
 }
 
 /// What a source of values gives that cannot be read at all.
 fn lost(path: &Path, e: io::Error) -> ReadValues {
-    let mut given = Given::default();
+    let mut given = UserValues::default();
     given.set_partial();
     (given, vec![unreadable(&format!("the values {}", path.display()), e)])
 }
@@ -123,7 +123,7 @@ fn directory(path: &Path) -> ReadValues {
 }
 
 fn files_of(path: &Path) -> ReadValues {
-    let mut given = Given::default();
+    let mut given = UserValues::default();
     let mut problems = Vec::new();
     let mut entries = match fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
         Ok(entries) => entries,

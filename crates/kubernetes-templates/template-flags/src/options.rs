@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use dialect_kubernetes_templates::{self as dialect, Document, Given};
+use dialect_kubernetes_templates::{self as dialect, Document, UserValues};
 use problem::{Class, Place, Problem, Problems, Result, code};
 
 use crate::inputs;
@@ -56,7 +56,7 @@ pub struct Inputs {
     /// The labels of the user.
     pub labels: Vec<(String, String)>,
     /// The values: of variables, under those of files, under those of flags.
-    pub given: Given,
+    pub given: UserValues,
     /// What is wrong with them, to be reported with what is wrong with the rest.
     pub problems: Vec<Problem>,
 }
@@ -116,7 +116,7 @@ impl TemplateFlags {
         if problems.iter().any(|problem| problem.class == Class::Usage) {
             Problems::check(std::mem::take(&mut problems))?;
         }
-        let mut given = Given::default();
+        let mut given = UserValues::default();
         let mut add = |(values, wrong)| {
             given.replace_with(values);
             problems.extend(wrong);
@@ -151,8 +151,8 @@ impl TemplateFlags {
     }
 
     /// The values of `--param`. With OpenShift's syntax, one that is given twice cannot be used.
-    fn params(&self, is_openshift: bool, problems: &mut Vec<Problem>) -> Given {
-        let mut given = Given::default();
+    fn params(&self, is_openshift: bool, problems: &mut Vec<Problem>) -> UserValues {
+        let mut given = UserValues::default();
         let mut repeated = BTreeSet::new();
         for text in &self.param {
             match text.to_str().map(|text| text.split_once('=')) {
@@ -181,7 +181,7 @@ impl TemplateFlags {
 }
 
 /// oc's warning about values of a file that flags replace.
-fn warn_of_replaced(values: &Given, flags: &Given, path: &Path) {
+fn warn_of_replaced(values: &UserValues, flags: &UserValues, path: &Path) {
     let path = path.display();
     for (name, _) in values.iter().filter(|(name, _)| flags.has(name)) {
         let name = name.escape_debug();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use release::Progress as CompileProgress;
@@ -42,6 +43,7 @@ impl Count {
             }
             CompileProgress::Cached { .. } => inner.cached += 1,
             CompileProgress::Given { .. } => inner.given += 1,
+            CompileProgress::Empty { package, log } => progress.line(&empty(package, log)),
         }
         if !inner.running.is_empty() {
             let running: Vec<&str> = inner.running.iter().map(String::as_str).collect();
@@ -52,6 +54,15 @@ impl Count {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The warning about a package without content.
+fn empty(package: &str, log: Option<&Path>) -> String {
+    let log = log.map(|log| format!("; its log is in {}", log.display())).unwrap_or_default();
+    format!(
+        "warning: package '{package}' is empty: its packaging script installed nothing, and goes on after a command that \
+         fails\n  hint: begin the script with `set -e`{log}"
+    )
 }
 
 impl Inner {

@@ -38,6 +38,7 @@ impl Runner for Sandboxed {
             env: step.env(&compile, &install),
             directory: compile,
             stdio: Stdio::to_file(step.log.try_clone().map_err(cannot)?).map_err(cannot)?,
+            privileged: false,
         };
         let sandbox = Arc::new(Once::start(self.specification(step)?).map_err(cannot)?);
         let to_end = Arc::clone(&sandbox);
@@ -82,6 +83,7 @@ impl Sandboxed {
             memory: Vec::new(),
             binds,
             executable_names: Vec::new(),
+            privileged: false,
         })
     }
 }

@@ -5,13 +5,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use nix::sys::signal::Signal;
-use problem::Problem;
+use problem::{Problem, Problems};
 use sandbox::{Channel, Process, Stdio};
 
 use crate::failure::Failure;
 use crate::running::RunningDeployment;
 use local_state::Interrupt;
 use local_state::control::Reply;
+use local_state::output;
 
 /// As many bytes as fit into a message, whatever characters they are.
 const PART: usize = 8 * 1024;
@@ -107,6 +108,33 @@ pub(crate) fn exec(
     let stdio = streams.stdio().map_err(|e| Problem::internal("cannot forward the standard streams").because(e))?;
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
     let kind = terminal.map(|kind| ("TERM".to_owned(), kind.to_owned()));
-    let process = found.run_with(&argv, kind, stdio)?;
+    let process = found.exec(&argv, kind, stdio).map_err(|problems| not_run(problems, argv.first()))?;
     client.wait(&running.host.interrupt, process)
+}
+
+/// A program that does not exist, or cannot be executed, has the exit codes of a shell. The sandbox reports errors of the system as
+/// texts.
+fn not_run(problems: Problems, program: Option<&&str>) -> Failure {
+    let text = problems.to_string();
+    let ends_with = |error: &str| text.contains(&format!("(os error {error})"));
+    let is_missing = ends_with("2");
+    if !is_missing && !["8", "13"].into_iter().any(ends_with) {
+        return problems.into();
+    }
+    let (text, code) = output::not_run(program.unwrap_or(&""), is_missing);
+    Failure::Reported(text, code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_has_the_exit_codes_of_a_shell() {
+        let report = |text: &str| not_run(Problem::internal(text).into(), Some(&"nginx")).report();
+        let missing = report("web/0: No such file or directory (os error 2)");
+        assert_eq!(missing, ("error: nginx: command not found\n".to_owned(), 127));
+        assert_eq!(report("web/0: cannot execute: Permission denied (os error 13)").1, 126);
+        assert_eq!(report("web/0: Cannot allocate memory (os error 12)").1, 70);
+    }
 }

@@ -15,8 +15,9 @@ use crate::instance::Instance;
 use crate::parallel::for_each;
 use crate::publish::Publish;
 use crate::running::RunningDeployment;
-use crate::{report, start};
+use crate::{report, start, status_table};
 use handoff::deployment::WatchTime;
+use local_state::control::{Health, Replace, State};
 use problem::IoContext;
 
 /// Brings another version up. With `roll_back`, a failure brings the version before up again.
@@ -25,19 +26,20 @@ pub(crate) fn redeploy(
     target: Deployment,
     publish: &[Publish],
     roll_back: bool,
+    replace: Replace,
 ) -> Result<(), Failure> {
     let _changing = running.change()?;
     running.published.add(publish)?;
     let before = running.deployment();
     running.replace(target)?;
-    let result = apply(running);
+    let result = apply(running, replace);
     match &result {
         Err(Failure::Interrupted) | Ok(()) => result,
         Err(_) if roll_back => {
             running.host.progress.line("the update failed; restoring the version before");
             running.take_back(&before)?;
             // Both failures are reported: after the second one some instances have the old version, some none.
-            match (result, apply(running)) {
+            match (result, apply(running, Replace::Changed)) {
                 (Err(first), Err(second)) => Failure::all(vec![first, second]),
                 (first, _) => first,
             }
@@ -47,11 +49,14 @@ pub(crate) fn redeploy(
 }
 
 /// Brings the running deployment to its version.
-pub(crate) fn apply(running: &RunningDeployment) -> Result<(), Failure> {
+pub(crate) fn apply(running: &RunningDeployment, replace: Replace) -> Result<(), Failure> {
     let (host, deployment) = (&running.host, running.deployment());
     running.record()?;
     update_hosts(running, &deployment)?;
-    let changes = changes(running, &deployment);
+    let changes = changes(running, &deployment, replace);
+    for instance in running.instances().iter().filter(|instance| passed(instance, &deployment).is_some()) {
+        host.progress.line(&report::stays_stopped(instance.name()));
+    }
     if changes.is_empty() {
         host.progress.line(&format!("{}: nothing has changed", deployment.name));
         return Ok(running.published.forward(host, &deployment)?);
@@ -82,7 +87,7 @@ fn update_hosts(running: &RunningDeployment, deployment: &Deployment) -> problem
 }
 
 /// What the version changes. Instances of errands exist by themselves; of those that were kept, the outdated ones leave.
-fn changes(running: &RunningDeployment, deployment: &Deployment) -> Changes {
+pub(crate) fn changes(running: &RunningDeployment, deployment: &Deployment, replace: Replace) -> Changes {
     let targets = deployment.groups.iter().filter(|group| !group.pod.is_errand()).map(|group| Target {
         group: group.name().to_owned(),
         instances: group.members.iter().map(|m| (m.name.clone(), deployment.fingerprint(m))).collect(),
@@ -98,11 +103,32 @@ fn changes(running: &RunningDeployment, deployment: &Deployment) -> Changes {
     let instances = running.instances().into_iter().filter(|instance| !is_current_errand(instance));
     let existing: BTreeMap<String, Existing> = instances
         .map(|instance| {
-            let existing = Existing { fingerprint: fingerprint(&instance), complete: instance.is_complete() };
+            let is_kept = match replace {
+                Replace::Changed => true,
+                Replace::Failing => status_table::health_of(&instance) != Health::Failing,
+                Replace::All => false,
+            };
+            let existing = match deployment.member(instance.name()) {
+                Some(member) if is_stopped(&instance) => {
+                    Existing { fingerprint: deployment.fingerprint(member), complete: true }
+                }
+                _ => Existing { fingerprint: fingerprint(&instance), complete: is_kept && instance.is_complete() },
+            };
             (instance.name().to_owned(), existing)
         })
         .collect();
     Changes::compute(&existing, &targets.collect::<Vec<_>>())
+}
+
+/// Whether it was stopped on request. As a director, an update leaves it so: it gets the version when it is started.
+fn is_stopped(instance: &Instance) -> bool {
+    instance.stage().0 == State::Stopped
+}
+
+/// What an instance is in the deployment, if it is stopped and the deployment has another version of it.
+pub(crate) fn passed<'d>(instance: &Instance, deployment: &'d Deployment) -> Option<&'d Member> {
+    let member = deployment.member(instance.name()).filter(|_| is_stopped(instance))?;
+    (fingerprint(instance) != deployment.fingerprint(member)).then_some(member)
 }
 
 fn fingerprint(instance: &Instance) -> String {
@@ -176,13 +202,13 @@ fn longest(a: WatchTime, b: WatchTime) -> WatchTime {
 /// BOSH: at the very end, and in all instances at the same time.
 fn post_deploy(running: &RunningDeployment, deployment: &Deployment) -> Result<(), Failure> {
     let services = deployment.groups.iter().filter(|group| !group.pod.is_errand());
-    let commands = services.filter_map(|group| Some((group, group.pod.post_deploy.command()?)));
-    let stages: Vec<_> = commands
-        .flat_map(|(group, command)| group.members.iter().map(move |member| (member, command.clone())))
-        .filter_map(|(member, command)| Some((running.instance(&member.name)?, command)))
+    let stages: Vec<_> = services
+        .flat_map(|group| group.members.iter().map(move |member| (member, &group.pod.post_deploy)))
+        .filter_map(|(member, scripts)| Some((running.instance(&member.name)?, scripts)))
+        .filter(|(instance, _)| !is_stopped(instance))
         .collect();
-    for_each(&stages, stages.len(), |(instance, command)| {
-        let result = instance.run_stage(&running.host, command);
+    for_each(&stages, stages.len(), |(instance, scripts)| {
+        let result = instance.run_scripts(&running.host, scripts);
         if result.is_err() {
             instance.set_complete(false);
         }

@@ -1,5 +1,6 @@
 //! The deployment as `plan` resolved it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -7,21 +8,27 @@ use std::path::{Path, PathBuf};
 use dns_aliases::Zone;
 use handoff::bpm_info::{BpmInfo, Instance};
 use handoff::deployment::Update;
+use handoff::identities::Identities;
 use handoff::output;
+use manifest_inputs::VariableTexts;
 use problem::{IoContext, Problem, Result};
 use startup::Secret;
 use workload::{Pod, Settings, Source};
 
 use crate::addresses::Addresses;
 use crate::packages::Packages;
+use crate::privileged::{GroupJobs, PrivilegeRequest, PrivilegedJobs};
 use crate::stages::SourceNames;
 use crate::time_limits::GRACE;
+use local_state::control::Listing;
 
 /// All instance groups, in the manifest's order.
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) name: String,
     pub(crate) groups: Vec<Group>,
+    /// Who its instances are, and were in the versions before.
+    pub(crate) identities: Identities,
     /// Its description, from which its names follow.
     document: handoff::deployment::Deployment,
     /// The aliases of the manifest's stemcells.
@@ -29,8 +36,12 @@ pub(crate) struct Deployment {
     /// The compiled packages of its jobs.
     pub(crate) packages: Packages,
     pub(crate) source_names: SourceNames,
+    /// The jobs that are privileged.
+    pub(crate) privileged: PrivilegedJobs,
     /// The job sources that its instances render.
     pub(crate) generation: Generation,
+    /// The texts of the manifest's variables.
+    pub(crate) variables: VariableTexts,
 }
 
 /// One instance group.
@@ -42,9 +53,13 @@ pub(crate) struct Group {
     pub(crate) update: Update,
     /// The resolved properties, which hold the deployment's secrets.
     pub(crate) properties: Secret<String>,
+    /// The document of what runs, whose processes may have secrets in their environment.
+    bpm: Secret<String>,
     pub(crate) members: Vec<Member>,
     /// The alias of its stemcell.
     pub(crate) stemcell: Option<String>,
+    /// The jobs that ask to be privileged.
+    pub(crate) requests: Vec<PrivilegeRequest>,
 }
 
 /// One instance and its place in the network.
@@ -96,10 +111,23 @@ impl Group {
         &self.pod.group
     }
 
+    /// Its jobs, and which of them ask to be privileged.
+    pub(crate) fn jobs(&self) -> GroupJobs<'_> {
+        let jobs = self.pod.jobs.iter().map(|job| job.name.as_str()).collect();
+        GroupJobs { name: self.name(), jobs, requests: &self.requests }
+    }
+
     /// Whether its instances have a persistent disk.
     pub(crate) fn has_disk(&self) -> bool {
         self.pod.volumes.iter().any(|volume| matches!(volume.source, Source::Disk { .. }))
     }
+}
+
+/// Writes a document into a directory of its own, as `plan` does.
+fn write(directory: &Path, key: &str, text: &str) -> Result<()> {
+    fs::create_dir_all(directory).io("make", directory)?;
+    let path = directory.join("output.json");
+    fs::write(&path, output::encode(key, text)).io("write", &path)
 }
 
 impl Deployment {
@@ -117,13 +145,13 @@ impl Deployment {
             &read("deployment", output::DEPLOYMENT_YAML)?,
             output::DEPLOYMENT_YAML,
         )?;
-        let info = |group: &handoff::deployment::InstanceGroup| {
-            BpmInfo::decode(&read(&format!("{}/bpm", group.name), output::BPM_YAML)?, &group.name)
-        };
-        let infos = document.instance_groups.iter().map(info).collect::<Result<Vec<BpmInfo>>>()?;
+        let text = |group: &handoff::deployment::InstanceGroup| read(&format!("{}/bpm", group.name), output::BPM_YAML);
+        let texts = document.instance_groups.iter().map(text).collect::<Result<Vec<String>>>()?;
+        let named = document.instance_groups.iter().zip(&texts);
+        let infos = named.map(|(group, text)| BpmInfo::decode(text, &group.name)).collect::<Result<Vec<BpmInfo>>>()?;
         workload::check_platform(&infos)?;
         let mut groups = Vec::new();
-        for (group, info) in document.instance_groups.iter().zip(infos) {
+        for ((group, info), bpm) in document.instance_groups.iter().zip(infos).zip(texts) {
             let name = &group.name;
             let properties = Secret::new(read(&format!("{name}/ig-resolved"), output::PROPERTIES_YAML)?);
             let pod = Pod::new(&info, group, settings);
@@ -136,7 +164,9 @@ impl Deployment {
                 digest: digest(instance.index).unwrap_or_default(),
             });
             let (update, stemcell) = (group.update, group.stemcell.clone());
-            groups.push(Group { members: members.collect(), pod, update, properties, stemcell });
+            let requests = PrivilegeRequest::of_group(&info, group, &pod);
+            let bpm = Secret::new(bpm);
+            groups.push(Group { members: members.collect(), pod, update, properties, bpm, stemcell, requests });
         }
         if groups.is_empty() {
             return Err(Problem::input("the deployment has no instance groups").into());
@@ -145,11 +175,42 @@ impl Deployment {
             name: document.name.clone(),
             groups,
             stemcells: document.stemcells.iter().map(|stemcell| stemcell.alias.clone()).collect(),
+            identities: Identities::default().after(&document),
             document,
             packages: Packages::default(),
             source_names: SourceNames::default(),
+            privileged: PrivilegedJobs::default(),
             generation: Generation::default(),
+            variables: VariableTexts::default(),
         })
+    }
+
+    /// Adds the identities of the versions before.
+    pub(crate) fn continue_from(&mut self, earlier: Identities) {
+        self.identities = earlier.after(&self.document);
+    }
+
+    /// Writes its documents as `plan --output-dir` does; the directory is private.
+    ///
+    /// # Errors
+    /// Only those of the machine.
+    pub(crate) fn write(&self, directory: &Path) -> Result<()> {
+        write(&directory.join("deployment"), output::DEPLOYMENT_YAML, &self.document.encode()?)?;
+        for group in &self.groups {
+            let directory = directory.join(group.name());
+            write(&directory.join("bpm"), output::BPM_YAML, group.bpm.expose())?;
+            write(&directory.join("ig-resolved"), output::PROPERTIES_YAML, group.properties.expose())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the document of a deployment without any group: what there is before the first start.
+    ///
+    /// # Errors
+    /// Only those of the machine.
+    pub(crate) fn write_without_groups(&self, directory: &Path) -> Result<()> {
+        let document = handoff::deployment::Deployment { instance_groups: Vec::new(), ..self.document.clone() };
+        write(&directory.join("deployment"), output::DEPLOYMENT_YAML, &document.encode()?)
     }
 
     /// Gives all instances their addresses.
@@ -162,6 +223,25 @@ impl Deployment {
             member.ip = addresses.of(&member.name).unwrap_or(member.ip);
         }
         Ok(())
+    }
+
+    /// The cells of each row of a list.
+    pub(crate) fn list(&self, listing: Listing) -> Vec<Vec<String>> {
+        match listing {
+            Listing::Releases => {
+                let releases = self.document.releases.iter();
+                releases.map(|release| vec![release.name.clone(), release.version.clone()]).collect()
+            }
+            Listing::Stemcells => {
+                let stemcells = self.document.stemcells.iter();
+                stemcells.map(|one| vec![one.alias.clone(), one.os.clone(), one.version.clone()]).collect()
+            }
+            Listing::Errands => {
+                let errands = self.groups.iter().flat_map(|group| &group.pod.errands);
+                let names: BTreeSet<&String> = errands.map(|errand| &errand.job).collect();
+                names.into_iter().map(|name| vec![name.clone()]).collect()
+            }
+        }
     }
 
     /// All instances, those of errands included.
@@ -191,7 +271,8 @@ impl Deployment {
         let pod = Pod { replicas: 0, instances: Vec::new(), ..group.pod.clone() };
         let pod = serde_json::to_string(&pod).unwrap_or_default();
         let Member { name: _, group: _, ip, instance, digest } = member;
-        format!("{digest} {ip} {instance:?} {:?} {pod}", self.packages.of(group.name()))
+        let (packages, privileged) = (self.packages.of(group.name()), self.privileged.of(group.name()));
+        format!("{digest} {ip} {instance:?} {packages:?} {privileged:?} {pod}")
     }
 
     /// What an instance runs: its name, its rendered files and its packages.

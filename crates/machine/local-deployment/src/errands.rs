@@ -1,5 +1,6 @@
 //! Errands, as BOSH's director runs them: of a job in all instances that have it, or of an instance group that is an errand.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,8 +43,19 @@ pub(crate) fn run(
     let code = run_in_all(running, &deployment, &places, request, client, streams)?;
     if code == 0 {
         running.errand_runs.succeeded(&request.name, content);
+    } else {
+        client.line(&failed(&request.name, code, &places));
     }
     Ok(code)
+}
+
+/// The last line of an errand that has failed, as the bosh CLI prints it, and where its logs are.
+fn failed(name: &str, code: u8, places: &[Place]) -> String {
+    let instance = if let [only] = places { format!(" {}", only.member.name) } else { String::new() };
+    let jobs: BTreeSet<&str> =
+        places.iter().flat_map(|place| &place.errands).map(|errand| errand.job.as_str()).collect();
+    let job = if jobs.len() == 1 { jobs.iter().map(|job| format!(" --job {job}")).collect() } else { String::new() };
+    format!("Errand '{name}' completed with error (exit code {code}): `boson logs{instance}{job}` shows its logs")
 }
 
 /// Runs the errand in all places at the same time; returns the first exit code that is not 0.
@@ -124,7 +136,7 @@ fn run_at(
     let interrupt = &running.host.interrupt;
     let in_turn = |instance: &Instance| {
         for errand in &place.errands {
-            let process = instance.run(&errand.container.command.argv(), stdio()?)?;
+            let process = instance.run_for(&errand.job, &errand.container.command.argv(), stdio()?)?;
             let code = client.wait(interrupt, process)?;
             if code != 0 {
                 return Ok(code);

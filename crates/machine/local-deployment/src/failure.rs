@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Problems(Problems),
     /// Stages that failed, each with its own messages.
     Stages(Vec<FailedStage>),
+    /// What another boson has reported, with its exit code.
+    Reported(String, u8),
     /// The user interrupted it.
     Interrupted,
 }
@@ -52,6 +54,7 @@ impl Failure {
         match self {
             Failure::Problems(problems) => (format!("{problems}\n"), problems.exit_code()),
             Failure::Stages(stages) => (text(stages), code(stages)),
+            Failure::Reported(text, code) => (text.clone(), *code),
             Failure::Interrupted => (String::new(), 130),
         }
     }
@@ -63,6 +66,9 @@ impl Failure {
             match failure {
                 Failure::Interrupted => return Err(Failure::Interrupted),
                 Failure::Problems(p) => problems.extend(p.into_vec()),
+                Failure::Reported(output, code) => {
+                    stages.push(FailedStage { instance: None, verb: "up".into(), output, code });
+                }
                 Failure::Stages(s) => stages.extend(s),
             }
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use manifest_inputs::VariableTexts;
 use problem::{IoContext, Problem, Result as Outcome, code};
 use sandbox::Channel;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,9 @@ use crate::deploy;
 use crate::deployment::{self, Deployment, Generation};
 use crate::executable::INSTANCE_VERBS;
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::packages::Packages;
+use crate::privileged::PrivilegedJobs;
 use crate::publish::Publish;
 use crate::running::RunningDeployment;
 use crate::stages::SourceNames;
@@ -21,7 +24,7 @@ use local_state::Connection;
 use local_state::Interrupt;
 use local_state::Progress;
 use local_state::StateDir;
-use local_state::control::{Deploy, Request};
+use local_state::control::{Deploy, Replace, Request};
 use local_state::output;
 
 /// What the documents of `plan` do not have.
@@ -29,7 +32,9 @@ use local_state::output;
 struct Supplement {
     packages: Packages,
     source_names: SourceNames,
+    privileged: PrivilegedJobs,
     publish: Vec<Publish>,
+    variables: VariableTexts,
 }
 
 /// The same, to be written.
@@ -37,11 +42,38 @@ struct Supplement {
 struct SupplementOf<'a> {
     packages: &'a Packages,
     source_names: &'a SourceNames,
+    privileged: &'a PrivilegedJobs,
     publish: &'a [Publish],
+    variables: &'a VariableTexts,
 }
 
 fn supplement(workspace: &Path) -> std::path::PathBuf {
     workspace.join("supplement.json")
+}
+
+/// How a version is brought up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    /// Whether a failure brings the version before up again.
+    pub(crate) roll_back: bool,
+    /// Whether instances that are replaced or removed stop without pre-stop and drain.
+    pub(crate) skip_drain: bool,
+    /// Which of the instances that exist are replaced.
+    pub(crate) replace: Replace,
+}
+
+impl Options {
+    /// Those of a run.
+    pub(crate) fn new(input: &Input) -> Options {
+        Options { roll_back: input.roll_back, skip_drain: input.skip_drain, replace: input.replace }
+    }
+
+    /// The request to bring up the version in a workspace.
+    pub(crate) fn request(self, workspace: &Path) -> Deploy {
+        let Options { roll_back, skip_drain, replace } = self;
+        let version = startup::version().to_string();
+        Deploy { version, workspace: workspace.to_path_buf(), roll_back, skip_drain, replace }
+    }
 }
 
 /// Asks the boson at the other end of the connection to bring a version up; returns the exit code, or `None` if that boson
@@ -51,18 +83,12 @@ pub(crate) fn ask(
     workspace: &Path,
     deployment: &Deployment,
     publish: &[Publish],
-    roll_back: bool,
+    options: Options,
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Outcome<Option<u8>> {
-    let path = supplement(workspace);
-    let Deployment { packages, source_names, .. } = deployment;
-    let text = serde_json::to_string(&SupplementOf { packages, source_names, publish })
-        .map_err(|e| Problem::internal("cannot hand the plan over").because(e))?;
-    fs::write(&path, text).io("write", &path)?;
-    let version = startup::version().to_string();
-    let request = Request::Deploy(Deploy { version, workspace: workspace.to_path_buf(), roll_back });
-    connection.ask(&request, &[])?;
+    write(workspace, deployment, publish)?;
+    connection.ask(&Request::Deploy(options.request(workspace)), &[])?;
     let to_end = connection.channel()?;
     let guard = interrupt.guard(move || to_end.shut_down());
     let code = connection.follow_if_answered(|line| progress.line(line), |text| output::error(&text));
@@ -74,24 +100,43 @@ pub(crate) fn ask(
     code
 }
 
-/// Brings the version up that another boson has prepared.
-pub(crate) fn take(running: &RunningDeployment, request: &Deploy, follower: &Arc<Channel>) -> Result<(), Failure> {
+/// Writes what the documents of `plan` in the workspace do not have.
+pub(crate) fn write(workspace: &Path, deployment: &Deployment, publish: &[Publish]) -> Outcome<()> {
+    let path = supplement(workspace);
+    let Deployment { packages, source_names, privileged, variables, .. } = deployment;
+    let text = serde_json::to_string(&SupplementOf { packages, source_names, privileged, publish, variables })
+        .map_err(|e| Problem::internal("cannot hand the plan over").because(e))?;
+    fs::write(&path, text).io("write", &path)
+}
+
+/// Reads the version that another boson, of this version, has prepared; its job sources are where that boson has them.
+pub(crate) fn read(version: &str, workspace: &Path) -> Outcome<(Deployment, Vec<Publish>)> {
     let own = startup::version().to_string();
-    if request.version != own {
-        let message = format!("the deployment is held by boson {own}, this is boson {}", request.version);
+    if version != own {
+        let message = format!("the deployment is held by boson {own}, this is boson {version}");
         let problem = Problem::input(message).code(code::DOCUMENT_VERSION);
         return Err(problem.hint("boson down stops the deployment; its persistent disks stay").into());
     }
-    let path = supplement(&request.workspace);
+    let path = supplement(workspace);
     let text = fs::read_to_string(&path).io("read", &path)?;
-    let Supplement { packages, source_names, publish } =
+    let Supplement { packages, source_names, privileged, publish, variables } =
         serde_json::from_str(&text).map_err(|e| Problem::internal("cannot read the plan").because(e))?;
-    let mut deployment = Deployment::read(&workspace::documents(&request.workspace), &deployment::settings())?;
+    let mut deployment = Deployment::read(&workspace::documents(workspace), &deployment::settings())?;
     deployment.packages = packages;
     deployment.source_names = source_names;
+    deployment.privileged = privileged;
+    deployment.variables = variables;
+    Ok((deployment, publish))
+}
+
+/// Brings the version up that another boson has prepared.
+pub(crate) fn take(running: &RunningDeployment, request: &Deploy, follower: &Arc<Channel>) -> Result<(), Failure> {
+    let (mut deployment, publish) = read(&request.version, &request.workspace)?;
     deployment.generation = install(&running.host.dir, &request.workspace)?;
     running.host.progress.follow(Some(Arc::clone(follower)));
-    let result = deploy::redeploy(running, deployment, &publish, request.roll_back);
+    running.skip_drain(request.skip_drain);
+    let result = deploy::redeploy(running, deployment, &publish, request.roll_back, request.replace);
+    running.skip_drain(false);
     if result.is_ok() {
         running.host.progress.line(&format!("{} is up", running.deployment().name));
     }

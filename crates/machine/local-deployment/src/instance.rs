@@ -12,7 +12,7 @@ use handoff::process_state::SKIP_DRAIN;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result as Outcome, code};
 use sandbox::{Command, Exit, Process, ProcessId, Stdio};
-use workload::Program;
+use workload::{Program, Scripts};
 
 use crate::deployment::{Deployment, Group, Member};
 use crate::dns_health::DnsHealth;
@@ -20,6 +20,7 @@ use crate::drain_reports::DrainReports;
 use crate::failure::{FailedStage, Failure};
 use crate::host::Host;
 use crate::log_excerpt::{last_distinct_lines_with, without_echo};
+use crate::parallel::for_each;
 use crate::state_files::StateFiles;
 use crate::supervised::{StopLimit, Supervised, View, now};
 use crate::time_limits::STOP_LIMIT;
@@ -97,7 +98,8 @@ impl Instance {
     pub(crate) fn prepare(&self, host: &Host) -> Result<(), Failure> {
         let pod = &self.group().pod;
         for container in &pod.prepare {
-            self.run_stage_of_start(host, &container.command)?;
+            let command = &container.command;
+            self.stage_of_start(command.program, || self.run_stage(host, command, false))?;
         }
         // Serves /dev/log until the sandbox ends; in a pod, tail-logs does.
         self.run_logged(&["boson", "logs", "--serve-syslog"], "syslog")?;
@@ -106,16 +108,17 @@ impl Instance {
 
     /// Runs the pre-start scripts of all jobs.
     pub(crate) fn pre_start(&self, host: &Host) -> Result<(), Failure> {
-        if let Some(command) = self.group().pod.pre_start.command() {
-            self.run_stage_of_start(host, &command)?;
+        let scripts = &self.group().pod.pre_start;
+        if let Some(command) = scripts.command() {
+            self.stage_of_start(command.program, || self.run_scripts(host, scripts))?;
         }
         self.set_stage(State::Ready);
         Ok(())
     }
 
-    fn run_stage_of_start(&self, host: &Host, command: &workload::Command) -> Result<(), Failure> {
-        self.set_stage(State::Stage(command.program.name().to_owned()));
-        let result = self.run_stage(host, command);
+    fn stage_of_start(&self, program: Program, run: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
+        self.set_stage(State::Stage(program.name().to_owned()));
+        let result = run();
         if result.is_err() {
             self.set_stage(State::Failed);
         }
@@ -174,14 +177,35 @@ impl Instance {
         self.lock().occupied
     }
 
+    /// Runs lifecycle scripts of all jobs, those of privileged jobs with their privileges, and waits until they have exited.
+    pub(crate) fn run_scripts(&self, host: &Host, scripts: &Scripts) -> Result<(), Failure> {
+        if !self.is_privileged() {
+            return scripts.command().map_or(Ok(()), |command| self.run_stage(host, &command, false));
+        }
+        let command =
+            |privileged| Some((scripts.command_for(|job| self.has_privileged(job) == privileged)?, privileged));
+        let commands: Vec<_> = [true, false].into_iter().filter_map(command).collect();
+        // As in BOSH all at the same time.
+        for_each(&commands, commands.len(), |(command, privileged)| self.run_stage(host, command, *privileged))
+    }
+
+    /// Whether any of its jobs is privileged.
+    fn is_privileged(&self) -> bool {
+        !self.deployment.privileged.of(&self.member.group).is_empty()
+    }
+
+    fn has_privileged(&self, job: &str) -> bool {
+        self.deployment.privileged.contains(&self.member.group, job)
+    }
+
     /// Runs one of boson's programs inside and waits until it has exited.
-    pub(crate) fn run_stage(&self, host: &Host, command: &workload::Command) -> Result<(), Failure> {
+    fn run_stage(&self, host: &Host, command: &workload::Command, privileged: bool) -> Result<(), Failure> {
         if host.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
         let verb = command.program.name();
         let path = self.dir.log(verb);
-        let process = Arc::new(self.run(&command.argv(), to_log(&path)?)?);
+        let process = Arc::new(self.start(&command.argv(), None, privileged, to_log(&path)?)?);
         let to_kill = Arc::clone(&process);
         let guard = host.interrupt.guard(move || to_kill.signal_group(Signal::SIGKILL));
         let exit = process.wait();
@@ -205,7 +229,8 @@ impl Instance {
         Err(self.failed(verb, output, exit.code()))
     }
 
-    /// Reports the limits that scripts and processes in it wanted and did not get since this was called last.
+    /// Reports what the sandbox warns of: limits that scripts and processes in it wanted and did not get since this was called last,
+    /// settings of the machine that they wrote.
     pub(crate) fn report_limits(&self, host: &Host) {
         for warning in self.sandbox.take_warnings() {
             host.progress.line(&report::warned(self.name(), &warning));
@@ -229,16 +254,32 @@ impl Instance {
 
     /// Starts a command inside, with the environment of a pod's containers.
     pub(crate) fn run(&self, argv: &[&str], stdio: Stdio) -> Outcome<Process> {
-        self.run_with(argv, None, stdio)
+        self.start(argv, None, false, stdio)
     }
 
-    /// As [`Self::run`], with one more environment variable.
-    pub(crate) fn run_with(&self, argv: &[&str], variable: Option<(String, String)>, stdio: Stdio) -> Outcome<Process> {
+    /// As [`Self::run`], with the privileges of a job.
+    pub(crate) fn run_for(&self, job: &str, argv: &[&str], stdio: Stdio) -> Outcome<Process> {
+        self.start(argv, None, self.has_privileged(job), stdio)
+    }
+
+    /// As [`Self::run`], for an operator: with the privileges of the instance, and one more environment variable.
+    pub(crate) fn exec(&self, argv: &[&str], variable: Option<(String, String)>, stdio: Stdio) -> Outcome<Process> {
+        self.start(argv, variable, self.is_privileged(), stdio)
+    }
+
+    fn start(
+        &self,
+        argv: &[&str],
+        variable: Option<(String, String)>,
+        privileged: bool,
+        stdio: Stdio,
+    ) -> Outcome<Process> {
         let command = Command {
             argv: argv.iter().map(|&arg| arg.to_owned()).collect(),
             env: self.environment.iter().cloned().chain(variable).collect(),
             directory: "/".into(),
             stdio,
+            privileged,
         };
         Ok(self.sandbox.run(command).map_err(|e| Problem::internal(format!("{}: {e}", self.name())))?)
     }
@@ -268,8 +309,10 @@ impl Instance {
         let all: Vec<Arc<Supervised>> = processes.chain(idle).chain(scripts).map(Arc::new).collect();
         self.lock().supervised.clone_from(&all);
         for supervised in all {
-            let instance = Arc::clone(self);
-            supervised.supervise(host, self.name(), move |argv, log| instance.run_logged(argv, log))?;
+            let (instance, job) = (Arc::clone(self), supervised.job.clone());
+            supervised.supervise(host, self.name(), move |argv, log| {
+                instance.run_for(&job, argv, to_log(&instance.process_log(log))?)
+            })?;
         }
         Ok(self.dns_health.watch(|argv, stdio| self.run(argv, stdio))?)
     }
@@ -385,6 +428,7 @@ impl Instance {
         while self.is_alive() {
             std::thread::sleep(Duration::from_millis(5));
         }
+        self.sandbox.release();
     }
 
     fn supervised(&self, job: Option<&str>) -> Vec<Arc<Supervised>> {

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod backoff;
+mod certificates;
 mod changes;
 mod clients;
 mod deploy;
@@ -19,6 +20,7 @@ mod executable;
 mod failure;
 mod handover;
 mod host;
+mod identities;
 mod input;
 mod instance;
 mod log_excerpt;
@@ -27,8 +29,11 @@ mod operations;
 mod packages;
 mod parallel;
 mod prepare;
+mod preview;
+mod privileged;
 mod publish;
 mod release_patch;
+mod releases;
 mod report;
 mod resurrection;
 mod running;
@@ -49,6 +54,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use manifest_inputs::Documents;
 use problem::{IoContext, Problem, Result, code};
 use sandbox::{Ids, Network, ProcessId, Subnet};
 
@@ -60,13 +66,16 @@ pub use executable::{DIES_WITH_PARENT, INSTANCE_VERBS};
 use failure::{Failure, cannot_sandbox};
 use host::Host;
 use input::Input;
-pub use input::{Config, join, missing_releases};
+pub use input::{Config, check_name, join, missing_releases};
 use local_state::Connection;
 use local_state::Interrupt;
 use local_state::Progress;
 use local_state::Signals;
+use local_state::control::Replace;
 use local_state::output;
 use local_state::{Lock, Record, StateDir};
+pub use preview::Preview;
+pub use privileged::AllowPrivileged;
 pub use publish::Publish;
 use publish::Published;
 pub use release_patch::ReleasePatch;
@@ -93,13 +102,18 @@ const DYING: Duration = Duration::from_secs(30);
 /// How often a deployment is claimed that another boson holds.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Brings the deployment up and holds it until it is to stop, or hands it to the boson that holds it already; returns the exit
-/// code.
-pub fn up(mut config: Config, signals: Signals, after_start: AfterStart) -> Result<u8> {
+/// Brings the deployment of these documents up and holds it until it is to stop, or hands it to the boson that holds it already;
+/// returns the exit code.
+pub fn up(
+    config: Config,
+    documents: Documents,
+    signals: Signals,
+    preview: Preview,
+    after_start: AfterStart,
+) -> Result<u8> {
     let interrupt = Interrupt::default();
     let of_signals = interrupt.clone();
     signals.forward(move || of_signals.trigger())?;
-    let documents = config.documents.take().map_or_else(|| read_documents(&config, None), Ok);
     let input = Input::read(config, documents)?;
     // A port that is taken is better known before the work than after it, unless an earlier version has it.
     let mut published = Published::default();
@@ -110,18 +124,21 @@ pub fn up(mut config: Config, signals: Signals, after_start: AfterStart) -> Resu
     }
     let progress = Progress::on_stdout();
     let workspace = Workspace::new()?;
-    let deployment = match prepare::prepare(&input, &workspace, &progress, &interrupt) {
-        Ok(deployment) => deployment,
-        Err(failure) => {
-            let (text, code) = failure.report();
-            output::error(&text);
-            return Ok(code);
-        }
+    let prepared = prepare(preview, &input, &workspace, &progress, &interrupt).unwrap_or_else(|failure| {
+        let (text, code) = failure.report();
+        output::error(&text);
+        Prepared::Ended(code)
+    });
+    let deployment = match prepared {
+        Prepared::Ended(code) => return Ok(code),
+        Prepared::Ready(deployment) => *deployment,
     };
     let dir = input.dir(&deployment.name)?;
     let start = Instant::now();
     loop {
-        let connection = match claim(&dir, start)? {
+        let claim = claim(&dir, start)?;
+        identities::keep(&dir, &deployment.identities)?;
+        let connection = match claim {
             Claim::Free(lock) => {
                 published.add(&input.publish)?;
                 let holder = Holder { input, dir, lock, progress, interrupt };
@@ -130,15 +147,38 @@ pub fn up(mut config: Config, signals: Signals, after_start: AfterStart) -> Resu
             Claim::Up(connection) => connection,
         };
         published = Published::default();
-        let (publish, roll_back) = (&input.publish, input.roll_back);
-        let asked =
-            handover::ask(&connection, workspace.path(), &deployment, publish, roll_back, &progress, &interrupt)?;
+        let options = handover::Options::new(&input);
+        let publish = &input.publish;
+        let asked = handover::ask(&connection, workspace.path(), &deployment, publish, options, &progress, &interrupt)?;
         if let Some(code) = asked {
             return Ok(code);
         }
         // It has ended before it took the request: the deployment is free as soon as it has disappeared.
         std::thread::sleep(INTERVAL);
     }
+}
+
+/// A version before it is brought up.
+enum Prepared {
+    /// It was not to be brought up, or could not be prepared; the exit code.
+    Ended(u8),
+    /// It is planned and compiled.
+    Ready(Box<Deployment>),
+}
+
+/// Plans a version, shows what it changes if that is wanted, and compiles it.
+fn prepare(
+    preview: Preview,
+    input: &Input,
+    workspace: &Workspace,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> std::result::Result<Prepared, Failure> {
+    let mut plan = prepare::plan(input, workspace, progress, interrupt)?;
+    if let Some(code) = preview::show(preview, input, workspace, &mut plan, progress, interrupt)? {
+        return Ok(Prepared::Ended(code));
+    }
+    Ok(Prepared::Ready(Box::new(plan.compile(input, progress, interrupt)?)))
 }
 
 /// Who holds a deployment.
@@ -195,7 +235,7 @@ impl Holder {
             .map_err(Failure::from)
             .and_then(|()| {
                 let _changing = running.change()?;
-                deploy::apply(&running)
+                deploy::apply(&running, Replace::Changed)
             });
         let (text, code) = result.as_ref().err().map_or((String::new(), 0), Failure::report);
         output::error(&text);
@@ -267,5 +307,5 @@ fn make(
 fn start_network(dir: &StateDir) -> Result<Network> {
     let log = dir.sandbox_log();
     let log = File::options().create(true).append(true).open(&log).io("write", &log)?;
-    Ok(Network::start(Subnet::default(), Some(&log)).map_err(|e| cannot_sandbox(&e))?)
+    Ok(Network::start(Subnet::default(), Some(&log), Some(dir.path())).map_err(|e| cannot_sandbox(&e))?)
 }

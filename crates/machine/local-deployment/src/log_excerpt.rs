@@ -8,11 +8,6 @@ use std::path::Path;
 /// How many lines are shown.
 const LINES: usize = 15;
 
-/// The last lines of a file; nothing if it cannot be read.
-pub(crate) fn last_lines(path: &Path) -> String {
-    last_lines_of(&content(path))
-}
-
 /// The content of a log; nothing if it cannot be read.
 pub(crate) fn content(path: &Path) -> String {
     // A process may have put a link or a pipe there.
@@ -72,12 +67,6 @@ pub(crate) fn without_echo<'a>(text: &str, jobs: impl Iterator<Item = &'a str>) 
     shown
 }
 
-/// The last lines of a text.
-fn last_lines_of(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].iter().map(|line| format!("{line}\n")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +77,6 @@ mod tests {
         let shown = last_distinct_lines_with(&text, "[a]");
         assert_eq!(shown.lines().count(), LINES);
         assert!(shown.starts_with("[a] line 10\n") && shown.ends_with("[a] line 38\n"), "{shown}");
-        assert_eq!(last_lines_of("a\nb\na"), "a\nb\na\n");
         assert_eq!(last_distinct_lines_with("a\nb\na\nc\na", ""), "b\nc\na\n");
     }
 
@@ -113,7 +101,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("secret"), "secret").unwrap();
         std::os::unix::fs::symlink("secret", dir.path().join("link")).unwrap();
-        assert_eq!(last_lines(&dir.path().join("secret")), "secret\n");
-        assert_eq!(last_lines(&dir.path().join("link")), "");
+        assert_eq!(content(&dir.path().join("secret")), "secret");
+        assert_eq!(content(&dir.path().join("link")), "");
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use problem::{Problem, Result as Outcome, code};
 
 use crate::clients::Client;
+use crate::deployment::{Deployment, Member};
 use crate::failure::Failure;
 use crate::instance::Instance;
 use crate::running::RunningDeployment;
 use crate::supervised::StopLimit;
-use crate::{report, start};
+use crate::{deploy, report, start};
 use local_state::control::{Action, State};
 
 /// What is asked.
@@ -31,16 +32,53 @@ pub(crate) fn change(running: &RunningDeployment, change: &Change, client: &Clie
     let found = running.find(instance)?;
     check_job(&found, job)?;
     let what = job.map_or_else(|| instance.to_owned(), |job| format!("{instance}/{job}"));
+    if action == Action::Recreate {
+        if job.is_some() {
+            return Err(Problem::input(format!("{what}: only whole instances are recreated"))
+                .code(code::JOB_UNKNOWN)
+                .into());
+        }
+        return recreate(running, &found, skip_drain, client).map(|()| 0);
+    }
     if action != Action::Start {
         client.line(&format!("stopping {what}"));
         stop(running, &found, job, skip_drain, &|line| client.line(line))?;
     }
     if action != Action::Stop {
         client.line(&format!("starting {what}"));
-        start(running, &found, job)?;
+        let deployment = running.deployment();
+        match deploy::passed(&found, &deployment).filter(|_| action == Action::Start) {
+            Some(member) => make_anew(running, &deployment, member)?,
+            None => start(running, &found, job)?,
+        }
     }
     client.line(&format!("{what} {}", if action == Action::Stop { "stopped" } else { "runs" }));
     Ok(0)
+}
+
+fn recreate(
+    running: &RunningDeployment,
+    instance: &Arc<Instance>,
+    skip_drain: bool,
+    client: &Client,
+) -> Result<(), Failure> {
+    if instance.group().pod.is_errand() {
+        let message = format!("{}: an instance of an errand is made for each run", instance.name());
+        return Err(Problem::input(message).code(code::INSTANCE_UNKNOWN).into());
+    }
+    client.line(&format!("recreating {}", instance.name()));
+    if instance.is_alive() && instance.stage().0 != State::Stopped {
+        stop(running, instance, None, skip_drain, &|line| client.line(line))?;
+    }
+    make_anew(running, &instance.deployment, &instance.member)?;
+    client.line(&format!("{} runs", instance.name()));
+    Ok(())
+}
+
+/// Makes an instance anew, with a version of the deployment, and waits until it runs.
+fn make_anew(running: &RunningDeployment, deployment: &Arc<Deployment>, member: &Member) -> Result<(), Failure> {
+    let instances = start::replace(running, deployment, &[member], 1)?;
+    start::wait_until_running(&running.host, &instances, deployment.group_of(member).update.update_watch_time)
 }
 
 fn check_job(instance: &Instance, job: Option<&str>) -> Outcome<()> {
@@ -79,12 +117,11 @@ fn stop(
 }
 
 fn start(running: &RunningDeployment, instance: &Arc<Instance>, job: Option<&str>) -> Result<(), Failure> {
-    let watch = instance.group().update.update_watch_time;
     if !instance.is_alive() {
         // It had been stopped when its sandbox ended.
-        let instances = start::replace(running, &instance.deployment, &[&instance.member], 1)?;
-        return start::wait_until_running(&running.host, &instances, watch);
+        return make_anew(running, &instance.deployment, &instance.member);
     }
+    let watch = instance.group().update.update_watch_time;
     let (stage, _) = instance.stage();
     if job.is_none() && !matches!(stage, State::Ready) {
         instance.pre_start(&running.host)?;

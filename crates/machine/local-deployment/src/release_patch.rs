@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use problem::{Problem, Problems, code};
+use problem::{Problem, Problems, code, hint_for_unknown};
 use release::Release;
 
 /// A patch and its release.
@@ -30,8 +30,10 @@ pub(crate) fn check(patches: &[ReleasePatch], releases: &[Release]) -> Result<()
     let unknown = patches.iter().filter(|patch| names().all(|name| name != patch.release));
     let problem = |patch: &ReleasePatch| {
         let message = format!("--patch: no --release holds the release '{}'", patch.release);
-        let known = names().collect::<Vec<_>>().join(", ");
-        Problem::input(message).code(code::RELEASE_UNKNOWN).hint(format!("the releases are: {known}"))
+        let hint = hint_for_unknown(&patch.release, names(), || {
+            format!("the releases are: {}", names().collect::<Vec<_>>().join(", "))
+        });
+        Problem::input(message).code(code::RELEASE_UNKNOWN).hint(hint)
     };
     Problems::check(unknown.map(problem).collect())
 }

@@ -22,9 +22,22 @@ pub(crate) fn exited(instance: &str, process: &str, exit: Exit, restart: Duratio
     }
 }
 
+/// An update passed an instance that was stopped on request.
+pub(crate) fn stays_stopped(instance: &str) -> String {
+    format!("{instance}: stopped, and stays so; `boson start {instance}` starts it with this version")
+}
+
 /// What the supervisor of a process warns of.
 pub(crate) fn warned(instance: &str, warning: &str) -> String {
     format!("{instance}: warning: {warning}")
+}
+
+/// What instances that are privileged in a user namespace lack.
+pub(crate) fn privileged_without_root(group: &str) -> String {
+    format!(
+        "note: {group} is privileged without root: there are no device nodes (mknod, loop devices), no cgroups, and files keep \
+         the owners that they have outside"
+    )
 }
 
 /// That instances were killed because they did not stop in time.
@@ -55,8 +68,8 @@ pub(crate) fn not_stopped(instance: &str) -> String {
     format!("{instance} has not stopped after {}s", STOP_LIMIT.as_secs())
 }
 
-/// A process that does not run when the watch time is over.
-#[derive(Debug)]
+/// A process that does not run when the start has failed.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotRunning {
     pub(crate) job: String,
     /// `job/process`.
@@ -67,18 +80,32 @@ pub(crate) struct NotRunning {
     pub(crate) output: String,
 }
 
-/// An instance that does not run when the watch time is over, in BOSH's words.
-pub(crate) fn not_running(instance: &str, failing: &[NotRunning]) -> Problem {
+/// The instances that do not run when the start has failed; what fails in the same way is reported once.
+pub(crate) fn all_not_running<'a>(instances: impl Iterator<Item = (&'a str, Vec<NotRunning>)>) -> Vec<Problem> {
+    let mut alike: Vec<(Vec<&str>, Vec<NotRunning>)> = Vec::new();
+    for (instance, failing) in instances.filter(|(_, failing)| !failing.is_empty()) {
+        match alike.iter_mut().find(|(_, known)| *known == failing) {
+            Some((instances, _)) => instances.push(instance),
+            None => alike.push((vec![instance], failing)),
+        }
+    }
+    alike.iter().map(|(instances, failing)| not_running(instances, failing)).collect()
+}
+
+/// Instances that do not run, in BOSH's words.
+fn not_running(instances: &[&str], failing: &[NotRunning]) -> Problem {
     let mut jobs: Vec<&str> = failing.iter().map(|process| process.job.as_str()).collect();
     jobs.dedup();
-    let message = format!("'{instance}' is not running after update. Review logs for failed jobs: {}", jobs.join(", "));
+    let names: Vec<String> = instances.iter().map(|instance| format!("'{instance}'")).collect();
+    let (names, verb) = (names.join(", "), if instances.len() == 1 { "is" } else { "are" });
+    let message = format!("{names} {verb} not running after update. Review logs for failed jobs: {}", jobs.join(", "));
     let mut problem = Problem::internal(message).code(code::PROCESS_ENDED);
     for NotRunning { process, exit, output, .. } in failing {
         let how = exit.map_or_else(|| "does not run".to_owned(), |exit| format!("exited with status {exit}"));
         let end = if output.is_empty() { String::new() } else { format!("; the end of its output:\n{output}") };
         problem = problem.because(format!("{process} {how}{end}"));
     }
-    let (job, _) = failing.first().map_or((instance, ""), |process| (process.job.as_str(), ""));
+    let (instance, job) = (instances.first().unwrap_or(&""), jobs.first().unwrap_or(&""));
     problem
         .hint(format!("boson logs {instance} --job {job} shows its logs, boson exec {instance} COMMAND looks around"))
 }
@@ -127,11 +154,24 @@ mod tests {
             output: output.into(),
         };
         let failing = [process("web", Some(7), "out of memory\n"), process("idle", None, "")];
-        let problem = not_running("web/0", &failing).to_string();
+        let problem = not_running(&["web/0"], &failing).to_string();
         let start = "error: 'web/0' is not running after update. Review logs for failed jobs: web";
         assert!(problem.starts_with(start), "{problem}");
         for part in ["web/web exited with status 7; the end of its output:", "out of memory", "web/idle does not run"] {
             assert!(problem.contains(part), "{part:?} is not in {problem}");
         }
+    }
+
+    #[test]
+    fn instances_that_fail_in_the_same_way_are_reported_once() {
+        let failing = |exit| {
+            let (job, process, output) = ("web".to_owned(), "web/web".to_owned(), String::new());
+            vec![NotRunning { job, process, exit: Some(exit), output }]
+        };
+        let instances =
+            [("web/0", failing(127)), ("web/1", failing(127)), ("web/2", failing(1)), ("web/3", Vec::new())];
+        let messages: Vec<String> = all_not_running(instances.into_iter()).into_iter().map(|p| p.message).collect();
+        let end = "not running after update. Review logs for failed jobs: web";
+        assert_eq!(messages, [format!("'web/0', 'web/1' are {end}"), format!("'web/2' is {end}")]);
     }
 }

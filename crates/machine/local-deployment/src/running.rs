@@ -1,6 +1,7 @@
 //! The deployment and the instances of it that exist now.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use problem::{Problem, Result, code};
@@ -22,6 +23,8 @@ pub(crate) struct RunningDeployment {
     pub(crate) published: Published,
     /// The errands that have succeeded.
     pub(crate) errand_runs: ErrandRuns,
+    /// Whether instances stop without pre-stop and drain.
+    skips_drain: AtomicBool,
     inner: Mutex<Inner>,
     /// Held while the deployment changes.
     changing: Mutex<()>,
@@ -51,9 +54,20 @@ impl RunningDeployment {
             host: Arc::new(host),
             published,
             errand_runs: ErrandRuns::default(),
+            skips_drain: AtomicBool::default(),
             inner: Mutex::new(inner),
             changing: Mutex::default(),
         })
+    }
+
+    /// Whether instances that are replaced, removed or stopped with the deployment leave out pre-stop and drain from now on.
+    pub(crate) fn skip_drain(&self, skip: bool) {
+        self.skips_drain.store(skip, Ordering::SeqCst);
+    }
+
+    /// What was said to [`RunningDeployment::skip_drain`] last.
+    pub(crate) fn skips_drain(&self) -> bool {
+        self.skips_drain.load(Ordering::SeqCst)
     }
 
     /// The version that was deployed last, or is being deployed.

@@ -59,6 +59,7 @@ pub(crate) fn specification(
         memory,
         binds,
         executable_names: INSTANCE_VERBS.map(str::to_owned).into(),
+        privileged: !deployment.privileged.of(group.name()).is_empty(),
     }
 }
 

@@ -9,7 +9,7 @@ use sandbox::{Channel, Listener};
 use crate::clients::{self, Client};
 use crate::failure::Failure;
 use crate::running::RunningDeployment;
-use crate::{errands, handover, operations, status_table};
+use crate::{errands, handover, operations, preview, status_table};
 use local_state::control::{Reply, Request};
 
 /// Answers from now on, each request in a thread of its own.
@@ -44,7 +44,14 @@ fn answer(running: &RunningDeployment, channel: Channel) {
             }
             let _ = channel.send(&Reply::Exited(0), &[]);
         }
-        Request::Stop => {
+        Request::List(listing) => {
+            for cells in running.deployment().list(listing) {
+                let _ = channel.send(&Reply::Cells(cells), &[]);
+            }
+            let _ = channel.send(&Reply::Exited(0), &[]);
+        }
+        Request::Stop { skip_drain } => {
+            running.skip_drain(skip_drain);
             let _ = channel.send(&Reply::Line(format!("stopping {}", running.deployment().name)), &[]);
             // It is answered when everything has stopped.
             running.host.stopping.add(channel);
@@ -55,6 +62,9 @@ fn answer(running: &RunningDeployment, channel: Channel) {
         }
         Request::Deploy(deploy) => {
             answer_with(channel, |client| handover::take(running, &deploy, client.channel()).map(|()| 0));
+        }
+        Request::Preview(request) => {
+            answer_with(channel, |_| preview::write(running, &request).map(|()| 0));
         }
         Request::Change { action, instance, job, skip_drain } => {
             let change = operations::Change { action, instance: &instance, job: job.as_deref(), skip_drain };

@@ -1,6 +1,8 @@
 //! The stages that run on the host before any instance exists.
 
+mod apart;
 mod compile;
+mod diff;
 mod plan;
 mod sources;
 mod tools;
@@ -17,7 +19,8 @@ use problem::{IoContext, Problem, Problems};
 use release::Release;
 use sandbox::ProcessId;
 
-pub(crate) use compile::compile;
+pub(crate) use compile::{compile, locate};
+pub(crate) use diff::{Comparison, diff};
 pub(crate) use plan::plan;
 pub(crate) use sources::SourceNames;
 pub(crate) use tools::lacking as lacking_tools;

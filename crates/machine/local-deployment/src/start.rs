@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use handoff::deployment::WatchTime;
+use problem::Problems;
 
 use crate::deployment::{Deployment, Member};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::instance::Instance;
-use crate::log_excerpt::{content, last_lines, warnings};
+use crate::log_excerpt::{content, last_distinct_lines_with, warnings};
 use crate::parallel::for_each;
 use crate::report;
 use crate::running::RunningDeployment;
-use crate::start_policy::{Decision, PostStart, StartWatch};
-use crate::supervised::StopLimit;
+use crate::start_policy::{Decision, Observation, PostStart, StartWatch, cannot_run};
+use crate::supervised::{StopLimit, Supervised, View};
 use local_state::control::State;
 
 /// How often the state of processes and scripts is polled.
@@ -46,7 +47,7 @@ pub(crate) fn replace(
 /// Stops an instance as BOSH does, and removes its sandbox.
 pub(crate) fn remove(running: &RunningDeployment, instance: &Instance) {
     // Without the file there is nothing to skip.
-    let _ = instance.skip_drain(false);
+    let _ = instance.skip_drain(running.skips_drain());
     instance.request_stop(None, StopLimit::None);
     let progress = &running.host.progress;
     if !instance.wait_until_stopped(None, &running.host, &|line| progress.line(line)) {
@@ -92,34 +93,37 @@ pub(crate) fn wait_for_processes(
         if host.interrupt.is_asked() {
             return Err(Failure::Interrupted);
         }
-        let views: Vec<_> = instances.iter().flat_map(|instance| instance.views(job)).collect();
-        let has_processes = views.iter().any(|(supervised, _)| supervised.process.is_some());
-        let all_run = views.iter().all(|(_, view)| view.state == State::Running);
-        match start.observe(started.elapsed(), has_processes, all_run) {
+        let views: Vec<Vec<_>> = instances.iter().map(|instance| instance.views(job)).collect();
+        let all = || views.iter().flatten();
+        let exits = || all().filter(|(_, view)| view.state != State::Running).map(|(_, view)| view.exit);
+        let observation = Observation {
+            has_processes: all().any(|(supervised, _)| supervised.process.is_some()),
+            all_run: all().all(|(_, view)| view.state == State::Running),
+            cannot_run: exits().any(|exit| exit.is_some_and(cannot_run)) && exits().all(|exit| exit.is_some()),
+        };
+        match start.observe(started.elapsed(), observation) {
             Decision::Wait => std::thread::sleep(INTERVAL),
             Decision::Started => return Ok(()),
-            Decision::TimedOut => return Failure::all(instances.iter().filter_map(not_running).collect()),
+            Decision::Failed => {
+                // What was seen, and not what is to be seen now: a process may just be in another attempt.
+                let failing = instances.iter().zip(views).map(|(instance, views)| not_running(instance, views));
+                return Ok(Problems::check(report::all_not_running(failing))?);
+            }
         }
     }
 }
 
-/// The failure of an instance that does not run when the watch time is over.
-fn not_running(instance: &Arc<Instance>) -> Option<Failure> {
-    let processes = instance.views(None).into_iter();
-    let failing: Vec<_> = processes.filter(|(_, view)| view.state != State::Running).collect();
-    if failing.is_empty() {
-        return None;
-    }
-    let failing: Vec<report::NotRunning> = failing
-        .into_iter()
-        .map(|(process, view)| report::NotRunning {
-            job: process.job.clone(),
-            process: process.name(),
-            exit: view.exit,
-            output: last_lines(&instance.process_log(&process.name())),
-        })
-        .collect();
-    Some(report::not_running(instance.name(), &failing).into())
+/// The processes of an instance that did not run when they were viewed.
+fn not_running(instance: &Instance, views: Vec<(Arc<Supervised>, View)>) -> (&str, Vec<report::NotRunning>) {
+    let failing = views.into_iter().filter(|(_, view)| view.state != State::Running);
+    let failing = failing.map(|(process, view)| report::NotRunning {
+        job: process.job.clone(),
+        process: process.name(),
+        exit: view.exit,
+        // Each attempt mostly prints the same.
+        output: last_distinct_lines_with(&content(&instance.process_log(&process.name())), ""),
+    });
+    (instance.name(), failing.collect())
 }
 
 /// Waits for the post-start scripts, which run beside the processes.

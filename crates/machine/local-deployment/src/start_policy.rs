@@ -20,8 +20,25 @@ pub(crate) enum Decision {
     Wait,
     /// All processes run.
     Started,
-    /// The watch time is over.
-    TimedOut,
+    /// The watch time is over, or a process cannot run.
+    Failed,
+}
+
+/// What is seen of the processes at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Observation {
+    /// Whether there are processes.
+    pub(crate) has_processes: bool,
+    /// Whether all of them run, and what runs the scripts of jobs without processes.
+    pub(crate) all_run: bool,
+    /// Whether one of them does not run and has exited as a program does that does not exist, or cannot be executed; not before the
+    /// others run or have exited, so that all that fail in the same way are reported.
+    pub(crate) cannot_run: bool,
+}
+
+/// Whether this exit status is that of a program that does not exist (127) or cannot be executed (126): another attempt does not help.
+pub(crate) fn cannot_run(exit: u8) -> bool {
+    matches!(exit, 126 | 127)
 }
 
 /// The start of the processes of some instances. A process that exits is started again, so it may yet run in time.
@@ -37,15 +54,14 @@ impl StartWatch {
         StartWatch { limit, running_since: None }
     }
 
-    /// Takes an observation: whether there are processes, and whether all of them, and what runs the scripts of jobs without
-    /// any, run; `at` is the time since the start.
-    pub(crate) fn observe(&mut self, at: Duration, has_processes: bool, all_run: bool) -> Decision {
-        if !all_run {
+    /// Takes an observation; `at` is the time since the start. A process that cannot run ends the start.
+    pub(crate) fn observe(&mut self, at: Duration, seen: Observation) -> Decision {
+        if !seen.all_run {
             self.running_since = None;
-            return if at > self.limit { Decision::TimedOut } else { Decision::Wait };
+            return if at > self.limit || seen.cannot_run { Decision::Failed } else { Decision::Wait };
         }
         let since = *self.running_since.get_or_insert(at);
-        if at - since >= SETTLE || !has_processes { Decision::Started } else { Decision::Wait }
+        if at - since >= SETTLE || !seen.has_processes { Decision::Started } else { Decision::Wait }
     }
 }
 
@@ -81,26 +97,39 @@ mod tests {
         Duration::from_secs_f64(n)
     }
 
+    const RUNNING: Observation = Observation { has_processes: true, all_run: true, cannot_run: false };
+    const STARTING: Observation = Observation { all_run: false, ..RUNNING };
+
     #[test]
     fn processes_have_started_when_all_have_run_for_a_second() {
         let mut watch = StartWatch::new(seconds(60.0));
-        assert_eq!(watch.observe(seconds(0.0), true, false), Decision::Wait);
-        assert_eq!(watch.observe(seconds(5.0), true, true), Decision::Wait);
-        assert_eq!(watch.observe(seconds(5.9), true, true), Decision::Wait);
-        assert_eq!(watch.observe(seconds(6.0), true, true), Decision::Started);
+        assert_eq!(watch.observe(seconds(0.0), STARTING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(5.0), RUNNING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(5.9), RUNNING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(6.0), RUNNING), Decision::Started);
         let mut without_processes = StartWatch::new(seconds(60.0));
-        assert_eq!(without_processes.observe(Duration::ZERO, false, false), Decision::Wait);
-        assert_eq!(without_processes.observe(Duration::ZERO, false, true), Decision::Started);
+        assert_eq!(without_processes.observe(Duration::ZERO, Observation::default()), Decision::Wait);
+        let ready = Observation { has_processes: false, ..RUNNING };
+        assert_eq!(without_processes.observe(Duration::ZERO, ready), Decision::Started);
     }
 
     #[test]
     fn a_process_that_exits_may_yet_run_until_the_watch_time_is_over() {
         let mut watch = StartWatch::new(seconds(60.0));
-        assert_eq!(watch.observe(seconds(2.0), true, true), Decision::Wait);
-        assert_eq!(watch.observe(seconds(2.5), true, false), Decision::Wait);
-        assert_eq!(watch.observe(seconds(3.2), true, true), Decision::Wait);
-        assert_eq!(watch.observe(seconds(60.0), true, false), Decision::Wait);
-        assert_eq!(watch.observe(seconds(60.1), true, false), Decision::TimedOut);
+        assert_eq!(watch.observe(seconds(2.0), RUNNING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(2.5), STARTING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(3.2), RUNNING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(60.0), STARTING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(60.1), STARTING), Decision::Failed);
+    }
+
+    #[test]
+    fn a_program_that_is_missing_ends_the_start_at_once() {
+        assert!([126, 127].into_iter().all(cannot_run) && ![0, 1, 125, 128, 143].into_iter().any(cannot_run));
+        let missing = Observation { cannot_run: true, ..STARTING };
+        let mut watch = StartWatch::new(seconds(60.0));
+        assert_eq!(watch.observe(seconds(2.0), STARTING), Decision::Wait);
+        assert_eq!(watch.observe(seconds(2.1), missing), Decision::Failed);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) fn stop(running: &RunningDeployment) -> bool {
     instances.sort_by_key(|instance| std::cmp::Reverse(order(instance)));
     for instance in &instances {
         instance.set_stage(State::Stopping);
+        // An instance whose sandbox has ended has nothing to skip.
+        let _ = instance.skip_drain(running.skips_drain());
         instance.request_stop(None, StopLimit::Grace);
     }
     let started = Instant::now();

@@ -180,6 +180,7 @@ impl Supervised {
             if inner.handle.is_none() {
                 inner.since = now();
                 inner.is_new = true;
+                inner.exit = None;
             }
             self.changed.notify_all();
         }

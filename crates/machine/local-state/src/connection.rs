@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use problem::{Problem, Result, code};
 use sandbox::Channel;
 
-use crate::control::{Reply, Request};
+use crate::control::{Listing, Reply, Request, Row};
 use crate::output;
 use crate::state_dir::StateDir;
 
@@ -83,10 +83,43 @@ impl Connection {
                     failed(text_so_far + &text);
                     return Ok(Some(code));
                 }
-                Reply::Row(_) => {}
+                Reply::Row(_) | Reply::Cells(_) => {}
             }
         }
         if is_answered { Err(self.closed()?.into()) } else { Ok(None) }
+    }
+
+    /// Asks for the status table; returns its rows.
+    ///
+    /// # Errors
+    /// The connection closes before the table is complete.
+    pub fn status(&self) -> Result<Vec<Row>> {
+        self.collect(&Request::Status, |reply| if let Reply::Row(row) = reply { Some(row) } else { None })
+    }
+
+    /// Asks for a list; returns the cells of its rows.
+    ///
+    /// # Errors
+    /// The connection closes before the list is complete.
+    pub fn list(&self, listing: Listing) -> Result<Vec<Vec<String>>> {
+        let cells = |reply| if let Reply::Cells(cells) = reply { Some(cells) } else { None };
+        self.collect(&Request::List(listing), cells)
+    }
+
+    fn collect<T>(&self, request: &Request, item: impl Fn(Reply) -> Option<T>) -> Result<Vec<T>> {
+        self.ask(request, &[])?;
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                Some(Reply::Exited(_)) => return Ok(items),
+                Some(Reply::Failed { text, .. }) => {
+                    return Err(Problem::internal(text.trim_end().trim_start_matches("error: ")).into());
+                }
+                Some(reply) => items.extend(item(reply)),
+                // What came before is not all.
+                None => return Err(self.closed()?.into()),
+            }
+        }
     }
 
     /// Why the connection has closed before the last reply.

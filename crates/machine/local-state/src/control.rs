@@ -9,10 +9,17 @@ use serde::{Deserialize, Serialize};
 pub enum Request {
     /// The status table.
     Status,
+    /// A table about the version that is up.
+    List(Listing),
     /// Stop everything.
-    Stop,
+    Stop {
+        /// Whether pre-stop and drain are left out.
+        skip_drain: bool,
+    },
     /// Bring another version up.
     Deploy(Deploy),
+    /// Write into the workspace of another version what that would change.
+    Preview(Deploy),
     /// Start, stop or restart an instance, or one of its jobs.
     Change {
         /// What is done.
@@ -37,6 +44,17 @@ pub enum Request {
     },
 }
 
+/// What is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Listing {
+    /// Name and version of each release.
+    Releases,
+    /// Alias, operating system and version of each stemcell.
+    Stemcells,
+    /// The name of each errand.
+    Errands,
+}
+
 /// Another version of the deployment, planned and compiled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Deploy {
@@ -46,6 +64,22 @@ pub struct Deploy {
     pub workspace: PathBuf,
     /// Whether a failure brings the version before up again.
     pub roll_back: bool,
+    /// Whether instances that are replaced or removed stop without pre-stop and drain.
+    pub skip_drain: bool,
+    /// Which instances are replaced.
+    pub replace: Replace,
+}
+
+/// Which of the instances that exist are replaced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Replace {
+    /// Those that differ, and those whose last start has failed.
+    #[default]
+    Changed,
+    /// Those that are failing now, too.
+    Failing,
+    /// All.
+    All,
 }
 
 /// An errand.
@@ -70,6 +104,8 @@ pub enum Action {
     Stop,
     /// Stop and start.
     Restart,
+    /// Make the instance anew.
+    Recreate,
 }
 
 /// A reply. The last one to each request is `Exited` or `Failed`: a connection that closes before it has broken.
@@ -77,6 +113,8 @@ pub enum Action {
 pub enum Reply {
     /// One row of the status table.
     Row(Row),
+    /// The cells of one row of a list.
+    Cells(Vec<String>),
     /// Progress.
     Line(String),
     /// A part of a failure's messages; the rest follows.

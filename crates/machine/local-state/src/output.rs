@@ -16,6 +16,12 @@ pub fn error(text: &str) {
     if text.ends_with('\n') { eprint!("{text}") } else { eprintln!("{text}") }
 }
 
+/// The message about a program that does not exist, or else cannot be executed, and the exit code that a shell has for it.
+pub fn not_run(program: &str, is_missing: bool) -> (String, u8) {
+    let (what, exit_code) = if is_missing { ("command not found", 127) } else { ("cannot be executed", 126) };
+    (format!("error: {program}: {what}\n"), exit_code)
+}
+
 /// This process' own standard streams, for a command that is to use them.
 pub fn standard_streams() -> [std::os::fd::BorrowedFd<'static>; 3] {
     use std::os::fd::AsFd;

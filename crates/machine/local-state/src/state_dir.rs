@@ -27,6 +27,9 @@ const CONTENT: [&str; 7] =
 /// The variables store.
 const VARIABLES: &str = "variables.yml";
 
+/// Who the instances are, also in the next version, as long as disks of theirs exist.
+const IDENTITIES: &str = "identities.json";
+
 /// How long the kernel may take to end killed processes.
 const END_LIMIT: Duration = Duration::from_secs(30);
 /// How often they are polled: they are not children of this process.
@@ -41,7 +44,7 @@ pub struct StateDir {
 /// Whether a directory with this file can become a deployment's.
 fn is_allowed(name: &OsStr) -> bool {
     let of_store = vcap::lock::lock_file(Path::new(VARIABLES));
-    ["lock", record::NEW_FILE, VARIABLES].iter().any(|allowed| name == *allowed) || name == of_store
+    ["lock", record::NEW_FILE, VARIABLES, IDENTITIES].iter().any(|allowed| name == *allowed) || name == of_store
 }
 
 /// Held as long as the deployment is up; the kernel releases it however its holder ends.
@@ -63,6 +66,17 @@ impl StateDir {
                 _ => Ok(StateDir { path: user_dirs::all()?.join(deployment.replace('/', "-")) }),
             },
         }
+    }
+
+    /// The directories of all deployments of this user, by path.
+    ///
+    /// # Errors
+    /// This user has no home.
+    pub fn all() -> Result<Vec<StateDir>> {
+        let entries = fs::read_dir(user_dirs::all()?).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        paths.sort();
+        Ok(paths.into_iter().map(|path| StateDir { path }).collect())
     }
 
     /// The directory given, else that of the deployment named, else that of the only deployment.
@@ -115,6 +129,31 @@ impl StateDir {
     /// One for both if this user has no home.
     pub fn variables(&self) -> StorePaths {
         StorePaths { own: self.path.join(VARIABLES), shared: user_dirs::all().ok().map(|all| all.join(VARIABLES)) }
+    }
+
+    /// The file with the identities of the instances.
+    pub fn identities(&self) -> PathBuf {
+        self.path.join(IDENTITIES)
+    }
+
+    /// Removes the deployment's own variables store, and the directory if nothing else is in it; returns whether there was one.
+    ///
+    /// # Errors
+    /// A deployment that is up uses it; it cannot be removed.
+    pub fn forget(&self) -> Result<bool> {
+        let store = self.variables().own;
+        if !store.exists() {
+            return Ok(false);
+        }
+        let Some(lock) = self.lock()? else {
+            return Err(Problem::input(format!("the deployment at {} is up", self.path.display()))
+                .code(code::ALREADY_RUNNING)
+                .into());
+        };
+        fs::remove_file(&store).io("remove", &store)?;
+        let _ = fs::remove_file(vcap::lock::lock_file(&store));
+        self.remove(lock)?;
+        Ok(true)
     }
 
     /// The directories of all instances.
@@ -187,6 +226,8 @@ impl StateDir {
     pub fn clean(&self) -> Result<()> {
         if let Some(record) = self.record()? {
             end(record.network)?;
+            // The network does it itself unless it was killed, too.
+            sandbox::release(&self.path);
         }
         for name in CONTENT {
             let path = self.path.join(name);
@@ -212,6 +253,10 @@ impl StateDir {
                 fs::remove_file(&path).io("remove", &path)?;
             }
             None => {}
+        }
+        if kept.is_empty() && self.identities().exists() {
+            let path = self.identities();
+            fs::remove_file(&path).io("remove", &path)?;
         }
         // The lock's file goes while the lock is held; what is not boson's own stays, and with it the directory.
         let _ = fs::remove_file(self.path.join("lock"));
@@ -297,8 +342,8 @@ fn only(all: &Path) -> Result<PathBuf> {
 
 /// Whether a deployment of this user may be up on this machine.
 pub fn any_is_up() -> bool {
-    let entries = user_dirs::all().ok().and_then(|all| fs::read_dir(all).ok()).into_iter().flatten().flatten();
-    let mut records = entries.filter_map(|entry| record::read(&entry.path()).ok().flatten());
+    let all = StateDir::all().unwrap_or_default();
+    let mut records = all.iter().filter_map(|dir| dir.record().ok().flatten());
     records.any(|record| record.boson.is_some_and(ProcessId::is_alive))
 }
 
@@ -307,11 +352,10 @@ pub fn any_is_up() -> bool {
 pub struct Which {
     /// Name of the deployment [default: the only one on this machine]
     #[arg(
-        long,
-        short,
-        visible_short_alias = 'd',
-        visible_alias = "deployment-name",
-        env = "DEPLOYMENT_NAME",
+        long = "deployment",
+        short = 'd',
+        visible_aliases = ["name", "deployment-name"],
+        env = "BOSH_DEPLOYMENT",
         value_name = "NAME"
     )]
     pub name: Option<String>,
@@ -325,6 +369,12 @@ impl Which {
     pub fn find(&self) -> Result<StateDir> {
         // A variable that is set to nothing names nothing.
         let given = self.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty());
-        StateDir::find(given, self.name.as_deref().filter(|name| !name.is_empty()))
+        StateDir::find(given, self.name().as_deref())
+    }
+
+    /// The name given: by the flag or BOSH_DEPLOYMENT, else by DEPLOYMENT_NAME, which pods and `boson up` know.
+    pub fn name(&self) -> Option<String> {
+        let variable = || std::env::var("DEPLOYMENT_NAME").ok();
+        self.name.clone().filter(|name| !name.is_empty()).or_else(variable).filter(|name| !name.is_empty())
     }
 }

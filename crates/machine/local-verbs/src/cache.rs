@@ -7,6 +7,7 @@ use problem::{Problem, Result, code};
 use release::CacheEntry;
 use startup::Common;
 
+use local_state::table::{Table, TableOptions};
 use local_state::{CacheLimit, output, prune_cache};
 
 /// The arguments of `cache`.
@@ -28,7 +29,10 @@ pub struct Options {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// Lists the entries with their sizes
-    List,
+    List {
+        #[command(flatten)]
+        table: TableOptions,
+    },
     /// Removes the least recently used entries above the limit, unless they were used in the last ten minutes
     Prune {
         #[command(flatten)]
@@ -45,12 +49,14 @@ pub const ABOUT: &str = "List and remove compiled packages, unpacked archives";
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     match options.verb {
-        Verb::List => {
+        Verb::List { table: options } => {
             let entries = release::cache_entries(&local_state::user_dirs::cache()?)?;
+            let mut table = Table::new("cache", &["Kind", "Size", "Entry"]);
             for entry in &entries {
-                output::line(&describe(entry));
+                table.push([entry.kind.to_string(), output::size(entry.size), entry.key.clone()]);
             }
-            output::line(&total(&entries));
+            table.note(total(&entries));
+            table.print(&options)?;
         }
         Verb::Prune { limit, all } => {
             if local_state::any_is_up() {

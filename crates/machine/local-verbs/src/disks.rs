@@ -5,6 +5,7 @@ use problem::{Problem, Result, code};
 use startup::Common;
 
 use local_state::output;
+use local_state::table::{Table, TableOptions};
 use local_state::{Disk, StateDir, Which};
 
 /// The arguments of `disks`.
@@ -21,6 +22,8 @@ use local_state::{Disk, StateDir, Which};
 pub struct Options {
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -47,7 +50,7 @@ pub const ABOUT: &str = "List and remove persistent disks";
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     match options.verb {
-        None => list(&options.which.find()?),
+        None => list(&options.which.find()?, &options.table),
         Some(Verb::Delete { instances, all, which }) => {
             // Either place of the flags names the deployment.
             let Which { name, state_dir } = which;
@@ -57,28 +60,21 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     }
 }
 
-fn list(dir: &StateDir) -> Result<u8> {
-    let disks = dir.disks()?;
+fn list(dir: &StateDir, options: &TableOptions) -> Result<u8> {
     let used = used(dir)?;
-    let rows = disks.iter().map(|disk| {
+    let mut table = Table::new("disks", &["Instance", "Size", "State", "Path"]);
+    for disk in dir.disks()? {
         let (size, complete) = disk.size();
         let at_least = if complete { "" } else { ">" };
         let state = if used.contains(&disk.instance) { "attached" } else { "orphaned" };
-        [
+        table.push([
             disk.instance.clone(),
             format!("{at_least}{}", output::size(size)),
             state.to_owned(),
             disk.path.display().to_string(),
-        ]
-    });
-    let head = ["INSTANCE", "SIZE", "STATE", "PATH"].map(str::to_owned);
-    let all: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
-    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..4).map(width).collect();
-    for row in &all {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        output::line(cells.join("  ").trim_end());
+        ]);
     }
+    table.print(options)?;
     Ok(0)
 }
 

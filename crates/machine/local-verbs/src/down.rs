@@ -12,16 +12,18 @@ use local_deployment::STOP_LIMIT;
 use local_state::Connection;
 use local_state::control::{Reply, Request};
 use local_state::output;
-use local_state::{StateDir, Which};
+use local_state::{Lock, StateDir, Which};
 
 /// The arguments of `down`.
 #[derive(Debug, Args)]
 #[command(
     long_about = "Stop a deployment and remove everything that it has on this machine, except persistent disks with data, which \
-        the next `boson up` uses again. Compiled packages stay in the cache.\n\n\
+        the next `boson up` uses again, and generated variables. Compiled packages stay in the cache.\n\n\
+        Scripts and processes of an instance have 60 seconds to stop. --force does not wait for them.\n\n\
         Also works after boson itself was killed: its processes have died with it, and `boson down` removes the files.",
-    after_long_help = "Example:\n\
-        \x20\x20boson down"
+    after_long_help = "Examples:\n\
+        \x20\x20boson down\n\
+        \x20\x20boson down --force --delete-disks --forget"
 )]
 pub struct Options {
     #[command(flatten)]
@@ -29,6 +31,15 @@ pub struct Options {
     /// Remove the persistent disks, too
     #[arg(long)]
     pub(crate) delete_disks: bool,
+    /// Leave out pre-stop and drain scripts
+    #[arg(long)]
+    pub(crate) skip_drain: bool,
+    /// Kill everything at once, without scripts; also what does not stop otherwise
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Remove the generated variables, too, with all secrets; the next `boson up` generates others
+    #[arg(long)]
+    pub(crate) forget: bool,
 }
 
 /// One line for `--help`.
@@ -43,18 +54,23 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     local_deployment::sweep();
-    let dir = options.which.find()?;
+    let dir = find(&options)?;
     let boson = dir.record()?.and_then(|record| record.boson);
+    if let (true, Some(boson)) = (options.force, boson) {
+        // No process of a deployment outlives it.
+        boson.signal(Signal::SIGKILL);
+        ends_within(boson, SLACK);
+    }
     let mut has_broken_off = false;
     match (Connection::open(&dir), boson) {
-        (Some(connection), _) => has_broken_off = !ask_to_stop(&connection)?,
+        (Some(connection), _) => has_broken_off = !ask_to_stop(&connection, options.skip_drain)?,
         // It does not listen yet: a signal says the same.
-        (None, Some(boson)) => boson.signal(Signal::SIGTERM),
-        (None, None) if !options.delete_disks => {
+        (None, Some(boson)) if !options.force => boson.signal(Signal::SIGTERM),
+        (None, None) if !options.delete_disks && !options.forget => {
             let problem = Problem::input(format!("the deployment at {} is down", dir.path().display()));
             return Err(problem.code(code::NOT_RUNNING).hint("--delete-disks removes its persistent disks").into());
         }
-        (None, None) => {}
+        (None, _) => {}
     }
     if let Some(boson) = boson
         && !ends_within(boson, STOP_LIMIT * 2 + SLACK)
@@ -65,6 +81,9 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     }
     let has_left = dir.record()?.is_some_and(|record| record.boson.is_some());
     remove(&dir, options.delete_disks)?;
+    if options.forget && dir.forget()? {
+        output::line("removed the generated variables");
+    }
     if has_broken_off && has_left {
         let problem = Problem::internal("boson ended before everything had stopped").code(code::NOT_RUNNING);
         return Err(problem.hint("its processes were killed, and their files are removed").into());
@@ -72,9 +91,18 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     Ok(0)
 }
 
+/// The deployment's directory; one that only has variables need not be known otherwise.
+fn find(options: &Options) -> Result<StateDir> {
+    match (options.which.name(), &options.which.state_dir) {
+        (None, None) => options.which.find(),
+        (name, state_dir) if options.forget => StateDir::of(state_dir.as_deref(), name.as_deref().unwrap_or_default()),
+        _ => options.which.find(),
+    }
+}
+
 /// Prints its replies until everything has stopped; returns whether it has reported that, or never took the request.
-fn ask_to_stop(connection: &Connection) -> Result<bool> {
-    connection.ask(&Request::Stop, &[])?;
+fn ask_to_stop(connection: &Connection, skip_drain: bool) -> Result<bool> {
+    connection.ask(&Request::Stop { skip_drain }, &[])?;
     let mut is_taken = false;
     loop {
         match connection.next()? {
@@ -84,7 +112,7 @@ fn ask_to_stop(connection: &Connection) -> Result<bool> {
             }
             Some(Reply::Failed { text, .. }) => output::error(&text),
             Some(Reply::Exited(_)) => return Ok(true),
-            Some(Reply::Row(_) | Reply::Part(_)) => {}
+            Some(Reply::Row(_) | Reply::Cells(_) | Reply::Part(_)) => {}
             None => return Ok(!is_taken),
         }
     }
@@ -95,7 +123,7 @@ fn remove(dir: &StateDir, delete_disks: bool) -> Result<()> {
     if dir.record()?.is_none() && !dir.path().join("lock").exists() {
         return Ok(());
     }
-    let Some(lock) = dir.lock()? else {
+    let Some(lock) = lock(dir)? else {
         return Err(Problem::internal(format!("another boson has taken {} meanwhile", dir.path().display()))
             .code(code::ALREADY_RUNNING)
             .into());
@@ -112,6 +140,20 @@ fn remove(dir: &StateDir, delete_disks: bool) -> Result<()> {
         output::line(&format!("persistent disks stay: {}; see `boson disks`", names.join(", ")));
     }
     Ok(())
+}
+
+/// Takes the directory. The boson that held it may still be about to release it: the kernel reports a process as ended when its
+/// first thread has exited.
+fn lock(dir: &StateDir) -> Result<Option<Lock>> {
+    let start = Instant::now();
+    loop {
+        let lock = dir.lock()?;
+        let is_taken = || dir.record().is_ok_and(|record| record.and_then(|r| r.boson).is_some_and(|b| b.is_alive()));
+        if lock.is_some() || start.elapsed() > SLACK || is_taken() {
+            return Ok(lock);
+        }
+        std::thread::sleep(INTERVAL);
+    }
 }
 
 fn ends_within(process: ProcessId, limit: Duration) -> bool {

@@ -1,26 +1,38 @@
 //! `boson logs`: the log files of the jobs.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+mod archive;
+mod files;
+mod line_time;
+mod reading;
+
+use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use problem::{IoContext, Problem, Result, code};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use problem::{Problem, Result, code};
 use sandbox::{Command, InstanceSpec, Stdio};
-use startup::Common;
+use startup::{Common, parse_duration};
 
+use files::{Files, LOGS, SYSLOG};
 use local_state::output;
 use local_state::{InstanceDir, StateDir, Which};
+use reading::{Limits, Line, Lines, Reader};
 
 /// The arguments of `logs`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Show the files below /var/vcap/sys/log of the instances of a deployment, each line with its instance and file.",
+    long_about = "Show the files below /var/vcap/sys/log of the instances of a deployment, each line with its instance and file.\n\n\
+        The lines of all files are shown in the order of their times. A line's time is the date and time of day near its start, or the \
+        timestamp of a line in JSON; without a zone it is UTC. Lines without a time belong to the line before them. A file without any \
+        time has the time of its last change.",
     after_long_help = "Examples:\n\
         \x20\x20boson logs\n\
-        \x20\x20boson logs nats/0 --job nats -f"
+        \x20\x20boson logs nats/0 --job nats -f\n\
+        \x20\x20boson logs --since 10m --only 'nats/*.stderr.log,syslog.log'\n\
+        \x20\x20boson logs nats --num 20 --timestamps\n\
+        \x20\x20boson logs --archive logs.tgz"
 )]
 pub struct Options {
     /// The instance, as `boson status` names it, or an instance group [default: all]
@@ -29,12 +41,30 @@ pub struct Options {
     /// Only the files of this job
     #[arg(long, value_name = "JOB")]
     pub(crate) job: Option<String>,
+    /// Only these files: JOB, JOB/FILE or a pattern (`*` within a name, `**` over directories); separated by commas or repeated
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Only lines logged since then: a length of time until now (10m, 1h30m, 2d), or a time (2026-11-27T22:00:00Z)
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
+    pub(crate) since: Option<Duration>,
+    /// Only the last lines of each file
+    #[arg(long, short, value_name = "NUMBER")]
+    pub(crate) num: Option<usize>,
     /// Go on printing what is logged from now on
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// Print the time by which a line was ordered before it, in UTC
+    #[arg(long)]
+    pub(crate) timestamps: bool,
+    /// Write the files into a tar archive with gzip instead: JOB/FILE, of several instances GROUP/INDEX/JOB/FILE
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["follow", "since", "num", "timestamps"])]
+    pub(crate) archive: Option<PathBuf>,
     /// This is run inside the instance of this name
     #[arg(long, hide = true, value_name = "GROUP/INDEX")]
     pub(crate) inside: Option<String>,
+    /// Print lines for another process, which merges them
+    #[arg(long, hide = true, requires = "inside")]
+    pub(crate) records: bool,
     /// Serve /dev/log inside an instance
     #[arg(long, hide = true)]
     pub(crate) serve_syslog: bool,
@@ -48,11 +78,25 @@ pub const ABOUT: &str = "Show what the jobs have logged";
 /// How often growing files are polled.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// The directory of the logs in an instance's `/var/vcap`.
-const LOGS: &str = "sys/log";
+/// What a process inside an instance prints when all lines were printed that were there.
+const CAUGHT_UP: &str = "null";
 
-/// The log of messages sent to `/dev/log`.
-const SYSLOG: &str = "syslog.log";
+/// The value of `--since` as a time since 1970.
+fn parse_since(text: &str) -> std::result::Result<Duration, String> {
+    if let Some(time) = line_time::parse_time(text) {
+        return Ok(time);
+    }
+    let ago = parse_duration(text).map_err(|_| {
+        "must be a length of time such as 10m, 1h30m, 2d, or a time such as 2026-11-27T22:00:00Z".to_owned()
+    })?;
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(ago))
+}
+
+impl Options {
+    fn limits(&self) -> Limits {
+        Limits { since: self.since, count: self.num }
+    }
+}
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
@@ -60,17 +104,21 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         return tail_logs::serve_syslog(Path::new(sandbox::SYSLOG_SOCKET), &Path::new("/var/vcap").join(LOGS))
             .map(|()| 0);
     }
+    let files = Files::new(options.job.clone(), &options.only)?;
     if let Some(name) = &options.inside {
-        return print(|| Ok(vec![(name.clone(), PathBuf::from("/var/vcap"))]), &options);
+        return inside(name, &files, &options);
     }
     let dir = options.which.find()?;
     let sources = sources(&dir, options.instance.as_deref())?;
-    // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
-    if sources.iter().any(|source| is_closed(&source.dir.vcap())) {
-        check_job(&sources, &options)?;
-        return print_inside(&sources, &options);
-    }
     check_job(&sources, &options)?;
+    // Where jobs run as ids that only a sandbox has, only a process inside can read what they write.
+    let is_closed = sources.iter().any(|source| files::is_closed(&source.dir.vcap()));
+    if let Some(path) = &options.archive {
+        return archive::write(path, &sources, &files, is_closed.then_some(&options));
+    }
+    if is_closed {
+        return print_of_insides(&sources, &options);
+    }
     // While following, instances come and go: an errand's, for one.
     let now = || -> Result<Vec<(String, PathBuf)>> {
         if dir.record()?.is_none() {
@@ -79,7 +127,38 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         let sources = self::sources(&dir, options.instance.as_deref())?;
         Ok(sources.into_iter().map(|source| (source.instance.clone(), source.dir.vcap())).collect())
     };
-    print(now, &options)
+    print(now, &files, &options, |line| Ok(show(&line, options.timestamps)), || true)
+}
+
+/// All files are open while their lines are merged.
+fn allow_many_files() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // With the limit as it was, there may be enough all the same.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
+
+/// Prints a line for people; returns whether anybody still reads.
+fn show(line: &Line, timestamps: bool) -> bool {
+    let time = if timestamps { format!("{} ", line_time::shown(line.time)) } else { String::new() };
+    writeln!(io::stdout(), "{time}[{}] {}", line.label, line.text).is_ok()
+}
+
+/// Prints the logs of the instance that this process runs in.
+fn inside(name: &str, files: &Files, options: &Options) -> Result<u8> {
+    let vcap = Path::new("/var/vcap");
+    if options.archive.is_some() {
+        return archive::to_stdout(vcap, files).map(|()| 0);
+    }
+    let sources = || Ok(vec![(name.to_owned(), vcap.to_owned())]);
+    if !options.records {
+        return print(sources, files, options, |line| Ok(show(&line, options.timestamps)), || true);
+    }
+    let pass = |line: Line| {
+        let json = serde_json::to_string(&line).map_err(|e| Problem::internal("cannot pass a line on").because(e))?;
+        Ok(writeln!(io::stdout(), "{json}").is_ok())
+    };
+    print(sources, files, options, pass, || writeln!(io::stdout(), "{CAUGHT_UP}").is_ok())
 }
 
 /// The logs of one instance.
@@ -93,7 +172,7 @@ struct Source {
 /// The requested instances.
 fn sources(dir: &StateDir, wanted: Option<&str>) -> Result<Vec<Source>> {
     let mut all = Vec::new();
-    for name in names(&dir.instances(), "")? {
+    for name in files::names(&dir.instances(), "")? {
         // The directory of `group/index` is `group-index`.
         if let Some((group, index)) = name.rsplit_once('-') {
             all.push(Source { instance: format!("{group}/{index}"), dir: dir.instance(&name) });
@@ -116,7 +195,7 @@ fn check_job(sources: &[Source], options: &Options) -> Result<()> {
     let Some(wanted) = &options.job else { return Ok(()) };
     let mut known = Vec::new();
     for source in sources {
-        known.extend(names(&source.dir.vcap(), LOGS)?.into_iter().filter(|name| name != SYSLOG));
+        known.extend(files::names(&source.dir.vcap(), LOGS)?.into_iter().filter(|name| name != SYSLOG));
     }
     known.sort();
     known.dedup();
@@ -128,60 +207,98 @@ fn check_job(sources: &[Source], options: &Options) -> Result<()> {
     Err(problem.hint(format!("the jobs with logs are: {}", known.join(", "))).into())
 }
 
-/// Prints the logs below each instance's `/var/vcap`, and with `--follow` new lines until no sources are left.
-fn print(sources: impl Fn() -> Result<Vec<(String, PathBuf)>>, options: &Options) -> Result<u8> {
-    let mut reader = Reader { seen: HashMap::new() };
-    loop {
-        let sources = sources()?;
-        for (instance, vcap) in &sources {
-            let wanted = |job: &String| options.job.as_ref().is_none_or(|wanted| wanted == job);
-            if options.job.is_none() {
-                reader.print(&format!("{instance} {SYSLOG}"), vcap, &format!("{LOGS}/{SYSLOG}"))?;
-            }
-            for job in names(vcap, LOGS)?.into_iter().filter(wanted) {
-                for file in names(vcap, &format!("{LOGS}/{job}"))? {
-                    reader.print(&format!("{instance} {job}/{file}"), vcap, &format!("{LOGS}/{job}/{file}"))?;
-                }
-            }
+/// Passes the logs below each instance's `/var/vcap` to `show`, then calls `caught_up`, and with `--follow` passes new lines on until no
+/// sources are left. Ends when one of them returns false.
+fn print(
+    sources: impl Fn() -> Result<Vec<(String, PathBuf)>>,
+    files: &Files,
+    options: &Options,
+    show: impl Fn(Line) -> Result<bool>,
+    caught_up: impl Fn() -> bool,
+) -> Result<u8> {
+    allow_many_files();
+    let mut reader = Reader::default();
+    let mut streams = Vec::new();
+    for (instance, vcap) in sources()? {
+        for file in files.below(&vcap)? {
+            streams.push(reader.lines(
+                &format!("{instance} {file}"),
+                &vcap,
+                &format!("{LOGS}/{file}"),
+                options.limits(),
+            )?);
         }
-        if !options.follow || sources.is_empty() {
+    }
+    // Other instances may have what one has not.
+    if streams.is_empty() && !options.follow && options.inside.is_none() {
+        files.check_patterns()?;
+    }
+    if !reading::merge(streams, &show)? || !caught_up() || !options.follow {
+        return Ok(0);
+    }
+    loop {
+        std::thread::sleep(INTERVAL);
+        let sources = sources()?;
+        if sources.is_empty() {
             return Ok(0);
         }
-        std::thread::sleep(INTERVAL);
+        let mut streams: Vec<Lines> = Vec::new();
+        for (instance, vcap) in &sources {
+            for file in files.below(vcap)? {
+                let lines = reader.added(&format!("{instance} {file}"), vcap, &format!("{LOGS}/{file}"))?;
+                streams.push(Box::new(lines.into_iter().map(Ok)));
+            }
+        }
+        if !reading::merge(streams, &show)? {
+            return Ok(0);
+        }
     }
 }
 
-/// Whether one of the directories has a file that this user may not read.
-fn is_closed(vcap: &Path) -> bool {
-    let denied = |path: &str| {
-        sandbox::open_beneath(vcap, Path::new(path)).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
-    };
-    let entries = |path: &str| {
-        let names = sandbox::names_beneath(vcap, Path::new(path)).unwrap_or_default();
-        names.into_iter().map(|name| format!("{path}/{name}")).collect::<Vec<_>>()
-    };
-    entries(LOGS).iter().any(|job| denied(job) || entries(job).iter().any(|file| denied(file)))
-}
-
-/// Has a sandbox with the instance's ids print its logs; all at once when they are followed.
-fn print_inside(sources: &[Source], options: &Options) -> Result<u8> {
-    if !options.follow {
-        return sources.iter().try_fold(0, |code, source| Ok(code.max(print_one_inside(source, options)?)));
-    }
+/// Has sandboxes with the instances' ids read the logs, and prints what they pass on.
+fn print_of_insides(sources: &[Source], options: &Options) -> Result<u8> {
     std::thread::scope(|scope| {
-        let running: Vec<_> = sources.iter().map(|s| scope.spawn(|| print_one_inside(s, options))).collect();
+        let (mut pipes, mut running) = (Vec::new(), Vec::new());
+        for source in sources {
+            let (lines, output) = io::pipe().map_err(|e| Problem::internal("cannot make a pipe").because(e))?;
+            running.push(scope.spawn(move || run_inside(source, options, output.into())));
+            pipes.push(BufReader::new(lines));
+        }
+        let streams = pipes.iter_mut().map(lines_of_pipe).collect();
+        if !reading::merge(streams, |line| Ok(show(&line, options.timestamps)))? {
+            pipes.clear();
+        }
+        for mut pipe in pipes {
+            scope.spawn(move || {
+                lines_of_pipe(&mut pipe).map_while(Result::ok).all(|line| show(&line, options.timestamps))
+            });
+        }
         running.into_iter().try_fold(0, |code, thread| Ok(code.max(thread.join().unwrap_or(Ok(70))?)))
     })
 }
 
-fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
-    let mut argv = [sandbox::EXECUTABLE, "logs", "--inside", &source.instance].map(str::to_owned).to_vec();
-    argv.extend(options.job.iter().flat_map(|job| ["--job".to_owned(), job.clone()]));
+/// The lines that a process inside an instance passes on, until it has caught up, or ends.
+fn lines_of_pipe(pipe: &mut BufReader<PipeReader>) -> Lines<'_> {
+    let failed = |why: String| Problem::internal("cannot read the logs of an instance").because(why);
+    let lines = pipe.lines().take_while(|line| line.as_ref().map_or(true, |line| line != CAUGHT_UP));
+    Box::new(lines.map(move |line| {
+        let line = line.map_err(|e| failed(e.to_string()))?;
+        serde_json::from_str(&line).map_err(|e| failed(e.to_string()).into())
+    }))
+}
+
+/// Runs this verb in a sandbox with the ids of an instance; what it passes on goes to `output`. Returns its exit code.
+fn run_inside(source: &Source, options: &Options, output: std::os::fd::OwnedFd) -> Result<u8> {
+    let mut argv = [sandbox::EXECUTABLE, "logs", "--records", "--inside", &source.instance].map(str::to_owned).to_vec();
+    argv.extend(options.job.iter().map(|job| format!("--job={job}")));
+    argv.extend(options.only.iter().map(|file| format!("--only={file}")));
+    argv.extend(options.since.map(|time| format!("--since={}", line_time::shown(time))));
+    argv.extend(options.num.map(|count| format!("--num={count}")));
     argv.extend(options.follow.then(|| "--follow".to_owned()));
-    let cannot =
-        |e: std::io::Error| Problem::internal(format!("cannot read the logs of {}", source.instance)).because(e);
-    let [input, output, error] = output::standard_streams().map(|stream| stream.try_clone_to_owned());
-    let stdio = Stdio { input: input.map_err(cannot)?, output: output.map_err(cannot)?, error: error.map_err(cannot)? };
+    argv.extend(options.archive.iter().map(|_| "--archive=-".to_owned()));
+    let cannot = |e: io::Error| Problem::internal(format!("cannot read the logs of {}", source.instance)).because(e);
+    let [input, _, error] = output::standard_streams().map(|stream| stream.try_clone_to_owned());
+    let stdio = Stdio { input: input.map_err(cannot)?, output, error: error.map_err(cannot)? };
     let spec = InstanceSpec {
         name: source.instance.clone(),
         hostname: "logs".to_owned(),
@@ -194,58 +311,8 @@ fn print_one_inside(source: &Source, options: &Options) -> Result<u8> {
         memory: Vec::new(),
         binds: Vec::new(),
         executable_names: Vec::new(),
+        privileged: false,
     };
-    let command = Command { argv, env: Vec::new(), directory: "/".into(), stdio };
+    let command = Command { argv, env: Vec::new(), directory: "/".into(), stdio, privileged: false };
     Ok(sandbox::once(spec, command).map_err(cannot)?.code())
-}
-
-/// The names in a directory; empty if it does not exist or is not a directory.
-fn names(base: &Path, path: &str) -> Result<Vec<String>> {
-    match sandbox::names_beneath(base, Path::new(path)) {
-        Err(e) if is_nothing(&e) => Ok(Vec::new()),
-        other => other.io("read", &base.join(path)),
-    }
-}
-
-/// Whether there is nothing to read: jobs can create anything there, a link, a pipe, a socket.
-fn is_nothing(e: &std::io::Error) -> bool {
-    use nix::libc::{ELOOP, ENOENT, ENOTDIR, ENXIO};
-    matches!(e.raw_os_error(), Some(ENOENT | ENOTDIR | ELOOP | ENXIO))
-}
-
-/// Remembers how far each file has been read.
-#[derive(Debug)]
-struct Reader {
-    seen: HashMap<PathBuf, (u64, u64)>,
-}
-
-impl Reader {
-    /// Prints the new lines; an incomplete line waits for its end.
-    fn print(&mut self, label: &str, vcap: &Path, path: &str) -> Result<()> {
-        let opened = sandbox::open_beneath(vcap, Path::new(path));
-        let path = &vcap.join(path);
-        let mut file = match opened {
-            Err(e) if is_nothing(&e) => return Ok(()),
-            other => other.io("read", path)?,
-        };
-        let meta = file.metadata().io("read", path)?;
-        if !meta.is_file() {
-            return Ok(());
-        }
-        let (inode, mut at) = self.seen.get(path).copied().unwrap_or((meta.ino(), 0));
-        // Rotated by renaming or by truncating.
-        if inode != meta.ino() || at > meta.len() {
-            at = 0;
-        }
-        file.seek(SeekFrom::Start(at)).io("read", path)?;
-        let mut lines = BufReader::new(file);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line).io("read", path)? > 0 && line.ends_with(b"\n") {
-            at += line.len() as u64;
-            output::line(&format!("[{label}] {}", String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])));
-            line.clear();
-        }
-        self.seen.insert(path.clone(), (meta.ino(), at));
-        Ok(())
-    }
 }

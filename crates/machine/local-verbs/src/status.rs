@@ -8,8 +8,8 @@ use startup::Common;
 
 use local_state::Connection;
 use local_state::Which;
-use local_state::control::{Health, Reply, Request, Row};
-use local_state::output;
+use local_state::control::{Health, Row};
+use local_state::table::{Table, TableOptions};
 
 /// The arguments of `status`.
 #[derive(Debug, Args)]
@@ -18,14 +18,22 @@ use local_state::output;
         STATE, PID and SINCE are those of the process; EXIT is its last exit status, and RESTARTS counts how often it \
         was started again after an exit or by a rule of monit. INSTANCE STATE is what `bosh instances` shows: starting, \
         running, failing or stopped.",
-    after_long_help = "Example:\n\
-        \x20\x20boson status\n\n\
-        Exit codes: 0 everything runs; 1 something does not; 65 the deployment is unknown, or is not up."
+    after_long_help = "Examples:\n\
+        \x20\x20boson status\n\
+        \x20\x20boson status --json\n\
+        \x20\x20boson status --column instance --column instance_state\n\n\
+        Exit codes: 0 everything runs; 1 something does not; 3 what does not run was stopped on request; 65 the \
+        deployment is unknown, or is not up."
 )]
 pub struct Options {
     /// Run the jobs' bin/dns/healthy inside an instance
     #[arg(long, hide = true)]
     pub(crate) serve_dns_health: bool,
+    /// Accepted as of `bosh instances`: processes are always shown
+    #[arg(long)]
+    pub(crate) ps: bool,
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
     #[command(flatten)]
     pub(crate) which: Which,
 }
@@ -38,57 +46,47 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     if options.serve_dns_health {
         return local_deployment::serve_dns_health().map(|()| 0);
     }
-    let connection = Connection::expect(&options.which.find()?)?;
-    connection.ask(&Request::Status, &[])?;
-    let mut rows = Vec::new();
-    loop {
-        match connection.next()? {
-            Some(Reply::Row(row)) => rows.push(row),
-            Some(Reply::Exited(_)) => break,
-            Some(Reply::Failed { text, code }) => {
-                output::error(&text);
-                return Ok(code);
-            }
-            Some(Reply::Line(_) | Reply::Part(_)) => {}
-            // Rows that came before are not all rows.
-            None => return Err(connection.closed()?.into()),
-        }
-    }
+    let rows = Connection::expect(&options.which.find()?)?.status()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    for line in table(&rows, now) {
-        output::line(&line);
-    }
-    Ok(u8::from(!rows.iter().all(|row| row.state.is_well() && row.health == Health::Running)))
+    table(&rows, now).print(&options.table)?;
+    Ok(exit_code(&rows))
 }
 
-/// The table's lines, head included, each column as wide as its widest entry.
-fn table(rows: &[Row], now: u64) -> Vec<String> {
-    let head = ["INSTANCE", "AZ", "IP", "PROCESS", "STATE", "PID", "EXIT", "SINCE", "RESTARTS", "INSTANCE STATE"]
-        .map(str::to_owned);
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let body = rows.iter().map(|row| {
-        [
+/// 0 if everything runs, 1 if anything is failing or not running yet, 3 if the rest was stopped on request.
+fn exit_code(rows: &[Row]) -> u8 {
+    let is_running = |row: &Row| row.state.is_well() && row.health == Health::Running;
+    if rows.iter().any(|row| !is_running(row) && row.health != Health::Stopped) {
+        1
+    } else if rows.iter().any(|row| row.health == Health::Stopped) {
+        STOPPED
+    } else {
+        0
+    }
+}
+
+/// The exit code of services that do not run on purpose (LSB: `status` of init scripts).
+const STOPPED: u8 = 3;
+
+/// The table of instances and processes.
+fn table(rows: &[Row], now: u64) -> Table {
+    let titles = ["Instance", "AZ", "IP", "Process", "State", "PID", "Exit", "Since", "Restarts", "Instance State"];
+    let mut table = Table::new("instances", &titles);
+    let or_nothing = |number: Option<String>| number.unwrap_or_default();
+    for row in rows {
+        table.push([
             row.instance.clone(),
-            or_dash(row.az.clone()),
+            or_nothing(row.az.clone()),
             row.ip.clone(),
-            or_dash(row.process.clone()),
+            or_nothing(row.process.clone()),
             row.state.to_string(),
-            or_dash(row.pid.map(|pid| pid.to_string())),
-            or_dash(row.exit.map(|exit| exit.to_string())),
+            or_nothing(row.pid.map(|pid| pid.to_string())),
+            or_nothing(row.exit.map(|exit| exit.to_string())),
             age(Duration::from_secs(now.saturating_sub(row.since))),
-            or_dash(row.restarts.map(|restarts| restarts.to_string())),
+            or_nothing(row.restarts.map(|restarts| restarts.to_string())),
             row.health.to_string(),
-        ]
-    });
-    let all: Vec<[String; 10]> = std::iter::once(head).chain(body).collect();
-    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..10).map(width).collect();
-    all.iter()
-        .map(|row| {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-            cells.join("  ").trim_end().to_owned()
-        })
-        .collect()
+        ]);
+    }
+    table
 }
 
 /// A duration in its largest unit.
@@ -130,13 +128,17 @@ mod tests {
             health: Health::Failing,
             ..row.clone()
         };
+        let text = table(&[row.clone(), dead.clone()], 250).text(&TableOptions::default()).unwrap();
         assert_eq!(
-            table(&[row, dead], 250),
+            text.lines().collect::<Vec<_>>(),
             [
                 "INSTANCE  AZ  IP          PROCESS    STATE    PID   EXIT  SINCE  RESTARTS  INSTANCE STATE",
                 "nats/0    z1  10.244.0.2  nats/nats  running  4711  -     2m     0         running",
                 "nats/10   -   10.244.0.2  nats/nats  exited   -     137   2m     3         failing",
             ]
         );
+        let stopped = Row { state: State::Stopped, health: Health::Stopped, ..row.clone() };
+        let code = |rows: &[&Row]| exit_code(&rows.iter().map(|&row| row.clone()).collect::<Vec<_>>());
+        assert_eq!([code(&[&row]), code(&[]), code(&[&row, &stopped]), code(&[&stopped, &dead])], [0, 0, 3, 1]);
     }
 }

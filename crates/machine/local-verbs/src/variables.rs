@@ -1,33 +1,44 @@
 //! `boson variables`: the variables of a store, without their values.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use go_yaml::{Node, Value};
 use manifest_inputs::{StoreFile, StorePaths};
-use problem::{Problem, Problems, Result, code, did_you_mean};
+use problem::{Problem, Problems, Result, code, did_you_mean, hint_for_unknown};
 use startup::Common;
 use variable_generator::Expiry;
 use variables::Store;
 
+use crate::confirmation;
 use local_state::output;
+use local_state::table::{Table, TableOptions};
 use local_state::{StateDir, Which};
 
 /// The arguments of `variables`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "List the variables of a variables store: names, types, and when certificates expire. Values are never shown; \
-        `boson interpolate` puts them into a document.\n\n\
+    long_about = "List the variables of a variables store: names, types, and when certificates expire. The list shows no values.\n\n\
+        `boson variables get NAME` prints the value of a variable, `get NAME.KEY` a part of it. At a terminal, it asks before \
+        it prints a secret (--non-interactive: not).\n\n\
         `boson variables rotate` lets the next run that uses the store (`boson up`, `boson plan`, `boson interpolate`) \
         generate variables anew, if the manifest defines them. Until then their values stay. Certificates that a rotated \
         authority has signed keep their values, and are reported: rotate them, too.",
     after_long_help = "Examples:\n\
         \x20\x20boson variables --vars-store creds.yml\n\
         \x20\x20boson variables rotate nats_ca nats_tls --vars-store creds.yml\n\
-        \x20\x20boson variables --name nats"
+        \x20\x20boson variables -d nats --expiring 30d\n\
+        \x20\x20boson variables get nats_tls.certificate -d nats"
 )]
 pub struct Options {
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
+    /// List only certificates that expire within this time, such as 30d, or have expired
+    #[arg(long, value_name = "TIME", value_parser = startup::parse_duration)]
+    expiring: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
     #[command(flatten)]
     pub(crate) place: Place,
 }
@@ -35,7 +46,18 @@ pub struct Options {
 /// What is done with variables.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
-    /// Lets the next run generate variables anew
+    /// Print the value of a variable
+    Get {
+        /// The variable, or a part of it: tls.certificate
+        #[arg(value_name = "NAME[.KEY]")]
+        variable: String,
+        /// Print a secret without asking; never asked without a terminal
+        #[arg(long, short = 'n', env = "BOSH_NON_INTERACTIVE")]
+        non_interactive: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Let the next run generate variables anew
     Rotate {
         /// The variables
         #[arg(value_name = "VARIABLE", required = true)]
@@ -57,11 +79,11 @@ pub(crate) struct Place {
 
 impl Place {
     fn paths(self) -> Result<StorePaths> {
-        match (self.vars_store, &self.which) {
-            (Some(path), _) => Ok(StorePaths::from(path.as_path())),
-            (None, Which { name: None, state_dir: None }) => Ok(self.which.find()?.variables()),
+        match (self.vars_store, self.which.name(), &self.which.state_dir) {
+            (Some(path), ..) => Ok(StorePaths::from(path.as_path())),
+            (None, None, None) => Ok(self.which.find()?.variables()),
             // Also for a deployment that is down.
-            (None, Which { name, state_dir }) => {
+            (None, name, state_dir) => {
                 Ok(StateDir::of(state_dir.as_deref(), name.as_deref().unwrap_or_default())?.variables())
             }
         }
@@ -78,18 +100,26 @@ impl Place {
 }
 
 /// One line for `--help`.
-pub const ABOUT: &str = "List generated variables, and rotate them";
+pub const ABOUT: &str = "List, show and rotate generated variables";
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     match options.verb {
-        None => list(options.place.paths()?),
+        None => list(options.place, options.expiring, &options.table),
+        Some(Verb::Get { variable, non_interactive, place }) => {
+            get(place.or(options.place).paths()?, &variable, !non_interactive && confirmation::is_possible())
+        }
         Some(Verb::Rotate { names, place }) => rotate(place.or(options.place).paths()?, &names),
     }
 }
 
-fn list(paths: StorePaths) -> Result<u8> {
-    existing(&paths)?;
+fn list(place: Place, expiring: Option<Duration>, options: &TableOptions) -> Result<u8> {
+    let is_named = place.vars_store.is_some();
+    let paths = place.paths()?;
+    // A deployment without generated variables has no store, but a mistaken path is not an empty one.
+    if is_named {
+        existing(&paths)?;
+    }
     let store = StoreFile::read(paths)?.store;
     let certificates: Vec<(&str, &str)> = store
         .values()
@@ -98,22 +128,65 @@ fn list(paths: StorePaths) -> Result<u8> {
         .collect();
     let found: Vec<(&str, Option<Expiry>)> =
         certificates.iter().map(|(name, text)| (*name, variable_generator::expiry(text))).collect();
-    for line in table(&store, &found) {
-        output::line(&line);
-    }
+    table(&store, &found, expiring).print(options)?;
     Ok(0)
+}
+
+/// The keys of values that hold no secret.
+const PUBLIC: [&str; 4] = ["ca", "certificate", "public_key", "public_key_fingerprint"];
+
+/// Prints a value or a part of one; asks before it prints a secret if `asks`.
+fn get(paths: StorePaths, name: &str, asks: bool) -> Result<u8> {
+    existing(&paths)?;
+    let store = StoreFile::read(paths)?.store;
+    let value = find(&store, name)?;
+    let is_public = name.rsplit_once('.').is_some_and(|(_, key)| store.get(name).is_none() && PUBLIC.contains(&key));
+    if asks && !is_public {
+        output::line(&format!("This prints the secret '{name}'."));
+        if !confirmation::is_confirmed() {
+            return Ok(1);
+        }
+    }
+    let text =
+        value.as_str().map_or_else(|| go_yaml::write(value), |text| format!("{}\n", text.trim_end_matches('\n')));
+    startup::write_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(0)
+}
+
+/// The value of a variable, or what its keys lead to.
+fn find<'s>(store: &'s Store, path: &str) -> Result<&'s Node> {
+    if let Some(value) = store.get(path) {
+        return Ok(value);
+    }
+    let (name, keys) = path.split_once('.').map_or((path, None), |(name, keys)| (name, Some(keys)));
+    let mut value = store.get(name).ok_or_else(|| unknown(store, name))?;
+    for key in keys.iter().flat_map(|keys| keys.split('.')) {
+        value = value.get(key).ok_or_else(|| {
+            let problem = Problem::input(format!("the variable '{name}' has no '{key}'")).code(code::INPUT_INVALID);
+            let known: Vec<&str> = match &value.value {
+                Value::Map(map) => map.iter().filter_map(|(key, _)| key.as_str()).collect(),
+                _ => Vec::new(),
+            };
+            problem.hint(hint_for_unknown(key, known.iter().copied(), || match known.as_slice() {
+                [] => "its value has no parts".to_owned(),
+                known => format!("it has: {}", known.join(", ")),
+            }))
+        })?;
+    }
+    Ok(value)
+}
+
+fn unknown(store: &Store, name: &str) -> Problem {
+    let mut problem = Problem::input(format!("the variables store has no variable '{name}'")).code(code::INPUT_INVALID);
+    let known = store.values().iter().filter_map(|(key, _)| key.as_str());
+    problem.hint = did_you_mean(name, known).map(|name| format!("did you mean '{name}'?"));
+    problem
 }
 
 fn rotate(paths: StorePaths, names: &[String]) -> Result<u8> {
     existing(&paths)?;
     let mut file = StoreFile::lock(paths)?;
-    let known: Vec<String> = file.store.values().iter().filter_map(|(key, _)| Some(key.as_str()?.to_owned())).collect();
-    let unknown = names.iter().filter(|name| !known.contains(name)).map(|name| {
-        let mut problem = Problem::input(format!("the variables store has no variable '{name}'"));
-        problem.hint =
-            did_you_mean(name, known.iter().map(String::as_str)).map(|name| format!("did you mean '{name}'?"));
-        problem.code(code::INPUT_INVALID)
-    });
+    let unknown = names.iter().filter(|name| file.store.get(name).is_none()).map(|name| unknown(&file.store, name));
     Problems::check(unknown.collect())?;
     names.iter().for_each(|name| file.store.mark(name));
     file.save()?;
@@ -133,33 +206,30 @@ fn existing(paths: &StorePaths) -> Result<()> {
     Err(problem.hint("`boson interpolate --vars-store` and `boson up` write one").into())
 }
 
-/// The table's lines, head included.
-fn table(store: &Store, certificates: &[(&str, Option<Expiry>)]) -> Vec<String> {
-    let head = ["NAME", "TYPE", "EXPIRES", "STATE"].map(str::to_owned);
-    let mut rows: Vec<[String; 4]> = store
-        .values()
-        .iter()
-        .map(|(key, _)| {
-            let name = key.as_str().unwrap_or_default();
-            let expiry = certificates.iter().find(|(known, _)| *known == name).and_then(|(_, expiry)| expiry.as_ref());
-            let state = match expiry {
-                _ if store.is_marked(name) => "to be rotated",
-                Some(expiry) if expiry.seconds <= 0 => "expired",
-                _ => "-",
-            };
-            let date = expiry.map_or("-", |expiry| expiry.date.as_str());
-            [name, store.kind(name), date, state].map(str::to_owned)
+/// The table of variables, by name; with `expiring` only of certificates that have no more time.
+fn table(store: &Store, certificates: &[(&str, Option<Expiry>)], expiring: Option<Duration>) -> Table {
+    let is_listed = |expiry: Option<&Expiry>| {
+        expiring.is_none_or(|time| {
+            expiry.is_some_and(|expiry| u64::try_from(expiry.seconds).unwrap_or_default() <= time.as_secs())
         })
-        .collect();
-    rows.sort();
-    rows.insert(0, head);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..4).map(width).collect();
-    let line = |row: &[String; 4]| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        cells.join("  ").trim_end().to_owned()
     };
-    rows.iter().map(line).collect()
+    let mut table = Table::new("variables", &["Name", "Type", "Expires", "State"]);
+    for (key, _) in store.values().iter() {
+        let name = key.as_str().unwrap_or_default();
+        let expiry = certificates.iter().find(|(known, _)| *known == name).and_then(|(_, expiry)| expiry.as_ref());
+        if !is_listed(expiry) {
+            continue;
+        }
+        let state = match expiry {
+            _ if store.is_marked(name) => "to be rotated",
+            Some(expiry) if expiry.seconds <= 0 => "expired",
+            _ => "",
+        };
+        let date = expiry.map_or("", |expiry| expiry.date.as_str());
+        table.push([name, store.kind(name), date, state].map(str::to_owned));
+    }
+    table.sort();
+    table
 }
 
 #[cfg(test)]
@@ -180,6 +250,35 @@ mod tests {
             "b     password     -                     -",
             "c     rsa          -                     to be rotated",
         ];
-        assert_eq!(table(&store, &[("a", Some(expiry))]), expected);
+        let text = table(&store, &[("a", Some(expiry))], None).text(&TableOptions::default()).unwrap();
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn the_table_may_have_only_certificates_that_expire() {
+        let text = "a: {certificate: x}\nb: {certificate: x}\nc: {certificate: x}\nd: x\n";
+        let store = Store::parse(text.as_bytes(), Source::default()).unwrap();
+        let expiry = |seconds| Some(Expiry { date: "2026-01-02T03:04:05Z".to_owned(), seconds });
+        let certificates = [("a", expiry(-1)), ("b", expiry(60)), ("c", expiry(61))];
+        let text = table(&store, &certificates, Some(Duration::from_secs(60))).text(&TableOptions::default()).unwrap();
+        let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(names, ["NAME", "a", "b"]);
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_name_and_keys() {
+        let text = "a: s3cret\na.b: dotted\ntls: {certificate: c, private_key: s3cret}\n";
+        let store = Store::parse(text.as_bytes(), Source::default()).unwrap();
+        for (path, value) in [("a", "s3cret"), ("a.b", "dotted"), ("tls.certificate", "c")] {
+            assert_eq!(find(&store, path).unwrap().as_str(), Some(value));
+        }
+        for (path, message) in [
+            ("tsl.ca", "error: the variables store has no variable 'tsl'"),
+            ("tls.certificat", "error: the variable 'tls' has no 'certificat'\n  hint: did you mean 'certificate'?"),
+            ("tls.x", "error: the variable 'tls' has no 'x'\n  hint: it has: certificate, private_key"),
+            ("a.c", "error: the variable 'a' has no 'c'\n  hint: its value has no parts"),
+        ] {
+            assert_eq!(find(&store, path).unwrap_err().to_string(), message);
+        }
     }
 }

@@ -18,8 +18,8 @@ pub enum Ids {
     Single,
 }
 
-/// Whether namespaces can be made without a user namespace around them.
-pub(crate) fn privileged() -> bool {
+/// Whether this is a root who can make namespaces without a user namespace around them.
+pub fn is_root() -> bool {
     const NET_ADMIN: u32 = 12;
     const SYS_ADMIN: u32 = 21;
     let capabilities = fs::read_to_string("/proc/self/status").ok().and_then(|status| {

@@ -23,6 +23,7 @@ use crate::ids::Ids;
 use crate::message::{FromInit, ToInit};
 use crate::rlimits;
 use crate::root;
+use crate::settings_watch::SettingsWatch;
 use crate::spec::InstanceSpec;
 use crate::sys::channel::Channel;
 
@@ -32,12 +33,16 @@ use crate::sys::channel::Channel;
 /// AUDIT_READ, PERFMON, BPF, CHECKPOINT_RESTORE.)
 const TOO_POWERFUL: [u32; 20] = [2, 9, 16, 17, 20, 21, 22, 25, 26, 27, 30, 32, 33, 34, 35, 36, 37, 38, 39, 40];
 
+/// Those of them that a privileged command does not have either: each serves to change the machine, and nothing in the sandbox's
+/// namespaces. (SYS_MODULE, SYS_RAWIO, SYS_TIME, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, WAKE_ALARM, BLOCK_SUSPEND.)
+const OF_MACHINE: [u32; 8] = [16, 17, 25, 32, 33, 34, 35, 36];
+
 /// The file of host names inside.
 const HOSTS: &str = "/etc/hosts";
 
 /// Makes the root file system, then serves until the program exits; every process of the sandbox exits with it.
 pub(crate) fn run(program: &Channel) -> io::Result<()> {
-    let (ToInit::Start { spec, ids }, _) = program.expect()? else {
+    let (ToInit::Start { spec, ids, cgroup }, _) = program.expect()? else {
         return Err(io::Error::other("a sandbox's first message is its specification"));
     };
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
@@ -45,22 +50,27 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGCHLD);
     mask.thread_block()?;
-    if let Err(e) = set_up(&spec, ids, program) {
-        return program.send(&FromInit::Failed { message: e.to_string() }, &[]);
-    }
+    let mut settings = match set_up(&spec, ids, cgroup.as_deref(), program) {
+        Ok(settings) => settings,
+        Err(e) => return program.send(&FromInit::Failed { message: e.to_string() }, &[]),
+    };
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     program.send(&FromInit::Ready, &[])?;
 
     let names = fs::read_to_string(HOSTS)?;
     let mut commands = Commands { running: HashMap::new(), names };
     loop {
-        let mut ready =
-            [PollFd::new(program.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        let fds = [program.as_fd(), signals.as_fd()].into_iter().chain(settings.as_ref().map(AsFd::as_fd));
+        let mut ready: Vec<PollFd> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match poll(&mut ready, PollTimeout::NONE) {
             Err(Errno::EINTR) => continue,
             other => other?,
         };
-        let (asked, child) = (ready[0].any() == Some(true), ready[1].any() == Some(true));
+        let is_ready = |n: usize| ready.get(n).is_some_and(|fd| fd.any() == Some(true));
+        let (asked, child, written) = (is_ready(0), is_ready(1), is_ready(2));
+        if let Some(settings) = settings.as_mut().filter(|_| written) {
+            report_settings(settings, program)?;
+        }
         if child {
             while signals.read_signal()?.is_some() {}
             commands.reap(program)?;
@@ -74,15 +84,46 @@ pub(crate) fn run(program: &Channel) -> io::Result<()> {
     }
 }
 
-fn set_up(spec: &InstanceSpec, ids: Ids, program: &Channel) -> io::Result<()> {
+/// Makes the sandbox; of a privileged one, returns the watch on its kernel settings.
+fn set_up(
+    spec: &InstanceSpec,
+    ids: Ids,
+    cgroup: Option<&Path>,
+    program: &Channel,
+) -> io::Result<Option<SettingsWatch>> {
     nix::unistd::sethostname(&spec.hostname).map_err(|e| context("set the host name", e))?;
-    root::enter(spec, ids)?;
     let program = program.try_clone()?;
     // A program that has exited needs no warning.
     let warn = move |message| drop(program.send(&FromInit::Warned { message }, &[]));
+    let entered = cgroup.map(crate::cgroup::enter);
+    let has_cgroup = matches!(entered, Some(Ok(())));
+    if let (Some(Err(e)), true) = (entered, spec.privileged) {
+        warn(format!("it has no cgroup of its own, and /sys/fs/cgroup is empty: {e}"));
+    }
+    root::enter(spec, ids, has_cgroup)?;
+    let mut settings = None;
+    if spec.privileged {
+        settings = SettingsWatch::new()
+            .map_err(|e| {
+                warn(format!("writes to settings of the whole machine have no effect, and are not reported: {e}"))
+            })
+            .ok();
+    }
     rlimits::clamp(warn).map_err(|e| context("watch the resource limits", e))?;
     // This process drops them too: root inside may trace any process that has no more capabilities than itself.
-    crate::sys::privileges::give_up(&TOO_POWERFUL).map_err(|e| context("give up capabilities", e))
+    let given_up: &[u32] = if spec.privileged { &OF_MACHINE } else { &TOO_POWERFUL };
+    crate::sys::privileges::give_up(given_up).map_err(|e| context("give up capabilities", e))?;
+    Ok(settings)
+}
+
+/// Reports the settings of the whole machine that a process has written.
+fn report_settings(settings: &mut SettingsWatch, program: &Channel) -> io::Result<()> {
+    for path in settings.take()? {
+        let path = path.display();
+        let message = format!("{path} is a setting of the whole machine: the value is written for this instance alone");
+        program.send(&FromInit::Warned { message }, &[])?;
+    }
+    Ok(())
 }
 
 /// What is done on request.
@@ -98,8 +139,8 @@ impl Commands {
     fn serve(&mut self, program: &Channel, request: ToInit, fds: Vec<OwnedFd>) -> io::Result<()> {
         match request {
             ToInit::Start { .. } => Ok(()),
-            ToInit::Run { id, argv, env, directory } => {
-                let answer = match start(&argv, env, &directory, fds) {
+            ToInit::Run { id, argv, env, directory, privileged } => {
+                let answer = match start(&argv, env, &directory, privileged, fds) {
                     Ok(pid) => {
                         self.running.insert(pid, id);
                         FromInit::Started { id, pid }
@@ -162,7 +203,13 @@ impl Commands {
     }
 }
 
-fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec<OwnedFd>) -> io::Result<i32> {
+fn start(
+    argv: &[String],
+    env: Vec<(String, String)>,
+    directory: &Path,
+    privileged: bool,
+    fds: Vec<OwnedFd>,
+) -> io::Result<i32> {
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::other("a command came without a program"))?;
     let [input, output, error] =
@@ -172,6 +219,10 @@ fn start(argv: &[String], env: Vec<(String, String)>, directory: &Path, fds: Vec
         crate::sys::own_terminal(&mut command);
     } else {
         command.process_group(0);
+    }
+    if !privileged {
+        // In a sandbox without privileged commands this process does not have them either.
+        crate::sys::without(&mut command, &TOO_POWERFUL);
     }
     // This process waits for its signals instead of taking them.
     let child = crate::sys::nothing_ignored(crate::sys::nothing_blocked(crate::sys::streams_only(&mut command)))

@@ -12,8 +12,9 @@ use nix::sys::signal::Signal;
 
 use crate::exit::Exit;
 use crate::ids::Ids;
+use crate::leftovers;
 use crate::message::{FromInit, ToInit};
-use crate::spec::InstanceSpec;
+use crate::spec::{Access, InstanceSpec};
 use crate::sys::channel::Channel;
 
 /// The standard streams of a command.
@@ -51,6 +52,8 @@ pub struct Command {
     pub directory: PathBuf,
     /// The standard streams.
     pub stdio: Stdio,
+    /// Whether it has the capabilities of a privileged sandbox. Without effect in any other.
+    pub privileged: bool,
 }
 
 /// A sandbox; everything in it ends when this is dropped.
@@ -60,6 +63,17 @@ pub struct Instance {
     channel: Arc<Channel>,
     waiting: Arc<Mutex<Waiting>>,
     init: i32,
+    /// Of a privileged one: its cgroup, and the directories of the host that it can write to.
+    cgroup: Option<(Cgroup, Vec<PathBuf>)>,
+}
+
+/// The cgroup of a privileged sandbox.
+#[derive(Debug, Clone)]
+pub(crate) struct Cgroup {
+    /// That of all sandboxes of the network.
+    pub(crate) network: String,
+    /// Its own, below that.
+    pub(crate) own: String,
 }
 
 #[derive(Debug, Default)]
@@ -72,21 +86,32 @@ struct Waiting {
 
 impl Instance {
     /// Sends the specification to an init that has just been started, and waits for its root file system.
-    pub(crate) fn start(channel: Channel, spec: InstanceSpec, ids: Ids) -> io::Result<Instance> {
+    pub(crate) fn start(
+        channel: Channel,
+        spec: InstanceSpec,
+        ids: Ids,
+        cgroup: Option<Cgroup>,
+    ) -> io::Result<Instance> {
         let name = spec.name.clone();
+        let written = spec.binds.iter().filter(|bind| bind.access == Access::ReadWrite).map(|bind| bind.source.clone());
+        let written = std::iter::once(spec.vcap.clone()).chain(written).collect();
         channel.learn_sender()?;
-        channel.send(&ToInit::Start { spec: Box::new(spec), ids }, &[])?;
-        let (answer, init) = channel.expect_from()?;
-        match answer {
-            FromInit::Ready => {}
-            FromInit::Failed { message } => return Err(io::Error::other(message)),
-            other => return Err(io::Error::other(format!("unexpected answer {other:?}"))),
-        }
+        let path = cgroup.as_ref().map(|cgroup| Path::new(&cgroup.network).join(&cgroup.own));
+        channel.send(&ToInit::Start { spec: Box::new(spec), ids, cgroup: path }, &[])?;
+        let mut warnings = Vec::new();
+        let init = loop {
+            match channel.expect_from()? {
+                (FromInit::Ready, init) => break init,
+                (FromInit::Warned { message }, _) => warnings.push(message),
+                (FromInit::Failed { message }, _) => return Err(io::Error::other(message)),
+                (other, _) => return Err(io::Error::other(format!("unexpected answer {other:?}"))),
+            }
+        };
         let channel = Arc::new(channel);
-        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let waiting = Arc::new(Mutex::new(Waiting { warnings, ..Waiting::default() }));
         let (theirs, table) = (Arc::clone(&channel), Arc::clone(&waiting));
         std::thread::Builder::new().name(format!("sandbox {name}")).spawn(move || distribute(&theirs, &table))?;
-        Ok(Instance { name, channel, waiting, init })
+        Ok(Instance { name, channel, waiting, init, cgroup: cgroup.map(|cgroup| (cgroup, written)) })
     }
 
     /// The name it was given.
@@ -101,9 +126,9 @@ impl Instance {
 
     /// Starts a command.
     pub fn run(&self, command: Command) -> io::Result<Process> {
-        let Command { argv, env, directory, stdio } = command;
+        let Command { argv, env, directory, stdio, privileged } = command;
         let (id, answers) = self.ask(
-            |id| ToInit::Run { id, argv, env, directory },
+            |id| ToInit::Run { id, argv, env, directory, privileged },
             &[stdio.input.as_fd(), stdio.output.as_fd(), stdio.error.as_fd()],
         )?;
         match answers.recv() {
@@ -138,7 +163,8 @@ impl Instance {
         }
     }
 
-    /// What the user should know about what has run in it since this was called last: limits that a process did not get.
+    /// What the user should know about what has run in it since this was called last: limits that a process did not get, settings
+    /// of the machine that it wrote.
     pub fn take_warnings(&self) -> Vec<String> {
         self.waiting.lock().map(|mut waiting| std::mem::take(&mut waiting.warnings)).unwrap_or_default()
     }
@@ -146,6 +172,13 @@ impl Instance {
     /// Ends everything in it at once.
     pub fn kill(&self) {
         self.channel.shut_down();
+    }
+
+    /// Removes what its processes have left on the machine. Its first process has ended, and all others with it.
+    pub fn release(&self) {
+        if let Some((cgroup, directories)) = &self.cgroup {
+            leftovers::release_sandbox(directories, &cgroup.network, &cgroup.own);
+        }
     }
 
     fn ask(&self, make: impl FnOnce(u64) -> ToInit, fds: &[BorrowedFd<'_>]) -> io::Result<(u64, Receiver<FromInit>)> {

@@ -14,9 +14,15 @@
 //! program ends, and with PID 1 its whole pid namespace, mounts and interfaces: nothing is left behind,
 //! whichever process is killed.
 //!
+//! In a privileged sandbox ([`InstanceSpec::privileged`]) commands can have the capabilities that act on the sandbox's namespaces. It has a
+//! cgroup of its own in every hierarchy, a `/dev` in which devices can be made, and settings of the kernel that can be written: those
+//! of the network are real, those of the whole machine are files of the sandbox. Cgroups and loop devices outlive processes: the shim of the
+//! network removes them, or whoever ends a sandbox, or at last [`release`].
+//!
 //! Linux only, without any external program except `newuidmap` and `newgidmap` where they are installed.
 
 mod beneath;
+mod cgroup;
 mod error;
 mod exit;
 mod forward;
@@ -25,6 +31,7 @@ mod hosts;
 mod ids;
 mod init;
 mod instance;
+mod leftovers;
 mod message;
 mod network;
 mod once;
@@ -33,6 +40,7 @@ mod process;
 mod remove;
 mod rlimits;
 mod root;
+mod settings_watch;
 mod spawn;
 mod spec;
 mod sys;
@@ -40,14 +48,15 @@ mod sys;
 pub use beneath::{names_beneath, open_beneath};
 pub use exit::Exit;
 pub use hosts::hosts_file;
-pub use ids::Ids;
+pub use ids::{Ids, is_root};
 pub use instance::{Command, Instance, Process, Stdio, in_memory};
+pub use leftovers::release;
 pub use network::Network;
 pub use once::{Once, once};
 pub use proc::{ProcessId, pid_of};
 pub use process::run_if_sandbox_process;
 pub use remove::remove_tree;
-pub use root::{EXECUTABLE, SYSLOG_SOCKET};
+pub use root::{CGROUP, EXECUTABLE, SYSLOG_SOCKET};
 pub use spec::{Access, Bind, InstanceSpec, Subnet};
 pub use sys::channel::{Channel, Listener};
 pub use sys::streams_only;

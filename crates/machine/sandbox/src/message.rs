@@ -12,8 +12,8 @@ use crate::spec::{InstanceSpec, Subnet};
 /// The first message to a shim.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Setup {
-    /// Make the outer namespaces and the bridge, then hold them.
-    Network { user_namespace: bool, subnet: Subnet },
+    /// Make the outer namespaces and the bridge, then hold them. Privileged sandboxes in it belong to `owner`.
+    Network { user_namespace: bool, subnet: Subnet, owner: Option<PathBuf> },
     /// Make the namespaces of an instance in the holder's network; the program's connection comes along.
     Instance { interface: Option<Interface> },
     /// Make the namespaces of an instance without a network, by itself.
@@ -73,10 +73,10 @@ pub(crate) enum ToHolder {
 /// A request of the program to an instance's init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToInit {
-    /// Make the root file system; the first message.
-    Start { spec: Box<InstanceSpec>, ids: Ids },
+    /// Make the root file system; the first message. A privileged sandbox makes its cgroup at this path below the current one.
+    Start { spec: Box<InstanceSpec>, ids: Ids, cgroup: Option<PathBuf> },
     /// Run a command; its standard streams are sent along.
-    Run { id: u64, argv: Vec<String>, env: Vec<(String, String)>, directory: PathBuf },
+    Run { id: u64, argv: Vec<String>, env: Vec<(String, String)>, directory: PathBuf, privileged: bool },
     /// Signal a command, or its whole process group.
     Signal { id: u64, signal: i32, group: bool },
     /// Write a file; its content comes along as a descriptor.

@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::cgroup;
 use crate::ids::{self, Ids};
-use crate::instance::Instance;
+use crate::instance::{Cgroup, Instance};
 use crate::message::{Interface, Setup, Step, ToHolder};
 use crate::proc::ProcessId;
 use crate::spawn::{done, start_shim};
@@ -26,15 +28,22 @@ pub struct Network {
     ids: Ids,
     subnet: Subnet,
     ports: AtomicU32,
+    /// The cgroup of its sandboxes.
+    cgroup: Option<String>,
 }
 
 impl Network {
-    /// Makes the network. Diagnostics of its processes are written to `log`.
+    /// Makes the network. Diagnostics of its processes are written to `log`. Its sandboxes have cgroups if there is an `owner`: the
+    /// directory to which their files belong, and by which [`crate::release`] finds what they leave behind. The network releases that
+    /// itself when it ends, also if the program is killed.
     ///
     /// The calling thread must run as long as the network: the kernel takes its exit for the program's.
-    pub fn start(subnet: Subnet, log: Option<&File>) -> io::Result<Network> {
-        let user_namespace = !ids::privileged();
-        let (shim, channel, ids) = start_shim(&Setup::Network { user_namespace, subnet }, log)?;
+    pub fn start(subnet: Subnet, log: Option<&File>, owner: Option<&Path>) -> io::Result<Network> {
+        let user_namespace = !ids::is_root();
+        let setup = Setup::Network { user_namespace, subnet, owner: owner.map(Path::to_path_buf) };
+        let (shim, channel, ids) = start_shim(&setup, log)?;
+        let cgroup =
+            owner.filter(|_| ids == Ids::Host).map(|owner| cgroup::of_network(owner, shim.id())).transpose()?;
         let (step, holder_pid) = channel.expect_from::<Step>()?;
         step.done()?;
         Ok(Network {
@@ -44,6 +53,7 @@ impl Network {
             ids,
             subnet,
             ports: AtomicU32::new(0),
+            cgroup,
         })
     }
 
@@ -65,7 +75,8 @@ impl Network {
         let interface = spec.address.map(|address| Interface { address, prefix, gateway });
         self.ask(&ToHolder::Create { port, interface }, end.as_fd())?;
         drop(end);
-        Instance::start(channel, spec, self.ids)
+        let cgroup = self.cgroup.clone().map(|network| Cgroup { network, own: spec.name.replace('/', "-") });
+        Instance::start(channel, spec, self.ids, cgroup)
     }
 
     /// Sockets in the network for a name server on the address [`Subnet::bridge`], port 53. The program answers on them.

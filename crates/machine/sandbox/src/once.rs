@@ -21,9 +21,9 @@ pub struct Once {
 impl Once {
     /// Creates it; `spec.address` is not used. The calling thread must run as long as the sandbox.
     pub fn start(spec: InstanceSpec) -> io::Result<Once> {
-        let (shim, channel, ids) = start_shim(&Setup::Once { user_namespace: !ids::privileged() }, None)?;
+        let (shim, channel, ids) = start_shim(&Setup::Once { user_namespace: !ids::is_root() }, None)?;
         done(&channel)?;
-        Ok(Once { instance: Some(Instance::start(channel, spec, ids)?), shim })
+        Ok(Once { instance: Some(Instance::start(channel, spec, ids, None)?), shim })
     }
 
     /// Runs a command and waits for its end.

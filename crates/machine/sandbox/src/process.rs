@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{Child, ExitCode};
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::error::context;
 use crate::message::{Interface, Setup, Step};
@@ -15,7 +16,7 @@ use crate::spawn::{MARK, spawn_inside};
 use crate::sys::channel::Channel;
 use crate::sys::netlink::Netlink;
 use crate::sys::privileges::leave_keyring;
-use crate::{forward, holder, init, remove, root};
+use crate::{cgroup, forward, holder, init, leftovers, remove, root};
 
 /// Runs this process' part in a sandbox, if it was started for one; called first in `main`, before any thread exists.
 pub fn run_if_sandbox_process(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
@@ -47,9 +48,9 @@ fn shim() -> io::Result<()> {
     leave_keyring();
     let (setup, fds): (Setup, Vec<OwnedFd>) = channel.expect()?;
     let result = match setup {
-        Setup::Network { user_namespace, subnet } => {
+        Setup::Network { user_namespace, subnet, owner } => {
             let entered = enter(user_namespace, &channel).and_then(|()| holder::bring_up(subnet));
-            entered.and_then(|()| become_parent("holder", &channel))
+            entered.and_then(|()| hold(&channel, owner.as_deref()))
         }
         Setup::Once { user_namespace } => {
             enter(user_namespace, &channel).and_then(|()| bring_up_loopback()).and_then(|()| {
@@ -135,6 +136,28 @@ fn bring_up_loopback() -> io::Result<()> {
 fn become_parent(role: &str, channel: &Channel) -> io::Result<()> {
     let child = spawn_inside(role, channel.try_clone()?.into())?;
     wait(child)
+}
+
+/// Starts the holder of a network and waits for it, also if the program is killed meanwhile: then the holder ends, and with it all
+/// sandboxes, and this process removes what they have left behind.
+fn hold(channel: &Channel, owner: Option<&Path>) -> io::Result<()> {
+    // By now: the directory may have gone at the end.
+    let cgroup = owner.map(|owner| cgroup::of_network(owner, std::process::id())).transpose()?;
+    let mut awaited = SigSet::empty();
+    awaited.add(Signal::SIGCHLD);
+    awaited.add(Signal::SIGTERM);
+    awaited.thread_block()?;
+    nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
+    let mut holder = spawn_inside("holder", channel.try_clone()?.into())?;
+    while holder.try_wait()?.is_none() {
+        if awaited.wait()? == Signal::SIGTERM {
+            holder.kill()?;
+        }
+    }
+    if let (Some(owner), Some(cgroup)) = (owner, cgroup) {
+        leftovers::release_network(owner, &cgroup);
+    }
+    Ok(())
 }
 
 fn wait(mut child: Child) -> io::Result<()> {

@@ -9,7 +9,7 @@ use crate::spawn::start_shim;
 /// Removes a directory and everything below it, if it exists; also files that belong to ids that only a sandbox has.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     match remove(path) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied && !crate::ids::privileged() => {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied && !crate::ids::is_root() => {
             let path = std::path::absolute(path)?;
             let (mut shim, channel, _) = start_shim(&Setup::Remove { path }, None)?;
             let end = channel.expect::<Step>();

@@ -7,6 +7,7 @@ mod kernel;
 mod layer;
 mod mounts;
 mod release;
+mod settings;
 
 use std::fs;
 use std::io;
@@ -17,7 +18,8 @@ use crate::ids::Ids;
 use crate::spec::{Access, InstanceSpec};
 use layer::Layers;
 pub(crate) use mounts::make_private;
-use mounts::{Attributes, bind, tmpfs};
+use mounts::{Attributes, NO_PROGRAMS, bind, file_system, tmpfs};
+pub(crate) use settings::directories as settings_directories;
 
 /// Where the executable is bound inside every sandbox; its other names lie beside it.
 pub const EXECUTABLE: &str = "/run/boson/bin/boson";
@@ -25,32 +27,50 @@ pub const EXECUTABLE: &str = "/run/boson/bin/boson";
 /// Where `/dev/log` leads: a process of the sandbox that reads what programs log listens here.
 pub const SYSLOG_SOCKET: &str = "/run/boson/syslog";
 
+/// Where root of a sandbox with a cgroup has the hierarchies, to limit what it starts.
+pub const CGROUP: &str = "/run/boson/limits/cgroup";
+
 /// Makes the root file system in the current mount namespace and makes it this process' root.
 ///
-/// Called by PID 1 of the sandbox: the new `/proc` shows the pid namespace of the process that mounts it.
-pub(crate) fn enter(spec: &InstanceSpec, ids: Ids) -> io::Result<()> {
-    let root = &spec.mount_point;
+/// Called by PID 1 of the sandbox: the new `/proc` shows the pid namespace of the process that mounts it. With `has_cgroup`, it
+/// is in the sandbox's cgroup.
+pub(crate) fn enter(spec: &InstanceSpec, ids: Ids, has_cgroup: bool) -> io::Result<()> {
+    let (root, privileged) = (&spec.mount_point, spec.privileged);
     let mut layers = match &spec.base {
         None => {
             tmpfs(root, "mode=0755", Attributes::Programs)?;
-            let mut layers = Layers::new(root.join(".layers"), ids)?;
+            let mut layers = Layers::new(root.join(".layers"), ids, privileged)?;
             base::of_host(root, &mut layers)?;
             etc::of_host(&root.join("etc"))?;
             layers
         }
-        Some(base) => base::of_directory(base, root, ids)?,
+        Some(base) => base::of_directory(base, root, ids, privileged)?,
     };
     etc::own(&root.join("etc"), spec, ids)?;
     directories(root, ids)?;
-    kernel::file_systems(root)?;
-    kernel::devices(root)?;
+    kernel::file_systems(root, privileged)?;
+    if has_cgroup {
+        let own = inside(root, CGROUP);
+        fs::create_dir_all(&own)?;
+        if let Some(parent) = own.parent() {
+            fs::set_permissions(parent, fs::Permissions::from_mode(0o700))?;
+        }
+        let mount = |target: &Path| {
+            crate::cgroup::mount(target, |kind, target, options| file_system(kind, target, options, NO_PROGRAMS))
+        };
+        mount(&own)?;
+        if privileged {
+            mount(&root.join("sys/fs/cgroup"))?;
+        }
+    }
+    kernel::devices(root, privileged)?;
     vcap(root, spec)?;
     executable(root, spec)?;
     for entry in &spec.binds {
         let target = inside(root, &entry.target);
         match entry.access {
             Access::ReadOnly => bind(&entry.source, &target, Attributes::ReadOnly)?,
-            Access::ReadWrite => bind(&entry.source, &target, Attributes::ReadWrite)?,
+            Access::ReadWrite => bind(&entry.source, &target, writable(spec))?,
             Access::Layer => layers.above(&entry.source, &target)?,
         }
     }
@@ -97,8 +117,13 @@ fn directories(root: &Path, ids: Ids) -> io::Result<()> {
     Ok(())
 }
 
+/// A VM's disks have devices and programs that change the user.
+fn writable(spec: &InstanceSpec) -> Attributes {
+    if spec.privileged { Attributes::All } else { Attributes::ReadWrite }
+}
+
 fn vcap(root: &Path, spec: &InstanceSpec) -> io::Result<()> {
-    bind(&spec.vcap, &root.join("var/vcap"), Attributes::ReadWrite)?;
+    bind(&spec.vcap, &root.join("var/vcap"), writable(spec))?;
     for path in &spec.memory {
         tmpfs(&inside(root, path), "mode=0755", Attributes::Programs)?;
     }

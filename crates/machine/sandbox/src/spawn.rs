@@ -34,7 +34,12 @@ fn spawn(role: &str, end: OwnedFd, log: Option<&File>) -> io::Result<Child> {
 
 /// As [`spawn`], for a parent in the same tree, whose standard error is the log already.
 pub(crate) fn spawn_inside(role: &str, end: OwnedFd) -> io::Result<Child> {
-    Command::new("/proc/self/exe").args([MARK, role]).stdin(Stdio::from(end)).stdout(Stdio::null()).spawn()
+    // The parent may block signals to wait for them.
+    nothing_blocked(&mut Command::new("/proc/self/exe"))
+        .args([MARK, role])
+        .stdin(Stdio::from(end))
+        .stdout(Stdio::null())
+        .spawn()
 }
 
 /// Starts a shim and maps its user ids if it makes a user namespace.

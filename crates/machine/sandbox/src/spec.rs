@@ -86,6 +86,9 @@ pub struct InstanceSpec {
     pub binds: Vec<Bind>,
     /// Further names of the executable beside [`crate::EXECUTABLE`].
     pub executable_names: Vec<String>,
+    /// Whether commands in it may be privileged ([`crate::Command::privileged`]): it has a cgroup of its own, devices can be made,
+    /// and settings of the kernel can be written.
+    pub privileged: bool,
 }
 
 #[cfg(test)]

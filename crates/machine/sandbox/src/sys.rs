@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod channel;
+pub(crate) mod loops;
 pub(crate) mod netlink;
 pub(crate) mod privileges;
 pub(crate) mod seccomp;
@@ -14,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 pub use start::streams_only;
-pub(crate) use start::{nothing_blocked, nothing_ignored, own_terminal};
+pub(crate) use start::{nothing_blocked, nothing_ignored, own_terminal, without};
 
 /// Adds attributes (`libc::MOUNT_ATTR_*`) to a mount and everything mounted below it.
 ///

@@ -11,6 +11,6 @@ mod sources;
 
 pub use definitions::Definition;
 pub use failure::Failure;
-pub use reference::{references, referred};
+pub use reference::{in_braces, references, referred};
 pub use replace::{Interpolated, Missing, interpolate, replaced};
 pub use sources::{Kind, Sources, parse_assignment, parse_value};

@@ -61,6 +61,14 @@ fn reference(text: &str, at: usize) -> Option<Reference> {
     (!name.is_empty()).then(|| Reference { range: at..end, name: name.to_owned() })
 }
 
+/// The name in the first `{{name}}` of a text. Other tools, and early releases of the CLI, write references so.
+pub fn in_braces(text: &str) -> Option<&str> {
+    text.match_indices("{{").find_map(|(at, braces)| {
+        let name = text[at + braces.len()..].split_once("}}")?.0.trim();
+        (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+    })
+}
+
 fn is_name(c: char) -> bool {
     matches!(c, '-' | '/' | '.' | '_' | '0'..='9') || c.is_alphabetic()
 }
@@ -89,5 +97,13 @@ mod tests {
         ] {
             assert_eq!(references(text).collect::<Vec<_>>(), names, "{text}");
         }
+    }
+
+    #[test]
+    fn names_in_braces_are_found() {
+        assert_eq!(in_braces("port: {{port}}"), Some("port"));
+        assert_eq!(in_braces("{a: {{ /dir/port.x }}}"), Some("/dir/port.x"));
+        assert_eq!(in_braces("a: {{}}, b: {{ .x y }}, c: {{d}}"), Some("d"));
+        assert_eq!(in_braces("a: {b: {c: 1}}, {{d"), None);
     }
 }

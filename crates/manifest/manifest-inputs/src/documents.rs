@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use go_yaml::{Node, Source, Value};
 use problem::Problems;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,42 @@ pub struct Documents {
     pub runtime_configs: Vec<Document>,
     /// Cloud configs, in order.
     pub cloud_configs: Vec<Document>,
+    /// The texts among the values of the variables that the documents use.
+    #[serde(default)]
+    pub variables: VariableTexts,
+}
+
+/// Texts of variables, secrets among them: for masking. Never shows them.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VariableTexts(Vec<String>);
+
+impl VariableTexts {
+    pub(crate) fn of<'n>(values: impl Iterator<Item = &'n Node>) -> VariableTexts {
+        let mut texts = Vec::new();
+        values.for_each(|node| collect(node, &mut texts));
+        VariableTexts(texts)
+    }
+
+    /// Every text.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl fmt::Debug for VariableTexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VariableTexts").field("count", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+fn collect(node: &Node, texts: &mut Vec<String>) {
+    match &node.value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::List(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Map(map) => map.iter().for_each(|(_, value)| collect(value, texts)),
+        _ => {}
+    }
 }
 
 /// A text is rarely anything but UTF-8, which is stored as it is.
@@ -39,6 +76,14 @@ impl Documents {
     /// Every document.
     pub fn iter(&self) -> impl Iterator<Item = &Document> {
         std::iter::once(&self.manifest).chain(&self.runtime_configs).chain(&self.cloud_configs)
+    }
+}
+
+impl Documents {
+    /// The name of the deployment in the manifest, as far as the manifest is valid YAML.
+    pub fn deployment_name(&self) -> Option<String> {
+        let document = go_yaml::read(self.manifest.text(), Source::default()).ok()?;
+        Some(document.get("name")?.as_str()?.to_owned())
     }
 }
 

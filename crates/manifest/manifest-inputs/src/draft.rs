@@ -6,9 +6,10 @@
 use go_yaml::Node;
 use interpolation::{Definition, Failure};
 use problem::{Place, Problem, Problems, Result};
+use variable_generator::Expiry;
 use variables::{ConsumedLink, LinkNames};
 
-use crate::documents::{Document, Documents};
+use crate::documents::{Document, Documents, VariableTexts};
 use crate::files::Files;
 use crate::flags::{Configs, Inputs};
 use crate::origins::Origins;
@@ -27,6 +28,17 @@ enum Stage<'a> {
     Changed(Box<Work<'a>>, Documented),
 }
 
+/// A certificate among the values of variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// The variable.
+    pub name: String,
+    /// When it expires.
+    pub expiry: Expiry,
+    /// Whether it is in the variables store, which generates it anew on request.
+    pub is_generated: bool,
+}
+
 /// What is needed to make [`Documents`] of the result.
 struct Documented {
     name: String,
@@ -43,9 +55,10 @@ impl<'a> Draft<'a> {
         text: Result<Vec<u8>>,
         default_store: Option<&DefaultStore>,
     ) -> Result<Draft<'a>> {
-        let defines = || text.as_ref().is_ok_and(|text| store::defines(text));
-        if inputs.is_empty() && !(default_store.is_some() && defines()) {
-            return files::unchanged(configs, name, text).map(|documents| Draft(Stage::Unchanged(documents)));
+        let needs_cli = || text.as_ref().is_ok_and(|text| store::needs_cli(text, default_store.is_some()));
+        if inputs.is_empty() && !needs_cli() {
+            return files::unchanged(configs, name, text, inputs.strict)
+                .map(|documents| Draft(Stage::Unchanged(documents)));
         }
         Draft::of(Work::read(inputs, configs, name, (text, &[]), default_store)?, configs, name)
     }
@@ -74,6 +87,17 @@ impl<'a> Draft<'a> {
             Stage::Changed(work, _) => {
                 work.links.iter().map(|link| (link.clone(), work.sources.place(link.origin))).collect()
             }
+        }
+    }
+
+    /// The certificates among the values that the documents use or define, by name; without those that are generated anew.
+    ///
+    /// # Errors
+    /// References that cannot be replaced.
+    pub fn certificates(&self) -> Result<Vec<Certificate>> {
+        match &self.0 {
+            Stage::Unchanged(_) => Ok(Vec::new()),
+            Stage::Changed(work, _) => work.certificates(),
         }
     }
 
@@ -132,7 +156,7 @@ impl Documented {
         let mut runtime_configs: Vec<Document> =
             applied.configs.iter().map(|(name, node)| document(name.clone(), node)).collect();
         let cloud_configs = runtime_configs.split_off(self.runtime_configs);
-        Documents { manifest, runtime_configs, cloud_configs }
+        Documents { manifest, runtime_configs, cloud_configs, variables: applied.variables }
     }
 }
 
@@ -155,6 +179,8 @@ pub(crate) struct Applied {
     pub(crate) manifest: Node,
     pub(crate) configs: Vec<(String, Node)>,
     pub(crate) sources: Sources,
+    /// Texts of the variables that are used; none of a preview.
+    pub(crate) variables: VariableTexts,
 }
 
 impl<'a> Work<'a> {
@@ -188,7 +214,7 @@ impl<'a> Work<'a> {
     fn read_links(&mut self) -> Result<()> {
         let invalid = |failures: Vec<Failure>| self.sources.invalid_definitions(failures);
         let (links, warnings) = ConsumedLink::all_of(&self.definitions, &self.values).map_err(invalid)?;
-        self.sources.warn(&warnings);
+        self.sources.warn(warnings)?;
         self.links = links;
         Ok(())
     }
@@ -206,7 +232,7 @@ impl<'a> Work<'a> {
             let (manifest, configs) = replaced(documents, &preview, sources, &mut usage)?;
             let shared = shared.iter().map(String::as_str).collect();
             Problems::check(usage.problems(inputs, &preview, sources, &shared))?;
-            check(Applied { manifest, configs, sources: sources.clone() })
+            check(Applied { manifest, configs, sources: sources.clone(), variables: VariableTexts::default() })
         };
         self.store = Some(store.complete(definitions, values, links, sources, &check)?);
         Ok(())
@@ -224,7 +250,29 @@ impl<'a> Work<'a> {
         let values = self.preview_values(self.store.as_ref());
         let documents = (self.manifest.clone(), self.configs.clone());
         let (manifest, configs) = replaced(documents, &values, &self.sources, &mut Usage::default())?;
-        Ok(Applied { manifest, configs, sources: self.sources.clone() })
+        Ok(Applied { manifest, configs, sources: self.sources.clone(), variables: VariableTexts::default() })
+    }
+
+    fn certificates(&self) -> Result<Vec<Certificate>> {
+        let store = self.store.as_ref().map(|file| &file.store);
+        let values = self.preview_values(self.store.as_ref());
+        let mut usage = Usage::default();
+        replaced((self.manifest.clone(), self.configs.clone()), &values, &self.sources, &mut usage)?;
+        let definition = |name: &str| self.definitions.iter().find(|definition| definition.name == name);
+        let is_defined = |name: &str| definition(name).is_some();
+        let is_replaced = |name: &str| {
+            let mode = definition(name).and_then(|definition| definition.update_mode.as_ref()?.as_str());
+            mode == Some("overwrite") || store.is_some_and(|store| store.is_marked(name))
+        };
+        let names = values.names().into_iter();
+        let names = names.filter(|name| (usage.is_used(name) || is_defined(name)) && !is_replaced(name));
+        let certificate = |name: String| {
+            let value = values.get(&name)?;
+            let text = value.get("certificate").unwrap_or(value).as_str()?;
+            let is_generated = is_defined(&name) && store.is_some_and(|store| store.get(&name).is_some());
+            Some(Certificate { expiry: variable_generator::expiry(text)?, name, is_generated })
+        };
+        Ok(names.filter_map(certificate).collect())
     }
 
     /// All values, with placeholders for those that the store lacks.
@@ -246,9 +294,11 @@ impl<'a> Work<'a> {
         let Work { inputs, manifest, configs, values, store, sources, .. } = self;
         let mut usage = Usage::default();
         let (manifest, configs) = replaced((manifest, configs), &values, &sources, &mut usage)?;
+        let used: Vec<String> = values.names().into_iter().filter(|name| usage.is_used(name)).collect();
+        let variables = VariableTexts::of(used.iter().filter_map(|name| values.get(name)));
         let shared = store.iter().flat_map(StoreFile::shared_names).collect();
         Problems::check(usage.problems(inputs, &values, &sources, &shared))?;
-        Ok(Applied { manifest, configs, sources })
+        Ok(Applied { manifest, configs, sources, variables })
     }
 }
 

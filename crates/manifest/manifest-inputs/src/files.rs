@@ -7,7 +7,8 @@ use interpolation::{Failure, Kind, parse_assignment, parse_value};
 use ops_file::{FIELDS, Operation, unknown_fields};
 use problem::{Place, Problem, Problems, Result, code, did_you_mean};
 
-use crate::documents::{Document, Documents};
+use crate::braces;
+use crate::documents::{Document, Documents, VariableTexts};
 use crate::flags::{Configs, Inputs};
 use crate::packed;
 use crate::parts::Part;
@@ -45,7 +46,7 @@ impl Files {
         manifest: Result<Vec<u8>>,
         parts: &[Part],
     ) -> Result<Files> {
-        let mut reader = Reader::default();
+        let mut reader = Reader { sources: Sources::new(inputs.strict), ..Reader::default() };
         let mut manifest = match manifest {
             Ok(text) => reader.parse(name.to_owned(), &text, "the manifest", Parsed::node),
             Err(problems) => {
@@ -106,13 +107,14 @@ impl Files {
 /// What messages call a runtime config or a cloud config.
 const CONFIG: &str = "the config";
 
-/// The manifest and the configs as they are.
-pub(crate) fn unchanged(configs: &Configs, name: &str, manifest: Result<Vec<u8>>) -> Result<Documents> {
-    let mut reader = Reader::default();
+/// The manifest and the configs as they are; warns as if they were interpolated.
+pub(crate) fn unchanged(configs: &Configs, name: &str, manifest: Result<Vec<u8>>, strict: bool) -> Result<Documents> {
+    let mut reader = Reader { sources: Sources::new(strict), ..Reader::default() };
     let mut documents = |paths: &[PathBuf]| -> Vec<Document> {
         let document = |path: &PathBuf| {
             let name = path.display().to_string();
             let text = reader.bytes(path, &format!("cannot read {CONFIG} {name}"))?;
+            reader.warn_of_unread(&name, &text);
             Some(Document::of_file(name, text))
         };
         paths.iter().filter_map(document).collect()
@@ -120,8 +122,10 @@ pub(crate) fn unchanged(configs: &Configs, name: &str, manifest: Result<Vec<u8>>
     let (runtime_configs, cloud_configs) = (documents(&configs.runtime_configs), documents(&configs.cloud_configs));
     match manifest {
         Ok(text) => {
+            reader.warn_of_unread(name, &text);
             Problems::check(reader.problems)?;
-            Ok(Documents { manifest: Document::of_file(name, text), runtime_configs, cloud_configs })
+            let (manifest, variables) = (Document::of_file(name, text), VariableTexts::default());
+            Ok(Documents { manifest, runtime_configs, cloud_configs, variables })
         }
         Err(problems) => {
             let mut problems = problems.into_vec();
@@ -154,11 +158,25 @@ impl Reader {
         let source = self.sources.add(name);
         let read = go_yaml::parse(text, source).and_then(|parsed| Ok((read(&parsed)?, parsed.doubtful_input())));
         let (document, doubtful_input) =
-            read.map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e)).ok()?;
-        for (message, origin) in doubtful_input {
-            self.sources.warn(&[Failure::new(message, origin)]);
-        }
+            read.map_err(|e| self.invalid(&format!("{what} is not valid YAML"), &e, braces::hint(text, &e))).ok()?;
+        self.warn_of_doubtful(doubtful_input);
         Some(document)
+    }
+
+    fn warn_of_doubtful(&mut self, input: Vec<(String, Origin)>) {
+        self.warn(input.into_iter().map(|(message, origin)| Failure::new(message, origin)).collect());
+    }
+
+    fn warn(&mut self, warnings: Vec<Failure>) {
+        self.problems.extend(self.sources.warn(warnings).err().map(Problems::into_vec).unwrap_or_default());
+    }
+
+    /// Warns of what is lost when a document is read. One that is not valid is another reader's to refuse.
+    fn warn_of_unread(&mut self, name: &str, text: &[u8]) {
+        let source = self.sources.add(name.to_owned());
+        if let Ok(parsed) = go_yaml::parse(text, source) {
+            self.warn_of_doubtful(parsed.doubtful_input());
+        }
     }
 
     fn bytes(&mut self, path: &Path, message: &str) -> Option<Vec<u8>> {
@@ -166,9 +184,10 @@ impl Reader {
         packed::read(path).map_err(|e| self.problems.push(problem(e))).ok()
     }
 
-    fn invalid(&mut self, message: &str, error: &go_yaml::Error) {
+    fn invalid(&mut self, message: &str, error: &go_yaml::Error, hint: Option<String>) {
         let mut problem = Problem::input(message).because(error).code(code::YAML_INVALID);
         problem.place = self.sources.place(error.origin);
+        problem.hint = hint;
         self.problems.push(problem);
     }
 
@@ -181,7 +200,7 @@ impl Reader {
             let message = format!("the field '{}' of an operation has no effect", field.escape_debug());
             let mut warning = Failure::new(message, origin);
             warning.hint = did_you_mean(&field, FIELDS).map(|name| format!("did you mean '{name}'?"));
-            self.sources.warn(&[warning]);
+            self.warn(vec![warning]);
         }
         match ops_file::parse(&document) {
             Ok(operations) => operations

@@ -32,6 +32,9 @@ pub struct Inputs {
     /// Fail if a given variable is not used
     #[arg(long)]
     pub var_errs_unused: bool,
+    /// Whether warnings are errors (`--strict` of the verbs that have it).
+    #[arg(skip)]
+    pub strict: bool,
 }
 
 /// Configs that a director has beside manifests.

@@ -4,6 +4,7 @@
 //! [`Inputs`] are the flags, for any verb that takes a manifest; [`Inputs::apply`] and [`Inputs::read`] read all files, report
 //! all that is wrong with them together, and apply the operations; then variables are generated and replaced.
 
+mod braces;
 mod documents;
 mod draft;
 mod files;
@@ -20,14 +21,15 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub use documents::{Document, Documents};
-pub use draft::Draft;
+pub use documents::{Document, Documents, VariableTexts};
+pub use draft::{Certificate, Draft};
 pub use flags::{Configs, Inputs};
 use go_yaml::Node;
 use ops_file::Operation;
 pub use parts::Part;
 use problem::{Place, Problem, Result, code};
 pub use store::{StoreFile, StorePaths};
+pub use variable_generator::Expiry;
 use variables::LinkNames;
 
 use crate::draft::{Applied, Work};
@@ -49,6 +51,11 @@ impl Manifest {
     /// The document as the CLI prints it.
     pub fn text(&self) -> String {
         go_yaml::write(&self.document)
+    }
+
+    /// Where a node of the document stands: in the manifest, an ops file or a variables file.
+    pub fn place(&self, node: &Node) -> Option<Place> {
+        self.sources.place(node.origin)
     }
 
     /// The node at a path of ops files, as the CLI prints it: a string as it is, else YAML.
@@ -184,7 +191,7 @@ impl Inputs {
 
 impl From<Applied> for Manifest {
     fn from(applied: Applied) -> Manifest {
-        let Applied { manifest, configs, sources } = applied;
+        let Applied { manifest, configs, sources, .. } = applied;
         Manifest { document: manifest, configs, sources }
     }
 }

@@ -2,30 +2,39 @@
 
 use go_yaml::{Origin, Source};
 use interpolation::{Failure, Missing};
-use problem::{Code, Note, Place, Problem, Problems, code};
+use problem::{Code, Note, Place, Problem, Problems, Result, code};
 
 /// How many references to one variable are shown.
 const SHOWN: usize = 3;
 
 /// The names of documents, by their numbers.
 #[derive(Clone, Default)]
-pub(crate) struct Sources(Vec<String>);
+pub(crate) struct Sources {
+    names: Vec<String>,
+    /// Whether warnings are errors.
+    strict: bool,
+}
 
 impl Sources {
+    /// Of no document yet.
+    pub(crate) fn new(strict: bool) -> Sources {
+        Sources { names: Vec::new(), strict }
+    }
+
     /// The number of a new document.
     pub(crate) fn add(&mut self, name: String) -> Source {
-        self.0.push(name);
-        Source(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+        self.names.push(name);
+        Source(u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX))
     }
 
     /// The names.
     pub(crate) fn names(&self) -> &[String] {
-        &self.0
+        &self.names
     }
 
     /// The place of a node; `None` if no document contains it.
     pub(crate) fn place(&self, origin: Origin) -> Option<Place> {
-        let file = self.0.get(origin.source.0 as usize).filter(|_| origin.line != 0)?;
+        let file = self.names.get(origin.source.0 as usize).filter(|_| origin.line != 0)?;
         Some(Place { column: Some(origin.column), ..Place::line(file, origin.line) })
     }
 
@@ -39,14 +48,21 @@ impl Sources {
         self.with_code(failures, code::VARIABLE_INVALID)
     }
 
-    /// Logs warnings about definitions.
-    pub(crate) fn warn(&self, warnings: &[Failure]) {
+    /// Logs warnings about documents and definitions.
+    ///
+    /// # Errors
+    /// The warnings, if they are errors.
+    pub(crate) fn warn(&self, warnings: Vec<Failure>) -> Result<()> {
+        if self.strict && !warnings.is_empty() {
+            return Err(self.with_code(warnings, code::WARNING));
+        }
         for warning in warnings {
             let place = self.place(warning.origin).map(|place| format!("\n  --> {place}")).unwrap_or_default();
             let cause = warning.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
             let hint = warning.hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
             tracing::warn!("{}{cause}{place}{hint}", warning.message);
         }
+        Ok(())
     }
 
     fn with_code(&self, failures: Vec<Failure>, code: Code) -> Problems {

@@ -13,6 +13,7 @@ use variables::{Error, Generate, Keep, LinkNames, Order, Store};
 use vcap::atomic;
 use vcap::lock::{LONGEST_WAIT, Lock};
 
+use crate::braces;
 use crate::places::Sources;
 
 /// Where a variables store is.
@@ -161,7 +162,7 @@ impl StoreFile {
         file.shared.iter_mut().for_each(|part| part.lock = None);
         match completed {
             Ok(completed) => {
-                sources.warn(&completed.warnings);
+                sources.warn(completed.warnings)?;
                 Ok(file)
             }
             Err(Error::Definitions(failures)) => Err(sources.invalid_definitions(failures)),
@@ -235,9 +236,23 @@ impl Generate for Checked<'_> {
     }
 }
 
-/// Whether a document's text has definitions with types.
-pub(crate) fn defines(text: &[u8]) -> bool {
-    go_yaml::read(text, Source::default()).is_ok_and(|document| has_types(&document))
+/// Whether a manifest without flags has to be read as the CLI reads it: one that defines variables with types, if they are
+/// generated, and one that the CLI does not read because of `{{name}}` or although it defines variables. Otherwise the
+/// director's rules decide alone.
+pub(crate) fn needs_cli(text: &[u8], generates: bool) -> bool {
+    // Most manifests of a pod have neither; they are not read twice.
+    if !generates && !text.windows(2).any(|pair| pair == b"{{") {
+        return false;
+    }
+    match go_yaml::read(text, Source::default()) {
+        Ok(document) => generates && has_types(&document),
+        Err(error) => braces::hint(text, &error).is_some() || (generates && has_section(text)),
+    }
+}
+
+/// Whether a text that is not valid YAML seems to define variables.
+fn has_section(text: &[u8]) -> bool {
+    text.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"variables:"))
 }
 
 /// Whether a document has definitions with types.

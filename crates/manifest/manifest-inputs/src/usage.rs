@@ -38,6 +38,11 @@ impl Usage {
         found.document
     }
 
+    /// Whether a document uses this variable.
+    pub(crate) fn is_used(&self, name: &str) -> bool {
+        self.unused.as_ref().is_some_and(|unused| !unused.contains(name))
+    }
+
     /// The reports that the flags ask for. Variables that are `shared` may be there for other deployments.
     pub(crate) fn problems(
         self,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use problem::{Place, Step};
 use value::Value;
 
+use crate::identity::{self, Slot};
 use crate::names::canonical;
 use crate::network::{self, Network};
 use crate::reader::{Object, Reader};
@@ -45,6 +46,8 @@ pub struct InstanceGroup {
     pub instances: u32,
     /// Names of its AZs; empty where it names none.
     pub azs: Vec<String>,
+    /// The instances of earlier versions of the deployment, which keep their indexes. Not of the manifest: [`crate::Manifest::continue_from`].
+    pub earlier: Vec<Slot>,
     /// Its networks.
     pub networks: Vec<Network>,
     /// Alias of its stemcell.
@@ -113,6 +116,13 @@ pub struct Job {
     pub path: Vec<Step>,
 }
 
+impl InstanceGroup {
+    /// Its instances, by index.
+    pub fn slots(&self) -> Vec<Slot> {
+        identity::slots(self.instances, &self.azs, &self.earlier)
+    }
+}
+
 impl Job {
     /// Where it stands.
     pub fn place(&self) -> Place {
@@ -160,6 +170,7 @@ fn instance_group(reader: &mut Reader, object: &Object, per_az: bool, update: Up
         runs_at_deploy: object.map.get("lifecycle").and_then(Value::as_str) == Some(AUTO_ERRAND),
         instances,
         azs,
+        earlier: Vec::new(),
         networks: network::parse(reader, object, &name),
         stemcell: reader.string(object, "stemcell").unwrap_or_default(),
         persistent_disk: persistent_disk(reader, object, &name),

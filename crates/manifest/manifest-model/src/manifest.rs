@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use problem::{Problem, Problems, code};
+use problem::{Problem, Problems, code, did_you_mean};
 use value::Value;
 
 use crate::addon::Level;
+use crate::identity::Slot;
 use crate::reader::{Object, Reader};
 use crate::update::Update;
 use crate::{addon, instance_group};
@@ -133,14 +134,11 @@ impl Manifest {
             }
             for job in &group.jobs {
                 if !self.may_have_release(&job.release) {
-                    reader.problem_of(
-                        code::RELEASE_UNKNOWN,
-                        job.path.clone(),
-                        format!(
-                            "Job '{}' (instance group '{}') references an unknown release '{}'",
-                            job.name, group.name, job.release
-                        ),
+                    let message = format!(
+                        "Job '{}' (instance group '{}') references an unknown release '{}'",
+                        job.name, group.name, job.release
                     );
+                    reader.problems.push(unknown_release(message, job, &self.releases));
                 }
             }
         }
@@ -165,6 +163,13 @@ impl Manifest {
         tags
     }
 
+    /// Continues these instances of earlier versions, by group: what still exists keeps its index and the number of its AZ.
+    pub fn continue_from(&mut self, earlier: &BTreeMap<String, Vec<Slot>>) {
+        for group in &mut self.instance_groups {
+            group.earlier = earlier.get(&group.name).cloned().unwrap_or_default();
+        }
+    }
+
     /// The group of this name.
     pub fn group(&self, name: &str) -> Option<&InstanceGroup> {
         self.instance_groups.iter().find(|g| g.name == name)
@@ -175,6 +180,14 @@ impl Manifest {
 fn names(root: &Object, section: &str) -> Vec<String> {
     let entries = root.map.get(section).and_then(Value::as_array).unwrap_or_default();
     entries.iter().filter_map(|entry| Some(entry.get("name")?.as_str()?.to_owned())).collect()
+}
+
+/// A problem with the release of a job, which is none of the `releases`.
+pub(crate) fn unknown_release(message: String, job: &Job, releases: &[Release]) -> Problem {
+    let mut problem = Problem::input(message).code(code::RELEASE_UNKNOWN).at(job.place());
+    let similar = did_you_mean(&job.release, releases.iter().map(|release| release.name.as_str()));
+    problem.hint = similar.map(|name| format!("did you mean '{name}'?"));
+    problem
 }
 
 /// Reads the releases of a document.

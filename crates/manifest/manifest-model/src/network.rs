@@ -21,7 +21,7 @@ pub(crate) fn parse(reader: &mut Reader, object: &Object, group: &str) -> Vec<Ne
     for network in reader.hashes(object, "networks") {
         let name = reader.required_string(&network, "name", "an entry of 'networks'");
         let default = reader.strings(&network, "default");
-        for other in default.iter().filter(|of| **of != OPTIONAL && !REQUIRED.contains(&of.as_str())) {
+        for other in default.iter().filter(|name| **name != OPTIONAL && !REQUIRED.contains(&name.as_str())) {
             let message = format!(
                 "Instance group '{group}' specified an invalid default network property '{other}', valid properties are: {}",
                 REQUIRED.join(", ")
@@ -30,7 +30,7 @@ pub(crate) fn parse(reader: &mut Reader, object: &Object, group: &str) -> Vec<Ne
         }
         networks.push(Network { name, default });
     }
-    let texts: Vec<String> = REQUIRED.iter().chain([&OPTIONAL]).filter_map(|of| several(&networks, of)).collect();
+    let texts: Vec<String> = REQUIRED.iter().chain([&OPTIONAL]).filter_map(|name| several(&networks, name)).collect();
     if !texts.is_empty() {
         let message =
             format!("Instance group '{group}' specified more than one network to contain default. {}", texts.join(" "));
@@ -40,8 +40,8 @@ pub(crate) fn parse(reader: &mut Reader, object: &Object, group: &str) -> Vec<Ne
 }
 
 /// The message for several networks that are the default for the same purpose.
-fn several(networks: &[Network], of: &str) -> Option<String> {
-    let names = networks.iter().filter(|network| network.default.iter().any(|d| d == of));
+fn several(networks: &[Network], property: &str) -> Option<String> {
+    let names = networks.iter().filter(|network| network.default.iter().any(|name| name == property));
     let names: Vec<String> = names.map(|network| format!("'{}'", network.name)).collect();
-    (names.len() > 1).then(|| format!("'{of}' has default networks: {}.", names.join(", ")))
+    (names.len() > 1).then(|| format!("'{property}' has default networks: {}.", names.join(", ")))
 }

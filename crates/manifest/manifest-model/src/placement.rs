@@ -3,7 +3,7 @@
 use problem::{Problem, Problems, code};
 
 use crate::addon::{Addon, Level, not_listed};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, unknown_release};
 
 impl Manifest {
     /// Adds the jobs of the manifest's addons to the groups they are for; a later addon sees the jobs that earlier ones added.
@@ -15,7 +15,7 @@ impl Manifest {
         for addon in std::mem::take(&mut self.addons) {
             for job in addon.jobs.iter().filter(|job| !self.may_have_release(&job.release)) {
                 let message = not_listed(job, Level::Deployment);
-                problems.push(Problem::input(message).code(code::RELEASE_UNKNOWN).at(job.place()));
+                problems.push(unknown_release(message, job, &self.releases));
             }
             let name = self.name.clone();
             problems.extend(self.place(&addon, &name).1);

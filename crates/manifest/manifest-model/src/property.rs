@@ -39,6 +39,11 @@ pub fn split(name: &str) -> impl Iterator<Item = &str> {
     parts.into_iter().flatten()
 }
 
+/// Whether the dotted name `part` is below `whole`: `tls.ca` is below `tls`.
+pub fn is_below(part: &str, whole: &str) -> bool {
+    part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'))
+}
+
 /// Sets the value at a dotted name, making Hashes on the way.
 pub fn set(root: &mut Map, name: &str, value: Value) {
     let parts: Vec<&str> = split(name).collect();

@@ -9,7 +9,7 @@ use problem::{Note, Place, Problem, code};
 use value::Value;
 
 use crate::addon::{self, Addon, Level};
-use crate::manifest::{Manifest, Release, releases};
+use crate::manifest::{Manifest, Release, releases, unknown_release};
 use crate::reader::{Object, Reader};
 use crate::variables;
 
@@ -63,7 +63,8 @@ impl RuntimeConfig {
             job.config = number;
             let is_known = job.release.is_empty() || config.releases.iter().any(|release| release.name == job.release);
             if !is_known {
-                reader.problem_of(code::RELEASE_UNKNOWN, job.path.clone(), addon::not_listed(job, Level::Runtime));
+                let message = addon::not_listed(job, Level::Runtime);
+                reader.problems.push(unknown_release(message, job, &config.releases));
             }
         }
         config.variables = reader.hashes(&root, "variables").iter().filter_map(|v| reader.string(v, "name")).collect();

@@ -158,7 +158,7 @@ fn select(all: &[Entry], options: &Options) -> Result<Vec<Entry>> {
     let names: Vec<&str> = all.iter().map(|entry| entry.name.as_str()).collect();
     let hint = format!("the services are: {}", names.join(", "));
     let wanted = |entry: &&Entry| match (&options.group, options.service.as_deref()) {
-        (Some(group), _) => entry.groups.iter().any(|of| of.eq_ignore_ascii_case(group)),
+        (Some(group), _) => entry.groups.iter().any(|other| other.eq_ignore_ascii_case(group)),
         (None, Some(name)) => name == "all" || entry.name == name,
         (None, None) => false,
     };

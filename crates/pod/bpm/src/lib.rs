@@ -15,12 +15,14 @@ mod config;
 mod decode;
 mod overlay;
 mod reader;
+mod unknown_keys;
 mod validate;
 mod yaml;
 
 pub use bytes::{INVALID_BYTE_QUANTITY, to_bytes};
 pub use config::{Hooks, Limits, ProcessConfig, ShutdownSignal, Unsafe, Volume};
 pub use overlay::{OVERLAID, Overlaid, Overlay};
+pub use unknown_keys::{UnknownKey, unknown_keys};
 
 use problem::{Place, Problem, Problems, Result, code};
 use serde::Serialize;

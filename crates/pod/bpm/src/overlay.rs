@@ -149,7 +149,7 @@ mod tests {
         let overlay = Overlay::decode(&overlay.to_string())?;
         assert_eq!(Overlay::decode(&overlay.encode())?, overlay);
         let overlaid = overlay.apply(rendered, "bpm.yml", "job")?;
-        Ok(overlaid.map(|of| (parse(&of.text, "x").unwrap().processes, of.has_added)))
+        Ok(overlaid.map(|overlaid| (parse(&overlaid.text, "x").unwrap().processes, overlaid.has_added)))
     }
 
     #[test]
@@ -172,10 +172,10 @@ mod tests {
             "capabilities": ["NET_RAW"], "privileged": true});
         let (processes, has_added) = apply(changes.clone(), Some(RENDERED)).unwrap().unwrap();
         assert!(has_added);
-        assert_eq!(processes.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["web", "side", "new"]);
-        assert!(
-            processes.iter().all(|of| of.env["A"] == "9" && of.capabilities == ["NET_RAW"] && of.unsafe_.privileged)
-        );
+        assert_eq!(processes.iter().map(|process| process.name.as_str()).collect::<Vec<_>>(), ["web", "side", "new"]);
+        assert!(processes.iter().all(|process| process.env["A"] == "9"
+            && process.capabilities == ["NET_RAW"]
+            && process.unsafe_.privileged));
         let (processes, has_added) = apply(changes, None).unwrap().unwrap();
         assert!(has_added && processes.len() == 1);
         assert_eq!(apply(json!({"env": {"A": "9"}}), None).unwrap(), None);

@@ -65,6 +65,25 @@ impl Node {
         matches!(self.content, Content::Scalar { plain: true, .. })
     }
 
+    /// Its column, from 1.
+    pub(crate) fn column(&self) -> u32 {
+        self.mark.column
+    }
+
+    /// The value of a key of a mapping, the first one where there are several.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        let Content::Mapping(entries) = &self.content else { return None };
+        entries.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| &**value)
+    }
+
+    /// The elements of a sequence; of others none.
+    pub(crate) fn items(&self) -> &[Rc<Node>] {
+        match &self.content {
+            Content::Sequence(items) => items,
+            _ => &[],
+        }
+    }
+
     /// The raw text of a scalar.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.content {

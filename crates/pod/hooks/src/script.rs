@@ -128,9 +128,11 @@ impl Script {
         self.record(state, Some(exit.status()));
     }
 
-    /// How a run that failed ended, where its output is, and the end of that.
+    /// How a run that failed ended, what it lacked if that can be told, where its output is, and the end of that.
     pub fn failure(&self, exit: Exit) -> String {
-        format!("{exit}; see {}{}", self.stderr_log().display(), tail_message(&self.last_lines.borrow()))
+        let lines = self.last_lines.borrow();
+        let lacks = lacks(&lines).map_or_else(String::new, |what| format!(", {what}"));
+        format!("{exit}{lacks}; see {}{}", self.stderr_log().display(), tail_message(&lines))
     }
 
     /// Whether it has succeeded before.
@@ -151,6 +153,50 @@ impl Script {
         };
         if let Err(problems) = made.and_then(|()| replace_file(&self.state_file, document.encode().as_bytes(), 0o644)) {
             tracing::warn!("{problems}");
+        }
+    }
+}
+
+/// What a script lacked that failed with this output: programs that every shell and VM has say it in the same words.
+fn lacks(lines: &[String]) -> Option<&'static str> {
+    const LIMIT: &str = "it raises a limit above the hard limit of its container, which needs the capability SYS_RESOURCE \
+                         (in a pod: capabilities in properties.quarks.run.security_context of the job)";
+    const PRIVILEGED: &str = "it needs to be privileged (boson up: --allow-privileged; in a pod: privileged in \
+                              properties.quarks.run.security_context of the job)";
+    lines.iter().find_map(|line| {
+        // bash, dash.
+        let is_limit = line.contains("ulimit: ")
+            && (line.contains("cannot modify limit: Operation not permitted") || line.contains("error setting limit"));
+        let is_refused = line.contains("permission denied") || line.contains("Operation not permitted");
+        let needs_privileges = |program: &str| line.contains(program) && is_refused;
+        if is_limit {
+            Some(LIMIT)
+        } else if ["mount: ", "mknod: ", "losetup: "].into_iter().any(needs_privileges) {
+            Some(PRIVILEGED)
+        } else {
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_script_lacked_is_read_from_its_output() {
+        let of = |line: &str| lacks(&["first".to_owned(), line.to_owned()]);
+        for line in [
+            "/x/bin/pre-start: line 3: ulimit: open files: cannot modify limit: Operation not permitted",
+            "/x/bin/pre-start: 3: ulimit: error setting limit (Operation not permitted)",
+        ] {
+            assert!(of(line).is_some_and(|what| what.contains("SYS_RESOURCE")), "{line}");
+        }
+        for line in ["mount: /mnt: permission denied.", "mknod: /dev/loop0: Operation not permitted"] {
+            assert!(of(line).is_some_and(|what| what.contains("privileged")), "{line}");
+        }
+        for line in ["mount: /mnt: no such device", "cat: /x: Permission denied", "ulimit -n 4096"] {
+            assert_eq!(of(line), None, "{line}");
         }
     }
 }

@@ -99,6 +99,21 @@ fn a_failure_is_reported_with_boshs_message_and_its_cause() {
 }
 
 #[test]
+fn a_script_that_raises_a_limit_too_far_is_told_what_it_lacks() {
+    let raise = "ulimit -n 500; ulimit -n 600 2>/dev/null && exit 0; echo '3: ulimit: error setting limit (Operation not permitted)' >&2; exit 2";
+    let root = root(&[("a", Some(raise))]);
+    let output = run(root.path());
+    // A root that may raise limits does.
+    if output.status.code() != Some(0) {
+        let stderr = text(&output.stderr);
+        assert!(
+            stderr.contains("a: exit status 2, it raises a limit above the hard limit of its container"),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
 fn when_all_scripts_fail_none_is_listed_as_successful() {
     let root = root(&[("a", Some("exit 3"))]);
     let stderr = text(&run(root.path()).stderr);

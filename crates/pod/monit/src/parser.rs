@@ -2,7 +2,7 @@
 
 mod rule;
 
-use problem::{Problem, Problems, Result};
+use problem::{Problem, Problems, Result, did_you_mean};
 
 use crate::lexer::{Lexer, Token};
 use crate::model::{Condition, Config, Kind, Mode, ProcessId, Service, Span, Unsupported};
@@ -24,7 +24,7 @@ pub(crate) type Read<T> = std::result::Result<T, Refused>;
 pub(crate) fn parse(text: &str, path: &str) -> Result<Config> {
     let mut lexer = Lexer::new(text);
     let next = lexer.next();
-    let mut parser = Parser { lexer, next, path, config: Config::default(), problems: Vec::new() };
+    let mut parser = Parser { lexer, next, tried: Vec::new(), path, config: Config::default(), problems: Vec::new() };
     if parser.statements().is_ok() {
         parser.check_hosts();
     }
@@ -37,6 +37,8 @@ pub(crate) struct Parser<'t> {
     pub(crate) lexer: Lexer<'t>,
     /// The next token and its place.
     pub(crate) next: (Token, Span),
+    /// The keywords with which the next token was compared.
+    tried: Vec<&'static str>,
     path: &'t str,
     config: Config,
     problems: Vec<Problem>,
@@ -44,6 +46,7 @@ pub(crate) struct Parser<'t> {
 
 impl Parser<'_> {
     pub(crate) fn advance(&mut self) -> (Token, Span) {
+        self.tried.clear();
         let next = self.lexer.next();
         std::mem::replace(&mut self.next, next)
     }
@@ -55,11 +58,20 @@ impl Parser<'_> {
     /// The next token is a syntax error.
     pub(crate) fn syntax_error(&mut self) -> Refused {
         let (token, at) = self.next.clone();
-        self.refuse_token(&token, at)
+        let mut keywords = std::mem::take(&mut self.tried);
+        // Words without meaning may stand before the keyword.
+        keywords.extend(["with", "using", "program"]);
+        self.refuse_token(&token, at, &keywords)
     }
 
-    fn refuse_token(&mut self, token: &Token, at: Span) -> Refused {
-        self.report(format!("syntax error '{}'", token.text()), at);
+    /// A token that is none of the `keywords` is a syntax error.
+    fn refuse_token(&mut self, token: &Token, at: Span, keywords: &[&'static str]) -> Refused {
+        let mut problem = problem(format!("syntax error '{}'", token.text()), self.path, at);
+        if let Token::Word(word) = token {
+            let similar = did_you_mean(&word.to_ascii_lowercase(), keywords.iter().copied());
+            problem.hint = similar.map(|keyword| format!("did you mean '{keyword}'?"));
+        }
+        self.problems.push(problem);
         Refused
     }
 
@@ -75,12 +87,13 @@ impl Parser<'_> {
     }
 
     /// Whether the next token is one of these keywords.
-    pub(crate) fn is(&self, keywords: &[&str]) -> bool {
+    pub(crate) fn is(&mut self, keywords: &[&'static str]) -> bool {
+        self.tried.extend(keywords);
         matches!(&self.next.0, Token::Word(word) if keywords.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)))
     }
 
     /// Takes the next token if it is one of these keywords.
-    pub(crate) fn take(&mut self, keywords: &[&str]) -> bool {
+    pub(crate) fn take(&mut self, keywords: &[&'static str]) -> bool {
         let found = self.is(keywords);
         if found {
             self.advance();
@@ -89,13 +102,13 @@ impl Parser<'_> {
     }
 
     /// Takes the next token if it is a keyword of this table; gives what the keyword means.
-    pub(crate) fn one_of<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn one_of<T: Copy>(&mut self, table: &[(&'static str, T)]) -> Option<T> {
         let (_, meaning) = *table.iter().find(|(keyword, _)| self.is(&[keyword]))?;
         self.advance();
         Some(meaning)
     }
 
-    pub(crate) fn expect(&mut self, keywords: &[&str]) -> Read<()> {
+    pub(crate) fn expect(&mut self, keywords: &[&'static str]) -> Read<()> {
         if self.take(keywords) { Ok(()) } else { Err(self.syntax_error()) }
     }
 
@@ -182,7 +195,7 @@ impl Parser<'_> {
         let (token, at) = self.lexer.name();
         let kind = token.text().to_ascii_lowercase();
         if !KINDS.contains(&kind.as_str()) {
-            let refused = self.refuse_token(&token, at);
+            let refused = self.refuse_token(&token, at, &KINDS);
             if kind == "program"
                 && let Some(problem) = self.problems.last_mut()
             {
@@ -191,7 +204,7 @@ impl Parser<'_> {
             return Err(refused);
         }
         let (name, at) = self.lexer.name();
-        let (Token::Word(name) | Token::Quoted(name)) = name else { return Err(self.refuse_token(&name, at)) };
+        let (Token::Word(name) | Token::Quoted(name)) = name else { return Err(self.refuse_token(&name, at, &[])) };
         self.check_name(&name, at);
         self.advance();
         let kind = self.kind(&kind)?;
@@ -258,7 +271,7 @@ impl Parser<'_> {
             self.with_service(|service| service.stop = Some(program));
         } else if self.is(&["group"]) {
             let (name, at) = self.lexer.name();
-            let (Token::Word(name) | Token::Quoted(name)) = name else { return Err(self.refuse_token(&name, at)) };
+            let (Token::Word(name) | Token::Quoted(name)) = name else { return Err(self.refuse_token(&name, at, &[])) };
             self.advance();
             self.with_service(|service| service.groups.push(name));
         } else if self.is(&["depend", "depends"]) {

@@ -1,12 +1,84 @@
-//! The limit of processes that BPM sets on its container, set on this one where that is certain to be its own.
+//! The limits that BPM sets on the cgroup of its container: on one machine on a cgroup for the process, in a pod on the container's,
+//! where that is certain to be its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Limits how many processes there may be at a time. A cgroup that is not the container's own is left alone; the reason is returned.
+/// Where an instance of `boson up` has the hierarchies of its own cgroup (`sandbox::CGROUP`).
+const OF_INSTANCE: &str = "/run/boson/limits/cgroup";
+/// Exists in every instance of `boson up`.
+const INSTANCE: &str = "/run/boson/bin";
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// The memory, in bytes.
+    Memory(u64),
+    /// How many processes there may be at a time; none if negative.
+    Processes(i64),
+}
+
+impl Limit {
+    /// The controller of version 1.
+    fn controller(self) -> &'static str {
+        match self {
+            Limit::Memory(_) => "memory",
+            Limit::Processes(_) => "pids",
+        }
+    }
+
+    fn file(self, is_version_1: bool) -> &'static str {
+        match self {
+            Limit::Memory(_) if is_version_1 => "memory.limit_in_bytes",
+            Limit::Memory(_) => "memory.max",
+            Limit::Processes(_) => "pids.max",
+        }
+    }
+
+    fn value(self) -> String {
+        match self {
+            Limit::Memory(bytes) => bytes.to_string(),
+            Limit::Processes(count) if count < 0 => "max".to_owned(),
+            Limit::Processes(count) => count.to_string(),
+        }
+    }
+}
+
+/// Whether this is an instance of `boson up`, where only `run-process` limits memory.
+pub(crate) fn is_instance() -> bool {
+    Path::new(INSTANCE).is_dir()
+}
+
+/// Limits this process and what it starts, in an instance with cgroups: in a cgroup of this name. The reason is returned if that is
+/// impossible.
+pub(crate) fn limit_in_instance(name: &str, limit: Limit) -> Result<(), String> {
+    limit_below(Path::new(OF_INSTANCE), name, limit)
+}
+
+fn limit_below(mounted: &Path, name: &str, limit: Limit) -> Result<(), String> {
+    let version_1 = mounted.join(limit.controller());
+    let is_version_1 = version_1.is_dir();
+    let root = if is_version_1 { version_1 } else { mounted.to_path_buf() };
+    if !root.join("cgroup.procs").exists() {
+        return Err("the instance has no cgroup".to_owned());
+    }
+    let parent = root.join("bpm");
+    let own = parent.join(name);
+    fs::create_dir_all(&own).map_err(|e| format!("its cgroup cannot be made ({e})"))?;
+    if !is_version_1 {
+        fs::write(parent.join("cgroup.subtree_control"), format!("+{}", limit.controller()))
+            .map_err(|e| format!("the controller {} cannot be had ({e})", limit.controller()))?;
+    }
+    fs::write(own.join(limit.file(is_version_1)), limit.value())
+        .and_then(|()| fs::write(own.join("cgroup.procs"), std::process::id().to_string()))
+        .map_err(|e| format!("its cgroup cannot be used ({e})"))
+}
+
+/// Limits how many processes there may be at a time in a pod's container. A cgroup that is not the container's own is left alone; the
+/// reason is returned.
 ///
 /// There is a resource limit, too (`RLIMIT_NPROC`), but it counts a user's processes in all containers of the machine.
-pub(crate) fn limit_processes(processes: i64) -> Result<(), String> {
+pub(crate) fn limit_in_container(processes: i64) -> Result<(), String> {
     if std::process::id() != 1 {
         return Err("this is not the container's first process".to_owned());
     }
@@ -18,8 +90,8 @@ pub(crate) fn limit_processes(processes: i64) -> Result<(), String> {
     if members.lines().any(|pid| pid == "0") {
         return Err("its cgroup is not its own".to_owned());
     }
-    let max = if processes < 0 { "max".to_owned() } else { processes.to_string() };
-    fs::write(dir.join("pids.max"), max).map_err(|e| format!("its cgroup cannot be changed ({e})"))
+    fs::write(dir.join("pids.max"), Limit::Processes(processes).value())
+        .map_err(|e| format!("its cgroup cannot be changed ({e})"))
 }
 
 /// Where the cgroup that limits processes lies: of version 2, or the controller of version 1.
@@ -54,6 +126,14 @@ mod tests {
 
     #[test]
     fn only_the_first_process_of_a_container_sets_a_limit() {
-        assert!(limit_processes(10).unwrap_err().contains("first process"));
+        assert!(limit_in_container(10).unwrap_err().contains("first process"));
+    }
+
+    #[test]
+    fn each_version_has_its_files() {
+        let files = |limit: Limit| (limit.controller(), limit.file(true), limit.file(false), limit.value());
+        assert_eq!(files(Limit::Memory(7)), ("memory", "memory.limit_in_bytes", "memory.max", "7".to_owned()));
+        assert_eq!(files(Limit::Processes(-1)), ("pids", "pids.max", "pids.max", "max".to_owned()));
+        assert!(limit_below(Path::new("/nowhere"), "a.b", Limit::Memory(7)).unwrap_err().contains("has no cgroup"));
     }
 }

@@ -14,6 +14,7 @@ use problem::{Place, Problem, Problems, Result, code};
 use supervisor::sys::attainable;
 use supervisor::{Capability, Privileges};
 
+use crate::cgroup::Limit;
 use crate::{Context, cgroup, dirs};
 
 /// Inode of the first pid namespace, the host's, on every Linux (`PROC_PID_INIT_INO`).
@@ -65,17 +66,32 @@ fn missing(context: &Context, config: &ProcessConfig, privileges: &Privileges) -
             missing.push(format!("limits.{field}: {wanted} is above the hard limit; the process gets {attainable}"));
         }
     }
-    if let Some(processes) = config.limits.processes
-        && let Err(why) = cgroup::limit_processes(processes)
-    {
-        missing.push(format!("limits.processes: {why}; the pod's limit of process ids counts"));
-    }
+    limits_of_cgroup(context, config, &mut missing);
     if config.unsafe_.host_pid_namespace
         && fs::read_link("/proc/self/ns/pid").is_ok_and(|ns| ns.as_os_str() != HOST_PID_NAMESPACE)
     {
         missing.push("unsafe.host_pid_namespace: the pod needs hostPID".to_owned());
     }
     missing
+}
+
+/// The limits that only a cgroup has. In a pod Kubernetes limits the memory of the container.
+fn limits_of_cgroup(context: &Context, config: &ProcessConfig, missing: &mut Vec<String>) {
+    let processes = config.limits.processes;
+    if !cgroup::is_instance() {
+        if let Some(Err(why)) = processes.map(cgroup::limit_in_container) {
+            missing.push(format!("limits.processes: {why}; the pod's limit of process ids counts"));
+        }
+        return;
+    }
+    let name = format!("{}.{}", context.job, context.process);
+    let memory = config.limits.memory.as_deref().and_then(bpm::to_bytes);
+    let limits = [("memory", memory.map(Limit::Memory)), ("processes", processes.map(Limit::Processes))];
+    for (field, limit) in limits {
+        if let Some(Err(why)) = limit.map(|limit| cgroup::limit_in_instance(&name, limit)) {
+            missing.push(format!("limits.{field}: not applied: {why}"));
+        }
+    }
 }
 
 fn missing_of_volumes(context: &Context, config: &ProcessConfig) -> Vec<String> {

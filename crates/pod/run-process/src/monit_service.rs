@@ -85,7 +85,7 @@ fn prepare(context: &Context, config: &Config, service: &Service) -> Result<(Pro
 /// What monit accepts and is not carried out here, once, with its line.
 fn warn_of_unsupported(context: &Context, config: &Config, service: &Service) {
     let path = services::monit_path(&context.vcap, &context.job);
-    let is_here = |of: &Option<String>| of.as_ref().is_none_or(|of| *of == service.name);
+    let is_here = |owner: &Option<String>| owner.as_ref().is_none_or(|owner| *owner == service.name);
     let all = config.without_effect().into_iter().filter(|unsupported| is_here(&unsupported.service));
     let list: String = all
         .map(|unsupported| format!("\n  {}:{}: {}", path.display(), unsupported.at.line, unsupported.what))

@@ -244,7 +244,7 @@ impl Running<'_> {
     fn ended(&mut self, role: Role, result: Result<Exit, SpawnError>) {
         // What it printed last is still in its pipes.
         self.pump();
-        let of_role = self.pumps.iter_mut().filter(|(of, _)| *of == role);
+        let of_role = self.pumps.iter_mut().filter(|(owner, _)| *owner == role);
         let captured = of_role.flat_map(|(_, pump)| pump.take_captured()).collect();
         if role == Role::Main {
             let exit = result.as_ref().map_or_else(|error| Exit::Code(error.status()), |exit| *exit);

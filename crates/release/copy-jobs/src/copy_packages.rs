@@ -74,8 +74,13 @@ fn unknown(package: &str, from: &Path) -> Option<Problem> {
         return None;
     }
     let problem = Problem::input(format!("there is no package '{}' in {}", package.escape_debug(), from.display()));
-    let known: Vec<String> =
-        from.read_dir().into_iter().flatten().flatten().filter_map(|of| of.file_name().into_string().ok()).collect();
+    let known: Vec<String> = from
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     let near = did_you_mean(package, known.iter().map(String::as_str)).map(|near| format!("did you mean '{near}'?"));
     Some(near.into_iter().fold(problem.code(code::PACKAGE_MISSING), Problem::hint))
 }

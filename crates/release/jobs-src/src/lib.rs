@@ -80,7 +80,14 @@ impl JobsSrc {
         let mut problems = Vec::new();
         let mut there = Vec::new();
         let mut documents = Vec::new();
+        let mut missing = BTreeSet::new();
         for job in jobs {
+            if let Some(problem) = self.missing_release(&job.release) {
+                if missing.insert(&job.release) {
+                    problems.push(Problem { place: named_at(job), ..problem });
+                }
+                continue;
+            }
             match self.read_spec(job) {
                 Ok(document) => {
                     there.push(job);
@@ -132,13 +139,21 @@ impl JobsSrc {
         Err(Problem::input(message).code(code::JOB_UNKNOWN).hint(self.absent_job_hint(job)).into())
     }
 
-    fn absent_job_hint(&self, job: &JobRef) -> String {
-        if let Layout::Apart(releases) = &self.0
-            && !releases.contains_key(&job.release)
-        {
-            let known: Vec<&str> = releases.keys().map(String::as_str).collect();
-            return format!("give the release with --release; given are: {}", known.join(", "));
+    /// The problem of a release that the command line does not give.
+    fn missing_release(&self, name: &str) -> Option<Problem> {
+        let Layout::Apart(releases) = &self.0 else { return None };
+        if releases.contains_key(name) {
+            return None;
         }
+        let known: Vec<&str> = releases.keys().map(String::as_str).collect();
+        let problem = Problem::input(format!("release '{name}' is not given: -r PATH")).code(code::RELEASE_MISSING);
+        Some(problem.hint(hint_for_unknown(name, known.iter().copied(), || match known.as_slice() {
+            [] => "no release is given".to_owned(),
+            known => format!("given are: {}", known.join(", ")),
+        })))
+    }
+
+    fn absent_job_hint(&self, job: &JobRef) -> String {
         let release = self.release(&job.release);
         if !release.is_dir() && matches!(self.0, Layout::Together(_)) {
             return format!("{} does not exist: run copy-jobs in the release's image first", release.display());

@@ -71,9 +71,19 @@ impl Cache {
         Ok(self.at("digests")?.join(name))
     }
 
+    /// The directory of a compiled package, whether it exists or not.
+    pub(crate) fn package(&self, key: &str) -> Result<PathBuf> {
+        Ok(self.at("packages")?.join(key))
+    }
+
+    /// The log of a package's script, whether it exists or not.
+    pub(crate) fn log(&self, key: &str) -> Result<PathBuf> {
+        Ok(self.at("logs")?.join(format!("{key}.log")))
+    }
+
     /// The compiled package, if it exists.
     pub(crate) fn get(&self, key: &str) -> Result<Option<PathBuf>> {
-        let dir = self.at("packages")?.join(key);
+        let dir = self.package(key)?;
         if !dir.is_dir() {
             return Ok(None);
         }
@@ -93,7 +103,7 @@ impl Cache {
             compile: dir.join("compile"),
             install: dir.join("install"),
             scratch: dir.join("scratch"),
-            log: self.at("logs")?.join(format!("{key}.log")),
+            log: self.log(key)?,
             destination: self.at("packages")?.join(key),
             dir,
             runner,

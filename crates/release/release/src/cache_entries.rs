@@ -9,14 +9,16 @@ use problem::{IoContext, Result};
 use walkdir::WalkDir;
 
 use crate::cache::Cache;
+use crate::download;
 
 /// The directories of a cache that can become large, and what an entry of each is.
-const KINDS: [(&str, &str); 3] = [("packages", "package"), ("releases", "release"), ("stemcells", "stemcell")];
+const KINDS: [(&str, &str); 4] =
+    [("packages", "package"), ("releases", "release"), ("stemcells", "stemcell"), (download::DOWNLOADS, "download")];
 
-/// A compiled package, an unpacked release or an unpacked stemcell in a cache.
+/// A compiled package, an unpacked release or stemcell, or a downloaded archive in a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheEntry {
-    /// `package`, `release` or `stemcell`.
+    /// `package`, `release`, `stemcell` or `download`.
     pub kind: &'static str,
     /// A package's name and fingerprint, or the digest of an archive.
     pub key: String,
@@ -42,7 +44,8 @@ pub fn cache_entries(dir: &Path) -> Result<Vec<CacheEntry>> {
             let path = child.io("read", &directory)?.path();
             let key = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             // A directory that is being unpacked is not an entry yet.
-            if path.is_dir() && !(kind != "package" && key.contains('.')) {
+            let is_made = kind == "package" || !key.contains('.');
+            if path.is_dir() && is_made && (kind != "download" || download::is_complete(&path)) {
                 let used = cache.last_use(&key, &path);
                 entries.push(CacheEntry { kind, key, size: size(&path), path, used });
             }

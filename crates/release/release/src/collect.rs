@@ -13,6 +13,28 @@ use crate::release::Release;
 use crate::submodules;
 
 impl Package {
+    /// The patterns of its spec that match neither a file nor a blob of `config/blobs.yml`. None if the package has no patterns, or a
+    /// submodule of git that could hold the files is not checked out.
+    ///
+    /// # Errors
+    /// Patterns that are invalid, and directories that cannot be read.
+    pub fn unmatched_patterns(&self, release: &Release) -> Result<Vec<String>> {
+        let Content::Source { files, .. } = &self.content else { return Ok(Vec::new()) };
+        let mut unmatched = Vec::new();
+        for text in files {
+            let pattern = Pattern::new(text)?;
+            let is_blob = release.blobs.paths().any(|path| pattern.matcher.is_match(path));
+            let concerns = |module: &Path| module.strip_prefix("src").is_ok_and(|module| pattern.overlaps(module));
+            let is_file = || -> Result<bool> {
+                Ok(!pattern.find(&release.dir, "src")?.is_empty() || !pattern.find(&release.dir, "blobs")?.is_empty())
+            };
+            if !is_blob && !is_file()? && submodules::problem(&release.dir, concerns).is_none() {
+                unmatched.push(text.clone());
+            }
+        }
+        Ok(unmatched)
+    }
+
     /// The files that the package is compiled from, by their path in its work directory.
     pub(crate) fn collect(&self, release: &Release) -> Result<BTreeMap<PathBuf, PackageFile>> {
         match &self.content {

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use problem::{Problem, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result};
 
 use crate::cache::Cache;
 use crate::digests::digests;
 use crate::fingerprint::fingerprint;
 use crate::order;
-use crate::package::{Content, Package};
+use crate::package::{Content, PACKAGING, Package};
 use crate::package_file::{FileKind, PackageFile};
 use crate::release::Release;
 use crate::runner::Runner;
@@ -61,6 +61,13 @@ pub enum Progress<'a> {
         /// Its name.
         package: &'a str,
     },
+    /// Its script installed nothing, now or when it was compiled before, and goes on after a command that fails.
+    Empty {
+        /// Its name.
+        package: &'a str,
+        /// The log of its script, if it is kept.
+        log: Option<&'a Path>,
+    },
 }
 
 /// A package that is ready to be used as `/var/vcap/packages/<name>`.
@@ -87,6 +94,15 @@ impl Plan<'_> {
     /// Its name in the cache.
     fn key(&self) -> String {
         format!("{}-{}", self.package.name, self.fingerprint)
+    }
+
+    fn compiled(&self, dir: PathBuf) -> CompiledPackage {
+        CompiledPackage {
+            name: self.package.name.clone(),
+            dir,
+            fingerprint: self.fingerprint.clone(),
+            dependencies: self.package.dependencies.clone(),
+        }
     }
 }
 
@@ -121,13 +137,23 @@ impl<'a> Compiler<'a> {
             let dependencies = needs[number].iter().filter_map(|at| Some((name(at), done.get(at)?.clone())));
             self.ensure(release, &plans[number], dependencies.collect())
         })?;
-        let compiled = plans.iter().zip(dirs).map(|(plan, dir)| CompiledPackage {
-            name: plan.package.name.clone(),
-            dir,
-            fingerprint: plan.fingerprint.clone(),
-            dependencies: plan.package.dependencies.clone(),
+        Ok(plans.iter().zip(dirs).map(|(plan, dir)| plan.compiled(dir)).collect())
+    }
+
+    /// As [`Compiler::compile`], but compiles nothing: the directory of a package that is not in the cache does not exist.
+    ///
+    /// # Errors
+    /// Packages that are missing, and files that cannot be read.
+    pub fn locate(&self, release: &Release, wanted: &[&str]) -> Result<Vec<CompiledPackage>> {
+        let plans = plan(release, wanted, &self.cache.digests(&release.dir)?, self.base)?;
+        let located = plans.iter().map(|plan| {
+            let dir = match plan.package.content {
+                Content::Compiled(_) => plan.package.dir.clone(),
+                _ => self.cache.package(&plan.key())?,
+            };
+            Ok(plan.compiled(dir))
         });
-        Ok(compiled.collect())
+        located.collect()
     }
 
     /// The packages to compile.
@@ -148,8 +174,7 @@ impl<'a> Compiler<'a> {
             return Ok(plan.package.dir.clone());
         }
         let key = plan.key();
-        if let Some(dir) = self.cache.get(&key)? {
-            (self.progress)(Progress::Cached { package });
+        if let Some(dir) = self.cached(plan, &key)? {
             return Ok(dir);
         }
         if self.runner.is_interrupted() {
@@ -157,8 +182,7 @@ impl<'a> Compiler<'a> {
         }
         let work = self.cache.begin_work(&key, self.runner, &|| (self.progress)(Progress::Waiting { package }))?;
         // The process that held the lock may have compiled the same package.
-        if let Some(dir) = self.cache.get(&key)? {
-            (self.progress)(Progress::Cached { package });
+        if let Some(dir) = self.cached(plan, &key)? {
             return Ok(dir);
         }
         let started = Instant::now();
@@ -166,8 +190,49 @@ impl<'a> Compiler<'a> {
         step::compile(release, plan, dependencies, &work, self.runner)?;
         let dir = work.commit()?;
         (self.progress)(Progress::Finished { package, took: started.elapsed() });
+        self.check_content(plan, &key, &dir)?;
         Ok(dir)
     }
+
+    /// The package in the cache, if it is there.
+    fn cached(&self, plan: &Plan, key: &str) -> Result<Option<PathBuf>> {
+        let Some(dir) = self.cache.get(key)? else { return Ok(None) };
+        (self.progress)(Progress::Cached { package: &plan.package.name });
+        self.check_content(plan, key, &dir)?;
+        Ok(Some(dir))
+    }
+
+    /// Reports a package without content whose script may have failed.
+    fn check_content(&self, plan: &Plan, key: &str, dir: &Path) -> Result<()> {
+        if std::fs::read_dir(dir).io("read", dir)?.next().is_some() {
+            return Ok(());
+        }
+        let script = plan.package.script(PACKAGING)?.unwrap_or_default();
+        if ignores_failures(&String::from_utf8_lossy(&script)) {
+            let log = self.cache.log(key)?;
+            let log = Some(log.as_path()).filter(|log| self.runner.keeps_logs() && log.exists());
+            (self.progress)(Progress::Empty { package: &plan.package.name, log });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a packaging script, which bash runs without options, goes on after a command that fails.
+fn ignores_failures(script: &str) -> bool {
+    let lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut can_fail = false;
+    for line in lines {
+        let words: Vec<&str> = line.split([' ', '\t', ';']).filter(|word| !word.is_empty()).collect();
+        let is_set = |word: &&str| *word == "errexit" || (word.starts_with('-') && word.contains('e'));
+        match words.first() {
+            Some(&"set") if words.iter().any(is_set) => return false,
+            // What is read in may set it.
+            Some(&"source" | &"." | &"trap") => return false,
+            Some(&"set" | &"echo" | &"true" | &":" | &"exit") | None => {}
+            Some(_) => can_fail = true,
+        }
+    }
+    can_fail
 }
 
 /// The packages that have to be compiled before this one, by their place in the list.
@@ -203,4 +268,30 @@ fn plan<'a>(release: &'a Release, wanted: &[&'a str], memory: &Path, base: Optio
         plans.push(Plan { package, files, fingerprint });
     }
     Ok(plans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_that_go_on_after_a_failure_are_recognised() {
+        for script in ["cp -a * \"$BOSH_INSTALL_TARGET\"\n", "#!/bin/bash -e\nset -u\nmake install\n", "cd a\nset +e\n"]
+        {
+            assert!(ignores_failures(script), "{script}");
+        }
+        for script in [
+            "",
+            "# nothing is installed\n",
+            "set -x\necho nothing\nexit 0\n",
+            "set -e\ncp a b\n",
+            "  set -eu -o pipefail; cp a b\n",
+            "set -o errexit\ncp a b\n",
+            "set -x -e\ncp a b\n",
+            "source lib.sh\ncp a b\n",
+            "trap 'exit 1' ERR\ncp a b\n",
+        ] {
+            assert!(!ignores_failures(script), "{script}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //! cached by their content.
 
 mod archive;
+mod argument;
 mod blobs;
 mod cache;
 mod cache_entries;
@@ -13,6 +14,7 @@ mod checksum;
 mod collect;
 mod compile;
 mod digests;
+mod download;
 mod fingerprint;
 mod job;
 mod order;
@@ -27,9 +29,11 @@ mod stemcell;
 mod submodules;
 mod tree;
 
+pub use argument::{parse_release_argument, release_arguments};
 pub use cache::Stop;
 pub use cache_entries::{CacheEntry, cache_entries, prune_cache};
 pub use compile::{CompiledPackage, Compiler, Progress};
+pub use download::Download;
 pub use job::Job;
 pub use package::{Content, Package};
 pub use release::Release;

@@ -31,16 +31,20 @@ module Boson
       template = Template.new(unit)
       # Positions of results by what was read: names, then values.
       known = {}
+      # A write costs as much as a small template: frames wait for the next evaluation, which may take long.
+      frames = ''.b
       indexes.each_with_index do |index, n|
         same = known.filter_map { |names, results| results[contexts.values(index, names)] }.first
         if same
-          send_frame(output, 'S', [n - same].pack('N'))
+          frames << frame('S', [n - same].pack('N'))
         else
+          output.write(frames) unless frames.empty?
           read = {}
-          send_result(output, template.evaluate(contexts, index, read))
+          frames = result_frame(template.evaluate(contexts, index, read))
           (known[read.keys] ||= {})[contexts.values(index, read.keys)] = n if unit['noted']
         end
       end
+      output.write(frames)
     end
 
     # Makes UTC the local time, whatever the machine's is, and leaves no variable behind: Ruby and the C library remember
@@ -100,7 +104,7 @@ module Boson
     # other. Where a context has ended its process, the next one gets another.
     def in_own_processes(contexts, indexes, unit, output)
       until indexes.empty?
-        count = results_of_process(contexts, indexes.first(AT_A_TIME), unit) { |result| send_result(output, result) }
+        count = results_of_process(contexts, indexes.first(AT_A_TIME), unit) { |result| output.write(result_frame(result)) }
         indexes = indexes.drop(count)
       end
     end
@@ -153,12 +157,12 @@ module Boson
     WRITE = IO.instance_method(:write)
     LOST = { 'class' => 'Boson::Lost', 'message' => 'ended the process it was evaluated in', 'line' => nil }.freeze
 
-    def send_result(output, (done, result))
-      done ? send_frame(output, 'T', result) : send_frame(output, 'F', Marshal.dump(result))
+    def result_frame((done, result))
+      done ? frame('T', result) : frame('F', Marshal.dump(result))
     end
 
-    def send_frame(output, kind, content)
-      output.write([content.bytesize + 1].pack('N'), kind, content)
+    def frame(kind, content)
+      [content.bytesize + 1].pack('N') << kind << content.b
     end
 
     # A template that is evaluated in this process.

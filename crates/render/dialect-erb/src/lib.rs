@@ -6,12 +6,15 @@
 pub mod analysis;
 mod contexts;
 mod eager;
+mod line_origin;
 mod mask;
 mod pool;
 pub mod render;
 pub mod scanner;
 mod settings;
+pub mod syntax;
 
+pub use line_origin::line_origin;
 pub use mask::Mask;
 pub use render::{Asked, Failure, Renderer, Unit};
 pub use settings::{IsolationMode, Settings};

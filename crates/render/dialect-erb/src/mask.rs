@@ -53,6 +53,8 @@ pub(crate) struct Secrets {
     names: BTreeSet<String>,
     /// Values too short for pieces.
     short: BTreeSet<String>,
+    /// Strings that are too short to be hidden in messages.
+    shortest: BTreeSet<String>,
     /// Pieces of values, in each way to look at a text.
     pieces: [HashSet<Piece>; VIEWS.len()],
 }
@@ -64,7 +66,12 @@ const VIEWS: [fn(char) -> bool; 3] = [|_| true, |c| !c.is_whitespace() && c != '
 impl Secrets {
     /// Those of a spec, as templates see it; values of `defaults`, those of the job's spec, are public.
     pub(crate) fn of<'v>(spec: &Value, defaults: impl IntoIterator<Item = &'v Value>) -> Secrets {
-        let mut secrets = Secrets { names: BTreeSet::new(), short: BTreeSet::new(), pieces: Default::default() };
+        let mut secrets = Secrets {
+            names: BTreeSet::new(),
+            short: BTreeSet::new(),
+            shortest: BTreeSet::new(),
+            pieces: Default::default(),
+        };
         defaults.into_iter().for_each(|default| secrets.name_all(default));
         let defaults = secrets.names.clone();
         secrets.collect_all(spec, &defaults);
@@ -123,6 +130,9 @@ impl Secrets {
             scalar if scalar.scalar_to_s().is_some_and(|text| defaults.contains(&text)) => {}
             Value::Str(text) => {
                 let text = String::from_utf8_lossy(&text.bytes);
+                if (1..SHORTEST).contains(&text.trim().chars().count()) {
+                    self.shortest.insert(fold(text.trim()));
+                }
                 for form in forms::of(&text) {
                     self.add(&form);
                 }
@@ -197,9 +207,19 @@ impl Mask {
 
     /// The message with every value, and every piece of one, replaced.
     pub fn apply(&self, message: &str) -> String {
+        self.replaced(message, &BTreeSet::new())
+    }
+
+    /// As [`Mask::apply`], for a line of a rendered file: strings of any length are replaced, where they stand by themselves.
+    pub fn apply_to_line(&self, line: &str) -> String {
+        self.replaced(line, &self.secrets.shortest)
+    }
+
+    fn replaced(&self, message: &str, shortest: &BTreeSet<String>) -> String {
         let text: Vec<char> = message.chars().collect();
         let mut hidden = vec![false; text.len()];
-        for range in self.in_pieces(&text).into_iter().chain(self.alone(&text)) {
+        let short = self.secrets.short.union(shortest);
+        for range in self.in_pieces(&text).into_iter().chain(self.alone(&text, short)) {
             hidden[range].fill(true);
         }
         self.show_public(&text, &mut hidden);
@@ -254,10 +274,10 @@ impl Mask {
     }
 
     /// Short values, where no letter or digit touches them.
-    fn alone(&self, text: &[char]) -> Vec<Range<usize>> {
+    fn alone<'s>(&self, text: &[char], short: impl Iterator<Item = &'s String>) -> Vec<Range<usize>> {
         let text: Vec<char> = text.iter().map(|c| folded(*c)).collect();
         let mut found = Vec::new();
-        for secret in self.secrets.short.iter().filter(|s| !self.known[0].contains(s.as_str())) {
+        for secret in short.filter(|s| !self.known[0].contains(s.as_str())) {
             let secret: Vec<char> = secret.chars().collect();
             for (start, window) in text.windows(secret.len()).enumerate() {
                 let end = start + secret.len();
@@ -302,6 +322,13 @@ fn folded(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_shows_no_string_however_short() {
+        let m = mask("x7", "PASSWORD: <%= p('db.password') %>");
+        assert_eq!(m.apply_to_line("PASSWORD: x7: x"), "PASSWORD: <redacted>: x");
+        assert_eq!(m.apply("PASSWORD: x7: x"), "PASSWORD: x7: x");
+    }
 
     fn mask(secret: &str, template: &str) -> Mask {
         let spec = Value::map([("properties", Value::map([("db", Value::map([("password", Value::str(secret))]))]))]);

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
+use nix::time::ClockId;
 use nix::unistd::Pid;
 use problem::{Problem, Result};
-use ruby::{Forked, Vm};
+use ruby::{Forked, Forker};
 use value::Value;
 
 use crate::contexts::Contexts;
@@ -50,21 +50,23 @@ type Evaluation = (usize, usize);
 /// # Errors
 /// Only where processes cannot be made.
 pub(crate) fn evaluate(
-    vm: &Vm,
+    forker: &Rc<Forker>,
     settings: &Settings,
     contexts: &Contexts,
     tasks: &[Task],
     ended: &mut Vec<Process>,
 ) -> Result<Vec<Outcome>> {
     let outcomes = tasks.iter().map(|task| vec![None; task.contexts.len()]).collect();
-    let mut pool = Pool { vm, settings, contexts, tasks, workers: Vec::new(), outcomes, ended };
+    let mut pool = Pool { forker, settings, contexts, tasks, workers: Vec::new(), outcomes, ended };
     let shares = shares(tasks, settings.workers);
     let at_a_time = shares.len();
     let mut waiting: VecDeque<Vec<usize>> = shares.iter().flat_map(|share| portions(tasks, share)).collect();
     while !pool.workers.is_empty() || !waiting.is_empty() {
         while pool.workers.len() < at_a_time
-            && let Some(next) = waiting.pop_front()
+            && let Some(mut next) = waiting.pop_front()
         {
+            // The others make the worker larger, from which the processes of these are forked.
+            next.sort_by_key(|i| !tasks[*i].has_own_process);
             pool.start(next.into_iter().flat_map(|i| (0..tasks[i].contexts.len()).map(move |n| (i, n))).collect())?;
         }
         pool.watch()?;
@@ -74,7 +76,7 @@ pub(crate) fn evaluate(
 }
 
 struct Pool<'a> {
-    vm: &'a Vm,
+    forker: &'a Rc<Forker>,
     settings: &'a Settings,
     contexts: &'a Contexts,
     tasks: &'a [Task],
@@ -85,26 +87,40 @@ struct Pool<'a> {
 }
 
 /// A process that is ended, with all that it started, and waited for when this is dropped.
-pub(crate) struct Process(Forked);
+pub(crate) struct Process {
+    forked: Forked,
+    forker: Rc<Forker>,
+}
 
 impl Process {
     /// Asks it, and the processes of templates below it, to collect garbage. Has no effect before the process has installed its signal handler.
     fn collect(&self) {
-        let _ = kill(Pid::from_raw(-self.0.pid), Signal::SIGWINCH);
+        let _ = kill(self.group(), Signal::SIGWINCH);
+    }
+
+    /// The processor time that it has used, without the processes of templates.
+    fn processor_time(&self) -> Duration {
+        let clock = ClockId::pid_cpu_clock_id(self.forked.pid).and_then(ClockId::now);
+        clock.map_or(Duration::ZERO, Duration::from)
     }
 
     fn end(&self) {
         // Gone already, or to be killed before it had a group of its own.
-        if kill(Pid::from_raw(-self.0.pid), Signal::SIGKILL).is_err() {
-            let _ = kill(Pid::from_raw(self.0.pid), Signal::SIGKILL);
+        if kill(self.group(), Signal::SIGKILL).is_err() {
+            let _ = kill(self.forked.pid, Signal::SIGKILL);
         }
+    }
+
+    /// It, and the processes of templates below it.
+    fn group(&self) -> Pid {
+        Pid::from_raw(-self.forked.pid.as_raw())
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         self.end();
-        while waitpid(Pid::from_raw(self.0.pid), None) == Err(Errno::EINTR) {}
+        self.forker.wait(self.forked.pid);
     }
 }
 
@@ -114,19 +130,23 @@ struct Worker {
     evaluations: VecDeque<Evaluation>,
     buffer: Vec<u8>,
     deadline: Instant,
-    /// When it is asked to collect garbage.
+    /// When it may be asked to collect garbage.
     collect: Instant,
+    /// The processor time that it had used when it answered last.
+    used: Duration,
 }
 
-/// After this long with one template a worker starts to collect garbage.
+/// After this long with one template a worker starts to collect garbage; after as much processor time, if the template is evaluated
+/// in the worker itself.
 const LONG: Duration = Duration::from_millis(100);
 
 impl Pool<'_> {
     fn start(&mut self, evaluations: VecDeque<Evaluation>) -> Result<()> {
-        let process = Process(self.vm.fork("work", self.request(&evaluations))?);
+        let forked = self.forker.fork("work", self.request(&evaluations))?;
+        let process = Process { forked, forker: self.forker.clone() };
         let deadline = Instant::now() + self.time();
         let collect = Instant::now() + LONG;
-        self.workers.push(Worker { process, evaluations, buffer: Vec::new(), deadline, collect });
+        self.workers.push(Worker { process, evaluations, buffer: Vec::new(), deadline, collect, used: Duration::ZERO });
         Ok(())
     }
 
@@ -176,7 +196,7 @@ impl Pool<'_> {
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
         let wait = first.saturating_duration_since(now) + Duration::from_millis(1);
         let mut fds: Vec<PollFd> =
-            self.workers.iter().map(|w| PollFd::new(w.process.0.output.as_fd(), PollFlags::POLLIN)).collect();
+            self.workers.iter().map(|w| PollFd::new(w.process.forked.output.as_fd(), PollFlags::POLLIN)).collect();
         match poll(&mut fds, PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(Problem::internal("cannot wait for templates").because(e).into()),
@@ -196,10 +216,19 @@ impl Pool<'_> {
                 self.replace(i, TOO_SLOW, &why)?;
             } else if self.workers[i].collect <= Instant::now() {
                 self.workers[i].collect = Instant::now() + LONG;
-                self.workers[i].process.collect();
+                if self.is_long(&self.workers[i]) {
+                    self.workers[i].process.collect();
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a worker has spent long on the template that it evaluates. On a machine with other load, time passes for nothing.
+    fn is_long(&self, worker: &Worker) -> bool {
+        let has_own_process = |(task, _): &Evaluation| self.tasks[*task].has_own_process;
+        worker.evaluations.front().is_some_and(has_own_process)
+            || worker.process.processor_time().saturating_sub(worker.used) >= LONG
     }
 
     /// Takes what a worker has written; `false` at its end.
@@ -208,7 +237,7 @@ impl Pool<'_> {
         let worker = &mut self.workers[i];
         let start = worker.buffer.len();
         worker.buffer.resize(start + READ_AT_ONCE, 0);
-        let n = match worker.process.0.output.read(&mut worker.buffer[start..]) {
+        let n = match worker.process.forked.output.read(&mut worker.buffer[start..]) {
             Ok(n) => n,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {
                 worker.buffer.truncate(start);
@@ -225,6 +254,9 @@ impl Pool<'_> {
             at += LENGTH + frame.len();
             worker.deadline = deadline;
             worker.collect = collect;
+        }
+        if at > 0 {
+            worker.used = worker.process.processor_time();
         }
         worker.buffer.drain(..at);
         n > 0

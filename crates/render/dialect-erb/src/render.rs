@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use problem::{Code, Problem, code};
-use ruby::Vm;
+use ruby::{Forker, Vm};
 use template::{RenderError, Source, Span};
 use value::{Encoding, Text, Value};
 
@@ -17,8 +17,8 @@ use crate::settings::{IsolationMode, Settings};
 use crate::{analysis, eager::needs_whole_structs, scanner};
 
 /// BOSH's evaluation context on a running VM.
-pub struct Renderer<'vm> {
-    vm: &'vm Vm,
+pub struct Renderer {
+    forker: Rc<Forker>,
     settings: Settings,
     /// Processes that are ending.
     ended: RefCell<Vec<Process>>,
@@ -84,15 +84,18 @@ impl Failure {
     }
 }
 
-impl<'vm> Renderer<'vm> {
-    /// Has the VM load BOSH's evaluation context, and does not wait for it; once per VM.
-    pub fn new(vm: &'vm Vm, settings: Settings) -> Renderer<'vm> {
+impl Renderer {
+    /// Has the VM load BOSH's evaluation context, and does not wait for it; once per VM, before the VM has anything else to do.
+    ///
+    /// # Errors
+    /// A system that has no more sockets.
+    pub fn new(vm: &Vm, settings: Settings) -> problem::Result<Renderer> {
         vm.add_archive(ruby::archive!());
         vm.load_source("library", include_str!("../ruby/library.rb"));
         vm.load_source("context", include_str!("../ruby/context.rb"));
         vm.load_source("another_time", include_str!("../ruby/another_time.rb"));
         vm.load_source("driver", include_str!("../ruby/driver.rb"));
-        Renderer { vm, settings, ended: RefCell::default() }
+        Ok(Renderer { forker: Rc::new(vm.forker()?), settings, ended: RefCell::default() })
     }
 
     /// Whether the code of a template proves that it renders the same whenever it is rendered in the same context.
@@ -118,7 +121,7 @@ impl<'vm> Renderer<'vm> {
         let coded: Vec<&Unit> = units.iter().filter(|unit| has_code(unit)).collect();
         let tasks = tasks(&coded, &parts, self.settings.isolation);
         let mut ended = self.ended.borrow_mut();
-        let mut outcomes = pool::evaluate(self.vm, &self.settings, &parts, &tasks, &mut ended)?.into_iter();
+        let mut outcomes = pool::evaluate(&self.forker, &self.settings, &parts, &tasks, &mut ended)?.into_iter();
         let mut secrets = HashMap::new();
         let mut last: Option<(&Source, Rc<[u8]>)> = None;
         units
@@ -237,7 +240,7 @@ fn kind(facts: &Value) -> Code {
 }
 
 /// Ruby's message for a syntax error, without the file before it and the generated code after it.
-fn syntax_error(message: &str) -> String {
+pub(crate) fn syntax_error(message: &str) -> String {
     let first = message.lines().find(|line| !line.trim().is_empty()).unwrap_or(message);
     match first.find(": ") {
         Some(i) if first[..i].ends_with(|c: char| c.is_ascii_digit()) => first[i + 2..].to_owned(),

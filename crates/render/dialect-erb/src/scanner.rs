@@ -73,6 +73,43 @@ pub fn fragments(template: &str) -> Vec<&str> {
     fragments
 }
 
+/// The Ruby code of a template in the lines and columns that it has there: all else is blank, and a `;` ends each tag. With the
+/// spans of the bytes of the tags whose value is output.
+pub fn code_in_place(template: &[u8]) -> (Vec<u8>, Vec<std::ops::Range<usize>>) {
+    let mut code: Vec<u8> = template.iter().map(|b| if *b == b'\n' { b'\n' } else { b' ' }).collect();
+    let mut outputs = Vec::new();
+    let mut at = 0;
+    while at < template.len() {
+        let (_, token, start) = next_opening(template, at);
+        at = start;
+        let Opening::Tag(kind) = token else { continue };
+        let mut from = start;
+        loop {
+            let (end, closing, next) = next_closing(template, from);
+            if kind != Tag::Comment {
+                code[from..end].copy_from_slice(&template[from..end]);
+            }
+            at = next;
+            match closing {
+                Closing::Escaped => {
+                    if kind != Tag::Comment {
+                        code[next - 2..next].copy_from_slice(b"%>");
+                    }
+                    from = next;
+                    continue;
+                }
+                Closing::Plain | Closing::Trim if kind != Tag::Comment => code[end] = b';',
+                _ => {}
+            }
+            if kind == Tag::Output {
+                outputs.push(start..end);
+            }
+            break;
+        }
+    }
+    (code, outputs)
+}
+
 /// Whether the template opens with a comment that names an encoding or the like, which only ERB's own compiler reads.
 pub fn has_magic_comment(template: &[u8]) -> bool {
     let first = template.split(|b| *b == b'\n').next().unwrap_or_default();
@@ -83,21 +120,21 @@ pub fn has_magic_comment(template: &[u8]) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Tag {
+pub(crate) enum Tag {
     Code,
     Output,
     Comment,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Opening {
+pub(crate) enum Opening {
     Tag(Tag),
     Escaped,
     End,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Closing {
+pub(crate) enum Closing {
     Plain,
     Trim,
     Escaped,
@@ -105,7 +142,7 @@ enum Closing {
 }
 
 /// The next opening token from `at`: where the text before it ends, what it is, where it ends.
-fn next_opening(template: &[u8], at: usize) -> (usize, Opening, usize) {
+pub(crate) fn next_opening(template: &[u8], at: usize) -> (usize, Opening, usize) {
     let Some(found) = find(template, at, b"<%") else { return (template.len(), Opening::End, template.len()) };
     match template.get(found + 2) {
         Some(b'-') => {
@@ -123,7 +160,7 @@ fn next_opening(template: &[u8], at: usize) -> (usize, Opening, usize) {
     }
 }
 
-fn next_closing(template: &[u8], at: usize) -> (usize, Closing, usize) {
+pub(crate) fn next_closing(template: &[u8], at: usize) -> (usize, Closing, usize) {
     let Some(found) = find(template, at, b"%>") else { return (template.len(), Closing::End, template.len()) };
     let end = found + 2;
     match template[at..found].last() {
@@ -295,6 +332,20 @@ mod tests {
     #[test]
     fn a_comment_keeps_the_count_of_lines() {
         assert_eq!(code("<%# a\nb %>\n<%= x %>").matches('\n').count(), 2);
+    }
+
+    #[test]
+    fn code_stays_where_it_is() {
+        let in_place = |template: &str| {
+            let (code, outputs) = code_in_place(template.as_bytes());
+            (String::from_utf8(code).unwrap(), outputs)
+        };
+        let (code, outputs) = in_place("a: <%= p('x') -%>\n<%# no %>é<% y\n -%> b\n<%% z %>");
+        assert_eq!(code, "       p('x') ;  \n              y\n ;    \n        ");
+        assert_eq!(outputs, vec![std::ops::Range { start: 6, end: 14 }]);
+        assert_eq!(in_place("<%= '%%>' %>").0, "    ' %>' ; ");
+        assert_eq!(in_place("<% open").0, "   open");
+        assert_eq!(in_place("x\n").0, " \n");
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub fn rewrites(document: &Deployment) -> Result<Rewrites, Vec<String>> {
     for group in &document.instance_groups {
         for alias in group.jobs.iter().flat_map(|job| &job.provides).flat_map(|link| &link.aliases) {
             let domain = lower(&alias.domain);
-            let is_static = document.dns_aliases.iter().any(|of| lower(&of.domain) == domain);
+            let is_static = document.dns_aliases.iter().any(|alias| lower(&alias.domain) == domain);
             match providers.insert(domain.clone(), &group.name) {
                 Some(first) if first != group.name => {
                     problems.push(format!(
@@ -212,7 +212,7 @@ impl Aliases<'_> {
                 parts.push(Part::Address(ip));
                 continue;
             }
-            if let Some(next) = self.document.dns_aliases.iter().find(|of| lower(&of.domain) == target) {
+            if let Some(next) = self.document.dns_aliases.iter().find(|alias| lower(&alias.domain) == target) {
                 if path.contains(&target) {
                     return Err(format!("the DNS alias '{alias}' stands for itself"));
                 }
@@ -246,9 +246,9 @@ impl Aliases<'_> {
             .document
             .instance_groups
             .iter()
-            .filter(|of| {
-                crate::resolve::matches(group, &of.name)
-                    && of.networks.iter().any(|of| crate::resolve::matches(network, &of.name))
+            .filter(|instance_group| {
+                crate::resolve::matches(group, &instance_group.name)
+                    && instance_group.networks.iter().any(|own| crate::resolve::matches(network, &own.name))
             })
             .collect();
         if groups.is_empty() {

@@ -120,7 +120,7 @@ fn links_have_aliases_of_their_groups() {
     document.instance_groups[0].jobs[0].provides[0].aliases.retain(|alias| alias.domain != "unhealthy.web.internal");
     let found = all(&document);
     for expected in ["web.link.internal: web", "<>.id.internal: id of web", "all.web.internal: web all"] {
-        assert!(found.iter().any(|of| of == expected), "{expected}: {found:?}");
+        assert!(found.iter().any(|rewrite| rewrite == expected), "{expected}: {found:?}");
     }
 }
 

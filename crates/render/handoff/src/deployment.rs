@@ -159,7 +159,7 @@ pub struct Az {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instance {
-    /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
+    /// Its index for life; in the first version `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
     pub index: u32,
     /// The AZ's name, where the group has AZs.
     #[serde(deserialize_with = "nullable")]
@@ -395,7 +395,7 @@ pub struct ExternalLink {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quarks {
-    /// `run`: `healthcheck` and `security_context`; null where the manifest has none.
+    /// `run`: `healthcheck`, `security_context` and `shared_packages`; null where the manifest has none.
     #[serde(default, skip_serializing_if = "Tree::is_null")]
     pub run: Tree,
     /// `envs`: environment variables of its containers.
@@ -413,6 +413,11 @@ pub struct Quarks {
 }
 
 impl Quarks {
+    /// The packages of `run` that all containers of the group share.
+    pub fn shared_packages(&self) -> impl Iterator<Item = &str> {
+        self.run["shared_packages"].as_array().into_iter().flatten().filter_map(Tree::as_str)
+    }
+
     fn is_empty(&self) -> bool {
         *self == Quarks::default()
     }

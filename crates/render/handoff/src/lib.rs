@@ -7,6 +7,7 @@ pub mod bpm_info;
 pub mod deployment;
 mod document;
 pub mod hook_state;
+pub mod identities;
 pub mod links;
 pub mod output;
 pub mod packages;

@@ -3,17 +3,21 @@
 //! What was resolved for a job lies under its `properties.quarks`, everything else of `properties` is what its
 //! templates see. As a document it is written and read by Psych, so this module speaks [`Value`].
 
+mod node;
+
 use std::rc::Rc;
 
 use bpm::ProcessConfig;
 use instance_group::{Instance, JobRelease, Link, Resolved, ResolvedJob};
-use manifest_model::identity::Domain;
+use manifest_model::identity::{self, Domain, Slot};
 use manifest_model::manifest::Network;
-use problem::{Class, Place, Problem, Step, code};
+use problem::Class;
 use value::{Map, Value};
 
 use crate::document::{Format, NOT_A_NUMBER, VERSION_KEY};
 use crate::process;
+
+use node::Node;
 
 const FORMAT: Format = Format { name: "properties.yaml", version: 1, class: Class::Input };
 
@@ -45,17 +49,24 @@ pub fn encode(group: &Resolved) -> Value {
     entry.set("networks", Value::array(group.networks.iter().map(encode_network)));
     entry.set("persistent_disk", Value::Int(i64::from(group.persistent_disk)));
     entry.set("jobs", Value::array(group.jobs.iter().map(encode_job)));
-    let quarks = Value::map([
-        ("replicas", Value::Int(i64::from(group.replicas))),
-        ("namespace", Value::str(group.domain.namespace.clone())),
-        ("service_domain", Value::str(group.domain.service_domain.clone())),
-    ]);
-    entry.set("properties", Value::map([(QUARKS, quarks)]));
+    let mut quarks = Map::default();
+    quarks.set("replicas", Value::Int(i64::from(group.replicas)));
+    quarks.set("namespace", Value::str(group.domain.namespace.clone()));
+    quarks.set("service_domain", Value::str(group.domain.service_domain.clone()));
+    if !group.follows_formula() {
+        quarks.set("instances", Value::array(group.slots.iter().map(encode_slot)));
+    }
+    entry.set("properties", Value::map([(QUARKS, Value::Map(Rc::new(quarks)))]));
     Value::map([
         (VERSION_KEY, Value::Int(i64::from(FORMAT.version))),
         ("name", Value::str(group.domain.deployment.clone())),
         ("instance_groups", Value::array([Value::Map(Rc::new(entry))])),
     ])
+}
+
+fn encode_slot(slot: &Slot) -> Value {
+    let numbers = [("index", slot.index), ("az_index", slot.az_index), ("ordinal", slot.ordinal)];
+    Value::map(numbers.map(|(key, number)| (key, Value::Int(i64::from(number)))))
 }
 
 fn strings(items: &[String]) -> Value {
@@ -128,10 +139,17 @@ fn decode_group(group: &Node, deployment: &str) -> problem::Result<Resolved> {
     let properties = group.child("properties")?;
     properties.only(&[QUARKS])?;
     let quarks = properties.child(QUARKS)?;
-    quarks.only(&["replicas", "namespace", "service_domain"])?;
+    quarks.only(&["replicas", "namespace", "service_domain", "instances"])?;
     let network = |n: &Node| {
         n.only(&["name", "default"])?;
         Ok(Network { name: n.text("name")?, default: n.texts("default")? })
+    };
+    let (instances, azs) = (group.number("instances")?, group.texts("azs")?);
+    let slots = match quarks.value.get("instances") {
+        None => identity::slots(instances, &azs, &[]),
+        Some(_) => {
+            quarks.items("instances")?.iter().map(|slot| decode_slot(slot, &azs)).collect::<problem::Result<_>>()?
+        }
     };
     Ok(Resolved {
         domain: Domain {
@@ -141,13 +159,21 @@ fn decode_group(group: &Node, deployment: &str) -> problem::Result<Resolved> {
         },
         name: group.text("name")?,
         lifecycle: group.text("lifecycle")?,
-        instances: group.number("instances")?,
+        instances,
         replicas: quarks.number("replicas")?,
-        azs: group.texts("azs")?,
+        azs,
+        slots,
         networks: group.items("networks")?.iter().map(network).collect::<problem::Result<_>>()?,
         persistent_disk: group.number("persistent_disk")?,
         jobs: group.items("jobs")?.iter().map(decode_job).collect::<problem::Result<_>>()?,
     })
+}
+
+fn decode_slot(slot: &Node, azs: &[String]) -> problem::Result<Slot> {
+    slot.only(&["index", "az_index", "ordinal"])?;
+    let az_index = slot.number("az_index")?;
+    let az = usize::try_from(az_index).ok().and_then(|number| azs.get(number.checked_sub(1)?)).cloned();
+    Ok(Slot { az, az_index, ordinal: slot.number("ordinal")?, index: slot.number("index")? })
 }
 
 fn decode_job(job: &Node) -> problem::Result<ResolvedJob> {
@@ -215,102 +241,22 @@ fn decode_instance(instance: &Node) -> problem::Result<Instance> {
     })
 }
 
-/// A node of the document, for messages that say where it is wrong.
-struct Node<'a> {
-    value: &'a Value,
-    path: Vec<Step>,
-    file: &'a str,
-}
-
-impl<'a> Node<'a> {
-    /// A problem with this node.
-    fn problem(&self, what: &str) -> Problem {
-        let name = match self.path.last() {
-            Some(Step::Key(key)) => format!("'{key}'"),
-            Some(Step::Index(index)) => format!("element {index}"),
-            None => "the document".to_owned(),
-        };
-        Problem::input(format!("{}: {name} {what}", FORMAT.name))
-            .code(code::DOCUMENT_INVALID)
-            .at(Place::node(self.file, self.path.clone()))
-    }
-
-    fn wrong<T>(&self, key: &str, what: &str) -> problem::Result<T> {
-        let mut path = self.path.clone();
-        path.push(key.into());
-        Err(Node { value: self.value, path, file: self.file }.problem(what).into())
-    }
-
-    /// Refuses keys that are none of these.
-    fn only(&self, known: &[&str]) -> problem::Result<()> {
-        let Some(map) = self.value.as_map() else { return Err(self.problem("is not a mapping").into()) };
-        let unknown = map.iter().find(|(key, _)| !key.as_str().is_some_and(|key| known.contains(&key)));
-        match unknown {
-            None => Ok(()),
-            Some((key, _)) => self.wrong(&key.scalar_to_s().unwrap_or_default(), "is unknown"),
-        }
-    }
-
-    fn child(&self, key: &str) -> problem::Result<Node<'a>> {
-        let Some(value) = self.value.get(key) else { return self.wrong(key, "is missing") };
-        let mut path = self.path.clone();
-        path.push(key.into());
-        Ok(Node { value, path, file: self.file })
-    }
-
-    fn text(&self, key: &str) -> problem::Result<String> {
-        match self.child(key)?.value.as_str() {
-            Some(text) => Ok(text.to_owned()),
-            None => self.wrong(key, "is not a string"),
-        }
-    }
-
-    fn number(&self, key: &str) -> problem::Result<u32> {
-        match self.child(key)?.value.as_int().and_then(|n| u32::try_from(n).ok()) {
-            Some(number) => Ok(number),
-            None => self.wrong(key, "is not a number"),
-        }
-    }
-
-    fn items(&self, key: &str) -> problem::Result<Vec<Node<'a>>> {
-        let child = self.child(key)?;
-        let Some(items) = child.value.as_array() else { return self.wrong(key, "is not a list") };
-        Ok(items
-            .iter()
-            .enumerate()
-            .map(|(i, value)| {
-                let mut path = child.path.clone();
-                path.push(i.into());
-                Node { value, path, file: self.file }
-            })
-            .collect())
-    }
-
-    /// Keys and values of a Hash of Strings.
-    fn text_pairs(&self) -> problem::Result<Vec<(String, String)>> {
-        let pairs = self.value.as_map().map(Map::iter).into_iter().flatten();
-        pairs
-            .map(|(key, _)| {
-                let key = key.scalar_to_s().unwrap_or_default();
-                Ok((key.clone(), self.text(&key)?))
-            })
-            .collect()
-    }
-
-    fn texts(&self, key: &str) -> problem::Result<Vec<String>> {
-        let items = self.items(key)?;
-        let texts: Option<Vec<String>> = items.iter().map(|n| n.value.as_str().map(str::to_owned)).collect();
-        texts.map_or_else(|| self.wrong(key, "is not a list of strings"), Ok)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use problem::{Problem, Step};
+
     use super::*;
 
     fn sample() -> Resolved {
         let domain = Domain { deployment: "d".into(), namespace: "n".into(), service_domain: "s".into() };
-        let instance = Instance::new(&domain, "ig", "j", 0, Some("z1".into()));
+        let instance = Instance {
+            name: "ig-j".into(),
+            index: 0,
+            id: "ig-0-j".into(),
+            az: Some("z1".into()),
+            address: "d-ig-0.n.s".into(),
+            bootstrap: true,
+        };
         let job = ResolvedJob {
             name: "j".into(),
             release: JobRelease { name: "r".into(), version: "1".into() },
@@ -337,6 +283,7 @@ mod tests {
             instances: 1,
             replicas: 1,
             azs: vec!["z1".into()],
+            slots: vec![Slot { az: Some("z1".into()), az_index: 1, ordinal: 0, index: 0 }],
             networks: vec![Network { name: "default".into(), default: vec![] }],
             persistent_disk: 0,
             jobs: vec![job],
@@ -346,6 +293,19 @@ mod tests {
     #[test]
     fn what_is_encoded_is_decoded() {
         assert_eq!(decode(&encode(&sample()), "p").unwrap(), [sample()]);
+    }
+
+    #[test]
+    fn indexes_are_written_where_the_formula_does_not_give_them() {
+        let instances = |group: &Resolved| {
+            encode(group).get("instance_groups").map(|groups| format!("{groups:?}").contains("ordinal"))
+        };
+        assert_eq!(instances(&sample()), Some(false));
+        let mut scaled = sample();
+        scaled.slots[0].index = 3;
+        assert_eq!(instances(&scaled), Some(true));
+        assert_eq!((scaled.index(1, 9, 0), scaled.index(1, 9, 1), scaled.index(2, 9, 0)), (Some(3), None, None));
+        assert_eq!(decode(&encode(&scaled), "p").unwrap(), [scaled]);
     }
 
     #[test]

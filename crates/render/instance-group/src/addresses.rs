@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use manifest_model::identity::slots;
 use manifest_model::names::group_label;
 use problem::{Place, Problem, code};
 
@@ -18,7 +17,7 @@ pub(crate) fn check(deployment: &Deployment, problems: &mut Vec<Problem>) {
         let own = label(&group.name);
         let Some((of, index)) = own.rsplit_once('-') else { continue };
         let (Some(other), Ok(index)) = (by_label.get(of), index.parse::<u32>()) else { continue };
-        let is_instance = || slots(other.instances, &other.azs).iter().any(|slot| slot.index == index);
+        let is_instance = || other.slots().iter().any(|slot| slot.index == index);
         if own == format!("{of}-{index}") && is_instance() {
             let message = format!(
                 "Instance group '{}' would have the address of an instance of instance group '{}': {}",

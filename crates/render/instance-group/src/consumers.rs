@@ -5,7 +5,7 @@ use std::rc::Rc;
 use manifest_model::job_spec::ConsumedLink;
 use manifest_model::manifest::{InstanceGroup, Job};
 use manifest_model::property::{json_round_trip, split};
-use problem::{Problem, code};
+use problem::{Problem, code, did_you_mean};
 use value::{Map, Value};
 
 use crate::Deployment;
@@ -71,15 +71,25 @@ pub(crate) fn collect(
 }
 
 fn unknown_names(job: &Job, declared: &[ConsumedLink]) -> Option<String> {
-    let lines: Vec<String> = job
-        .consumes
-        .as_map()?
-        .iter()
-        .filter_map(|(key, _)| key.scalar_to_s())
-        .filter(|key| !declared.iter().any(|d| d.name == *key))
-        .map(|key| format!("  - Job '{}' does not define link consumer '{key}' in the release spec", job.name))
-        .collect();
-    (!lines.is_empty()).then(|| format!("Manifest defines unknown consumers:\n{}", lines.join("\n")))
+    unknown_links("consumer", job, &job.consumes, || declared.iter().map(|link| link.name.as_str()))
+}
+
+/// BOSH's warning about keys of `consumes` or `provides` that are not declared, with similar names that are.
+pub(crate) fn unknown_links<'d, D: Iterator<Item = &'d str>>(
+    kind: &str,
+    job: &Job,
+    section: &Value,
+    declared: impl Fn() -> D,
+) -> Option<String> {
+    let keys = section.as_map()?.iter().filter_map(|(key, _)| key.scalar_to_s());
+    let unknown: Vec<String> = keys.filter(|key| declared().all(|name| name != *key)).collect();
+    let line = |key| format!("\n  - Job '{}' does not define link {kind} '{key}' in the release spec", job.name);
+    let hint = |key| {
+        let similar = did_you_mean(key, declared())?;
+        Some(format!("\n  hint: '{key}': did you mean '{similar}'?"))
+    };
+    let lines: String = unknown.iter().map(line).chain(unknown.iter().filter_map(|key| hint(key))).collect();
+    (!lines.is_empty()).then(|| format!("Manifest defines unknown {kind}s:{lines}"))
 }
 
 struct Entry<'a> {

@@ -4,6 +4,7 @@ mod addresses;
 mod bind;
 mod consumers;
 mod external;
+mod link_hints;
 mod matching;
 mod misspelt;
 mod providers;

@@ -9,6 +9,7 @@ use value::{Map, Value};
 
 use crate::Deployment;
 use crate::consumers::{Consumer, Wanted};
+use crate::link_hints::{Known, Request};
 use crate::providers::Provider;
 use crate::resolved::{self, Link};
 
@@ -52,12 +53,13 @@ pub(crate) fn resolve(
         by_type.entry(&provider.link_type).or_default().push(i);
     }
     let of_type = |link_type: &str| by_type.get(link_type).map(Vec::as_slice).unwrap_or_default();
+    let known = Known { deployment, providers };
     let mut report = Report::default();
     let mut addresses = Vec::new();
     for link in variables {
         let found =
             of_type(&link.link_type).iter().copied().filter(|i| providers[*i].name == link.from).collect::<Vec<_>>();
-        match only(deployment, providers, &found, None, &link.headline()) {
+        match only(known, &found, None, &link.request()) {
             Ok(i) => {
                 let group = &deployment.manifest.instance_groups[providers[i].group];
                 addresses.push(deployment.domain.group_address(&group.name));
@@ -67,7 +69,7 @@ pub(crate) fn resolve(
     }
     for consumer in consumers {
         let of_type = of_type(&consumer.link_type);
-        let content = match choose(deployment, providers, of_type, consumer) {
+        let content = match choose(known, of_type, consumer) {
             Ok(Choice::Nothing) => continue,
             Ok(Choice::Manual(content)) => content,
             // One provider's content is one value, shared by all who consume it.
@@ -111,9 +113,14 @@ impl Report {
     }
 
     fn add(&mut self, place: Place, what: String, unresolved: Unresolved) {
-        let note = Note { place, what: Some(what), hint: None };
-        if self.notes.last() != Some(&note) {
-            self.notes.push(note);
+        let hint = unresolved.hint;
+        match self.notes.last_mut().filter(|note| note.place == place && note.what.as_ref() == Some(&what)) {
+            Some(Note { hint: Some(hints), .. }) => {
+                if !hints.contains(&hint) {
+                    *hints = format!("{hints}\n    {hint}");
+                }
+            }
+            _ => self.notes.push(Note { place, what: Some(what), hint: Some(hint) }),
         }
         self.codes.insert(unresolved.code);
         self.lines.extend(unresolved.lines);
@@ -136,8 +143,15 @@ impl Report {
 }
 
 impl VariableLink {
-    fn headline(&self) -> String {
-        headline_of(&self.name, &self.from, &self.link_type, &format!("variable '{}'", self.variable))
+    fn request(&self) -> Request<'_> {
+        Request {
+            name: &self.name,
+            from: Some(&self.from),
+            link_type: &self.link_type,
+            owner: format!("variable '{}'", self.variable),
+            is_variable: true,
+            is_blocked: false,
+        }
     }
 }
 
@@ -147,19 +161,16 @@ enum Choice {
     Manual(Value),
 }
 
-/// Why a link has no provider: BOSH's lines about it, and their code.
+/// Why a link has no provider: BOSH's lines about it and their code, and a hint.
 struct Unresolved {
     code: Code,
     lines: Vec<String>,
+    hint: String,
 }
 
 /// `of_type` are the indexes of the providers that the consumer's type allows.
-fn choose(
-    deployment: &Deployment,
-    providers: &[Provider],
-    of_type: &[usize],
-    consumer: &Consumer,
-) -> Result<Choice, Unresolved> {
+fn choose(known: Known, of_type: &[usize], consumer: &Consumer) -> Result<Choice, Unresolved> {
+    let Known { deployment, providers } = known;
     let (found, network) = match &consumer.wanted {
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
         Wanted::External(key) => {
@@ -177,36 +188,34 @@ fn choose(
     if found.is_empty() && consumer.optional && implicit {
         return Ok(Choice::Nothing);
     }
-    only(deployment, providers, &found, network, &headline(deployment, consumer)).map(Choice::Provider)
+    only(known, &found, network, &request(deployment, consumer)).map(Choice::Provider)
 }
 
-/// The only one of the providers that were found, if it belongs to the network; `headline` names the link and its consumer.
-fn only(
-    deployment: &Deployment,
-    providers: &[Provider],
-    found: &[usize],
-    network: Option<&str>,
-    headline: &str,
-) -> Result<usize, Unresolved> {
+/// The only one of the providers that were found, if it belongs to the network.
+fn only(known: Known, found: &[usize], network: Option<&str>, request: &Request) -> Result<usize, Unresolved> {
+    let Known { deployment, providers } = known;
     let describe = |i: usize| describe(deployment, &providers[i]);
     let is_there = |i: usize| network.is_none_or(|n| has_network(deployment, &providers[i], n));
-    let unresolved = |line: String| Unresolved {
+    let headline = request.headline();
+    let unresolved = |line: String, hint: String| Unresolved {
         code: code::LINK_UNRESOLVED,
         lines: vec![format!("- {headline} Details below:"), format!("  - {line}")],
+        hint,
     };
     match found {
-        [] => Err(unresolved("No link providers found".to_owned())),
+        [] => Err(unresolved("No link providers found".to_owned(), known.none_matches(request))),
         [one] if is_there(*one) => Ok(*one),
         [one] => {
             let network = network.unwrap_or_default();
-            Err(unresolved(format!("{} does not belong to network '{network}'", describe(*one))))
+            let line = format!("{} does not belong to network '{network}'", describe(*one));
+            Err(unresolved(line, known.other_network(request, &providers[*one])))
         }
         several => {
             // BOSH reports it for every candidate if a network is given.
             let tail = network.map_or(String::new(), |n| format!(" does not belong to network '{n}'"));
             let mut lines = vec![format!("- {headline} Multiple link providers found:")];
             lines.extend(several.iter().map(|i| format!("  - {}{tail}", describe(*i))));
-            Err(Unresolved { code: code::LINK_AMBIGUOUS, lines })
+            Err(Unresolved { code: code::LINK_AMBIGUOUS, lines, hint: known.several_match(request, several) })
         }
     }
 }
@@ -216,20 +225,20 @@ fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> b
     networks.iter().any(|n| n.name == network) || (networks.is_empty() && network == "default")
 }
 
-fn headline(deployment: &Deployment, consumer: &Consumer) -> String {
+fn request<'a>(deployment: &'a Deployment, consumer: &'a Consumer) -> Request<'a> {
     let group = &deployment.manifest.instance_groups[consumer.group];
-    let alias = match &consumer.wanted {
-        Wanted::From { alias, .. } => alias,
-        _ => &consumer.name,
+    let from = match &consumer.wanted {
+        Wanted::From { alias, .. } => Some(alias.as_str()),
+        _ => None,
     };
-    let owner = format!("job '{}' in instance group '{}'", group.jobs[consumer.job].name, group.name);
-    headline_of(&consumer.name, alias, &consumer.link_type, &owner)
-}
-
-/// `owner` consumes the link.
-fn headline_of(name: &str, alias: &str, link_type: &str, owner: &str) -> String {
-    let alias = if alias == name { String::new() } else { format!("alias '{alias}' and ") };
-    format!("Failed to resolve link '{name}' with {alias}type '{link_type}' from {owner}.")
+    Request {
+        name: &consumer.name,
+        from,
+        link_type: &consumer.link_type,
+        owner: format!("job '{}' in instance group '{}'", group.jobs[consumer.job].name, group.name),
+        is_variable: false,
+        is_blocked: matches!(consumer.wanted, Wanted::Blocked),
+    }
 }
 
 fn describe(deployment: &Deployment, provider: &Provider) -> String {

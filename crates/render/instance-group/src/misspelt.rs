@@ -38,8 +38,7 @@ fn undeclared(value: &Value, prefix: &str, spec: &JobSpec, names: &mut Vec<Strin
         if spec.property(&name).is_some() {
             continue;
         }
-        let leads = |declared: &str| declared.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
-        if !spec.properties.iter().any(|definition| leads(&definition.name)) {
+        if !spec.properties.iter().any(|definition| property::is_below(&definition.name, &name)) {
             names.push(name.clone());
         }
         undeclared(inner, &name, spec, names);

@@ -12,6 +12,7 @@ use value::{Map, Value};
 
 use crate::Deployment;
 use crate::bind::given;
+use crate::consumers::unknown_links;
 
 /// A link that a job provides.
 pub(crate) struct Provider {
@@ -29,6 +30,8 @@ pub(crate) struct Provider {
     pub(crate) consumable: bool,
     /// Whether other deployments may consume it.
     pub(crate) shared: bool,
+    /// The names of the properties that it exposes.
+    pub(crate) property_names: Vec<String>,
     /// The exposed properties, through JSON.
     pub(crate) properties: Value,
 }
@@ -72,7 +75,7 @@ pub(crate) fn collect(
         for link in declared {
             if let Some((name, consumable, shared)) = owner.override_of(&link.name, problems) {
                 let properties = owner.exposed(&link.properties, problems);
-                let Declared { name: original_name, link_type, .. } = link;
+                let Declared { name: original_name, link_type, properties: property_names } = link;
                 providers.push(Provider {
                     group: g,
                     job: j,
@@ -81,6 +84,7 @@ pub(crate) fn collect(
                     link_type,
                     consumable,
                     shared,
+                    property_names,
                     properties,
                 });
             }
@@ -191,14 +195,7 @@ impl Owner<'_> {
     }
 
     fn unknown_names(&self, declared: &[Declared]) -> Option<String> {
-        let entries = self.job.provides.as_map()?;
-        let lines: Vec<String> = entries
-            .iter()
-            .filter_map(|(key, _)| key.scalar_to_s())
-            .filter(|key| !declared.iter().any(|d| d.name == *key))
-            .map(|key| format!("  - Job '{}' does not define link provider '{key}' in the release spec", self.job.name))
-            .collect();
-        (!lines.is_empty()).then(|| format!("Manifest defines unknown providers:\n{}", lines.join("\n")))
+        unknown_links("provider", self.job, &self.job.provides, || declared.iter().map(|link| link.name.as_str()))
     }
 
     /// The properties that the link exposes: a key that the manifest has wins even if it is nil, else the default.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bpm::ProcessConfig;
 use manifest_model::JobSpec;
-use manifest_model::identity::{self, Domain};
+use manifest_model::identity::{self, Domain, Slot};
 use manifest_model::manifest::{InstanceGroup, Job, Network};
 use value::{Map, Value};
 
@@ -25,14 +25,43 @@ pub struct Resolved {
     pub instances: u32,
     /// `REPLICAS`.
     pub replicas: u32,
-    /// Names of its AZs; empty where it names none.
+    /// Names of its AZs by `AZ_INDEX`, those of earlier versions too; empty where it has none.
     pub azs: Vec<String>,
+    /// Its instances, by index.
+    pub slots: Vec<Slot>,
     /// Its networks, at least one.
     pub networks: Vec<Network>,
     /// Size of its persistent disk in MB.
     pub persistent_disk: u32,
     /// Its jobs, in order.
     pub jobs: Vec<ResolvedJob>,
+}
+
+impl Resolved {
+    /// An instance as one of the group's jobs sees it.
+    pub fn instance(&self, job: &str, index: u32, az: Option<String>) -> Instance {
+        Instance::new(&self.domain, &self.name, job, (index, lowest(&self.slots)), az)
+    }
+
+    /// Whether the indexes are those of a first version, which the formula gives.
+    pub fn follows_formula(&self) -> bool {
+        self.slots == identity::slots(self.instances, &self.azs, &[])
+    }
+
+    /// The index of the instance with this `AZ_INDEX` and `POD_ORDINAL`: that of [`Resolved::slots`], or that of the formula with
+    /// `replicas` where they follow it. Nothing where the group has no such instance, or the index is too large.
+    pub fn index(&self, az_index: u32, replicas: u32, ordinal: u32) -> Option<u32> {
+        if self.follows_formula() {
+            return identity::index(az_index, replicas, ordinal);
+        }
+        let slot = self.slots.iter().find(|slot| (slot.az_index, slot.ordinal) == (az_index, ordinal))?;
+        Some(slot.index)
+    }
+}
+
+/// The lowest index of a group's instances.
+fn lowest(slots: &[Slot]) -> u32 {
+    slots.first().map_or(0, |slot| slot.index)
 }
 
 /// A job of a resolved instance group.
@@ -91,7 +120,7 @@ pub struct Link {
 pub struct Instance {
     /// `<ig>-<job>`.
     pub name: String,
-    /// `(AZ_INDEX-1)*REPLICAS + POD_ORDINAL`.
+    /// Its index for life: [`Slot::index`].
     pub index: u32,
     /// `<ig>-<index>-<job>`.
     pub id: String,
@@ -99,18 +128,18 @@ pub struct Instance {
     pub az: Option<String>,
     /// `<deployment>-<ig>-<index>.<namespace>.<service domain>`.
     pub address: String,
-    /// `index == 0`.
+    /// Whether it is the first of its group: that with the lowest index, which is 0 unless its AZ has left the manifest.
     pub bootstrap: bool,
 }
 
 impl Instance {
-    /// The identity that the formula gives.
-    pub fn new(domain: &Domain, group: &str, job: &str, index: u32, az: Option<String>) -> Instance {
+    /// The identity of an instance with this index; `lowest` is the lowest one of its group.
+    fn new(domain: &Domain, group: &str, job: &str, (index, lowest): (u32, u32), az: Option<String>) -> Instance {
         Instance {
             name: format!("{group}-{job}"),
             id: format!("{group}-{index}-{job}"),
             address: domain.instance_address(group, index),
-            bootstrap: index == 0,
+            bootstrap: index == lowest,
             index,
             az,
         }
@@ -131,10 +160,9 @@ impl Instance {
 
 /// Every instance of a group as one of its jobs sees it.
 fn instances(domain: &Domain, group: &InstanceGroup, job: &str) -> Vec<Instance> {
-    identity::slots(group.instances, &group.azs)
-        .into_iter()
-        .map(|slot| Instance::new(domain, &group.name, job, slot.index, slot.az))
-        .collect()
+    let slots = group.slots();
+    let lowest = lowest(&slots);
+    slots.into_iter().map(|slot| Instance::new(domain, &group.name, job, (slot.index, lowest), slot.az)).collect()
 }
 
 /// The group's networks; `default` where the manifest names none.
@@ -152,7 +180,8 @@ pub(crate) fn group(deployment: &Deployment, group: &InstanceGroup, jobs: Vec<Re
         lifecycle: group.lifecycle.as_str().to_owned(),
         instances: group.instances,
         replicas: identity::replicas(group.instances, group.azs.len()),
-        azs: group.azs.clone(),
+        azs: identity::numbered_azs(&group.azs, &group.earlier),
+        slots: group.slots(),
         networks: networks(group),
         persistent_disk: group.persistent_disk,
         jobs,

@@ -5,6 +5,7 @@ use instance_group::ResolvedJob;
 use instance_group::report::Entry;
 use manifest_model::JobSpec;
 use problem::{Note, hint_for_unknown};
+use value::Value;
 
 use crate::Template;
 
@@ -34,9 +35,13 @@ fn hint(resolved: &ResolvedJob, spec: &JobSpec, failure: &Failure) -> Option<Str
     let name = failure.properties.first()?;
     match failure.asked {
         Asked::Link => {
-            return Some(format!(
-                "the link has no '{name}': the spec of the job that provides it lists its properties"
-            ));
+            let known = properties_of_links(resolved);
+            if known.contains(name) {
+                return Some(format!("'{name}' of the link has no value: set it for the job that provides the link"));
+            }
+            return Some(hint_for_unknown(name, known.iter().map(String::as_str), || {
+                format!("the link has no '{name}': the spec of the job that provides it lists its properties")
+            }));
         }
         Asked::Instance => {
             return Some("a link's instances have properties only where the manifest gives the link".to_owned());
@@ -53,4 +58,25 @@ fn hint(resolved: &ResolvedJob, spec: &JobSpec, failure: &Failure) -> Option<Str
     Some(hint_for_unknown(name, spec.properties.iter().map(|p| p.name.as_str()), || {
         format!("the spec of job '{job}' does not declare '{name}': templates see only declared properties")
     }))
+}
+
+/// The most names of properties of links among which a similar one is searched.
+const MAX_NAMES: usize = 10_000;
+
+/// The dotted names of all properties of the links of a job.
+fn properties_of_links(job: &ResolvedJob) -> Vec<String> {
+    let mut names = Vec::new();
+    for properties in job.links.iter().filter_map(|link| link.content.get("properties")) {
+        collect_names(properties, "", &mut names);
+    }
+    names
+}
+
+fn collect_names(value: &Value, prefix: &str, names: &mut Vec<String>) {
+    for (key, inner) in value.as_map().into_iter().flat_map(value::Map::iter) {
+        let Some(key) = key.as_str().filter(|_| names.len() < MAX_NAMES) else { continue };
+        let name = format!("{prefix}{key}");
+        collect_names(inner, &format!("{name}."), names);
+        names.push(name);
+    }
 }

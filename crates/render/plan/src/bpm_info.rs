@@ -4,7 +4,6 @@ use handoff::bpm_info::{
     Bpm, BpmInfo, ErrandKind, Group, GroupProperties, GroupQuarks, Instance, Job, JobProperties, JobQuarks, Run,
 };
 use instance_group::{Resolved, ResolvedJob};
-use manifest_model::identity::slots;
 use manifest_model::manifest;
 
 use crate::input::{Input, template_for};
@@ -15,12 +14,13 @@ pub(crate) const BIN_RUN: &str = "bin/run";
 
 /// The BPM info of a group whose `bpm.yml`s are rendered; `services` are those of each job.
 pub(crate) fn info(group: &Resolved, services: &[JobServices], input: &Input) -> BpmInfo {
-    let instances = slots(group.instances, &group.azs)
-        .into_iter()
+    let instances = group
+        .slots
+        .iter()
         .map(|slot| Instance {
             address: group.domain.instance_address(&group.name, slot.index),
             index: slot.index,
-            az: slot.az,
+            az: slot.az.clone(),
             az_index: slot.az_index,
             ordinal: slot.ordinal,
         })

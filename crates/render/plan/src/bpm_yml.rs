@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use bpm::{JobConfig, OVERLAID, Overlay, ProcessConfig};
 use dialect_erb::Mask;
 use instance_group::{Resolved, ResolvedJob};
-use problem::{Class, Place, Problem, Problems, Result, code};
+use problem::{Class, Note, Place, Problem, Problems, Result, code};
 use value::Value;
 
 use crate::input::Input;
+use crate::rendered_line;
 use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
@@ -30,6 +31,7 @@ pub(crate) fn fill(input: &Input, groups: &mut [Resolved], rendered: &[Rendered]
         done.insert(index);
         match file.processes() {
             Ok((processes, has_added)) => {
+                file.warn_of_unknown_keys();
                 groups[index.0].jobs[index.1].bpm = processes;
                 without_monit.extend(has_added.then_some(index));
             }
@@ -87,8 +89,7 @@ impl BpmYml<'_> {
     /// Each instance's configuration, without those that equal the one before, and whether the manifest adds processes.
     fn configs(&self) -> Result<(Vec<JobConfig>, bool)> {
         let path = format!("{BPM_YML} rendered from {}", self.file());
-        let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(|text| &**text).collect();
-        texts.dedup();
+        let texts = self.texts();
         let overlay = self.job.bpm_overlay.as_deref().map(Overlay::decode).transpose()?;
         let mut has_added = false;
         let mut parse = |text: &[u8]| {
@@ -97,8 +98,32 @@ impl BpmYml<'_> {
             bpm::parse_for_job(changed.as_ref().map_or(text, |of| of.text.as_slice()), &path, &self.job.name)
         };
         let parsed: Result<_> =
-            texts.into_iter().map(|text| parse(text).map_err(|problems| self.explain(problems))).collect();
+            texts.into_iter().map(|text| parse(text).map_err(|problems| self.explain(problems, text))).collect();
         parsed.map(|configs| (configs, has_added))
+    }
+
+    /// Each instance's text, without those that equal the one before.
+    fn texts(&self) -> Vec<&[u8]> {
+        let mut texts: Vec<&[u8]> = self.rendered.texts.iter().map(|text| &**text).collect();
+        texts.dedup();
+        texts
+    }
+
+    /// Warns of the keys that BPM ignores.
+    fn warn_of_unknown_keys(&self) {
+        let mut warned = BTreeSet::new();
+        for key in self.texts().into_iter().flat_map(bpm::unknown_keys) {
+            if warned.insert(key.name.clone()) {
+                let (job, group) = (&self.job.name, &self.group.name);
+                // The key may be rendered, too.
+                let name = self.mask().apply(&key.name);
+                let what = format!("in line {} as rendered", key.line);
+                let note = Note { place: Place::file(self.file()), what: Some(what), hint: key.hint() };
+                let message =
+                    format!("bpm ignores the key '{name}' in the bpm.yml of job '{job}' of instance group '{group}'");
+                self.input.warnings.warn(Problem { notes: vec![note], ..Problem::input(message) });
+            }
+        }
     }
 
     fn file(&self) -> &str {
@@ -124,13 +149,14 @@ impl BpmYml<'_> {
         Mask::new(&spec, &self.input.defaults(self.job), &self.rendered.of.template.source.text)
     }
 
-    fn explain(&self, mut problems: Problems) -> Problems {
+    fn explain(&self, mut problems: Problems, text: &[u8]) -> Problems {
         let mask = self.mask();
         for problem in problems.iter_mut() {
             problem.message = mask.apply(&problem.message);
             // The file was rendered: the author of the template has to act, unless the manifest changes it.
             if !problem.place.as_ref().is_some_and(|place| place.file.ends_with(OVERLAID)) {
                 problem.class = Class::Template;
+                rendered_line::show(problem, text, &self.rendered.of.template.source, &mask);
             }
             problem.causes.push(format!("job '{}' of instance group '{}'", self.job.name, self.group.name));
         }

@@ -7,7 +7,7 @@ use handoff::deployment::{
 };
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
-use manifest_model::identity::{Domain, shares};
+use manifest_model::identity::Domain;
 use manifest_model::manifest::{self, Manifest};
 use value::Value;
 
@@ -108,10 +108,15 @@ impl Group<'_> {
     }
 
     fn azs(&self) -> Vec<Az> {
-        let shares = shares(self.resolved.instances, self.resolved.azs.len());
-        let azs = self.resolved.azs.iter().zip(shares);
+        let instances = |az_index: u32| self.resolved.slots.iter().filter(|slot| slot.az_index == az_index).count();
+        let azs = (1..).zip(&self.resolved.azs);
         let zone = |az: &str| self.input.cloud_config.as_ref()?.zone(az).map(str::to_owned);
-        azs.map(|(name, instances)| Az { name: name.clone(), instances, zone: zone(name) }).collect()
+        azs.map(|(az_index, name)| Az {
+            name: name.clone(),
+            instances: u32::try_from(instances(az_index)).unwrap_or(u32::MAX),
+            zone: zone(name),
+        })
+        .collect()
     }
 
     fn instances(&self, digests: Vec<String>) -> Vec<Instance> {

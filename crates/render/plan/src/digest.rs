@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use instance_group::Resolved;
 use job_templates::{LINKS_JSON, is_installed, links_json};
+use problem::Problem;
 use sha2::{Digest, Sha256};
+use startup::Warnings;
 use value::Value;
 
 use crate::rendering::STAND_IN_IP;
@@ -56,18 +58,17 @@ fn of_instance(group: &Resolved, instance: usize, rendered: &[&Rendered]) -> Str
 }
 
 /// Warns about templates that do not render the same each time: their inputs count in their place.
-pub(crate) fn warn(groups: &[Resolved], rendered: &[Rendered]) {
+pub(crate) fn warn(warnings: &Warnings, groups: &[Resolved], rendered: &[Rendered]) {
     let mut warned = BTreeSet::new();
     for file in rendered.iter().filter(|file| file.differs) {
         let job = file.of.job(groups);
         let name = &file.of.template.source.name;
         if warned.insert((&job.release.name, &job.name, name)) {
-            tracing::warn!(
+            warnings.warn(Problem::input(format!(
                 "template '{name}' of job '{}' of release '{}' does not render the same each time: the digests of its \
                  instances change with its inputs, not with its content",
-                job.name,
-                job.release.name
-            );
+                job.name, job.release.name
+            )));
         }
     }
 }

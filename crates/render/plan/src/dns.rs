@@ -6,6 +6,7 @@ use handoff::deployment::{Deployment, DnsAlias};
 use instance_group::{Resolved, ResolvedJob};
 use manifest_model::replaced::BOSH_DNS;
 use problem::{Place, Problem, Problems, Result, code};
+use startup::Warnings;
 use value::Value;
 
 use crate::templates::{DNS_ALIASES, Rendered};
@@ -86,11 +87,12 @@ fn invalid(groups: &[Resolved], job: &ResolvedJob, file: &Rendered) -> Problem {
 }
 
 /// Warns about aliases that never have an address, and that BOSH DNS itself does not run.
-pub(crate) fn warn(groups: &[Resolved], deployment: &Deployment) {
+pub(crate) fn warn(warnings: &Warnings, groups: &[Resolved], deployment: &Deployment) {
     for warning in dns_aliases::Zone::new(deployment, |_, _| None).warnings() {
-        tracing::warn!("{warning}");
+        warnings.warn(Problem::input(warning.to_string()));
     }
     if groups.iter().flat_map(|group| &group.jobs).any(|job| job.name == BOSH_DNS) {
+        // Nothing that could be mended.
         tracing::warn!("the job '{BOSH_DNS}' is not run: boson answers the names of BOSH DNS in its place");
     }
 }

@@ -10,9 +10,10 @@ use handoff::deployment::ForeignPackage;
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
 use manifest_model::replaced::is_spec_unneeded;
-use problem::{Place, Problem, Problems, Result, code};
+use problem::{Note, Place, Problem, Problems, Result, code};
 
 use crate::input::Input;
+use crate::pod_settings::JobSettings;
 use crate::referenced_names::PACKAGES;
 use crate::templates::Rendered;
 
@@ -22,7 +23,8 @@ const REPLACED: [&str; 2] = ["bpm", "bosh-dns"];
 /// For each job of each group the packages of other releases of its group that it uses.
 ///
 /// # Errors
-/// Processes whose executable is in a package that no release of the group has; packages that two releases have.
+/// Processes whose executable is in a package that no release of the group has; packages that two releases have; shared packages
+/// that the job's release does not have.
 pub(crate) fn find(input: &Input, groups: &[Resolved], rendered: &[Rendered]) -> Result<Vec<Vec<Vec<ForeignPackage>>>> {
     let releases = Releases::read(input, groups)?;
     let mut problems = Vec::new();
@@ -30,6 +32,9 @@ pub(crate) fn find(input: &Input, groups: &[Resolved], rendered: &[Rendered]) ->
     for (g, group) in groups.iter().enumerate() {
         let files: Vec<&Rendered> = rendered.iter().filter(|file| file.of.group == g).collect();
         let of_group = Group { input, group, files, releases: &releases };
+        if let Some(settings) = input.settings.get(g) {
+            of_group.check_shared(&settings.jobs, &mut problems);
+        }
         found.push((0..group.jobs.len()).map(|j| of_group.foreign(j, &mut problems)).collect());
     }
     Problems::check(problems)?;
@@ -69,6 +74,22 @@ impl Group<'_> {
     fn jobs(&self) -> impl Iterator<Item = (usize, &ResolvedJob)> {
         let runs = |job: &ResolvedJob| is_installed(&job.name) && !is_spec_unneeded(&job.release.name, &job.name);
         self.group.jobs.iter().enumerate().filter(move |(_, job)| runs(job))
+    }
+
+    /// The packages that the manifest shares are those of the job's own release.
+    fn check_shared(&self, settings: &[JobSettings], problems: &mut Vec<Problem>) {
+        for (job, settings) in self.group.jobs.iter().zip(settings) {
+            let shared = settings.quarks.shared_packages();
+            let unknown = shared.filter(|package| !self.has(&job.release.name, package));
+            problems.extend(unknown.map(|package| {
+                Problem::input(format!(
+                    "job '{}' of instance group '{}': properties.quarks.run.shared_packages: the release '{}' has no package \
+                     '{package}'",
+                    job.name, self.group.name, job.release.name
+                ))
+                .code(code::MANIFEST_INVALID)
+            }));
+        }
     }
 
     fn foreign(&self, j: usize, problems: &mut Vec<Problem>) -> Vec<ForeignPackage> {
@@ -177,16 +198,15 @@ impl Group<'_> {
                     .at(Place::file(*file))
                     .hint("add a job that needs the package to the instance group, or correct the release's image"),
                 ),
-                None => rest.push(format!("\n  --> {file}: {package}")),
+                None => rest.push(Note { place: Place::file(*file), what: Some(package.to_string()), hint: None }),
             }
         }
         if !rest.is_empty() {
-            tracing::warn!(
-                "job '{}' of instance group '{}' names packages that no release of the group has:{}",
-                job.name,
-                self.group.name,
-                rest.concat()
+            let message = format!(
+                "job '{}' of instance group '{}' names packages that no release of the group has:",
+                job.name, self.group.name
             );
+            self.input.warnings.warn(Problem { notes: rest, ..Problem::input(message) });
         }
     }
 }

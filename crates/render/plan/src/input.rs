@@ -10,6 +10,7 @@ use manifest_model::replaced::{BOSH_DNS, is_spec_unneeded};
 use manifest_model::{CloudConfig, JobSpec};
 use problem::{Note, Place, Problems, Result, code};
 use ruby::Vm;
+use startup::Warnings;
 use value::Value;
 
 use crate::configs;
@@ -33,6 +34,8 @@ pub(crate) struct Input {
     pub(crate) specs: BTreeMap<(String, String), JobSpec>,
     /// The sources of all releases.
     pub(crate) jobs_src: JobsSrc,
+    /// What is found that has no effect, or another one than it seems to have.
+    pub(crate) warnings: Warnings,
 }
 
 impl Input {
@@ -73,7 +76,17 @@ pub(crate) fn read(vm: &Vm, documents: Documents, target: &Target, with_settings
         BTreeMap::new()
     });
     Problems::check(problems).map_err(located)?;
-    Ok(Input { documents, manifest, cloud_config, unused, settings, specs, jobs_src })
+    manifest.continue_from(&target.previous.0);
+    Ok(Input {
+        documents,
+        manifest,
+        cloud_config,
+        unused,
+        settings,
+        specs,
+        jobs_src,
+        warnings: Warnings::new(target.strict),
+    })
 }
 
 /// boson takes the place of some jobs, whose specs are not read: links of them in the manifest have no meaning.

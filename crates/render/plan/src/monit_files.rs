@@ -6,17 +6,19 @@
 
 use std::collections::BTreeSet;
 
-use dialect_erb::Mask;
+use dialect_erb::{Mask, line_origin};
 use handoff::bpm_info::{Run, Service};
 use instance_group::{Resolved, ResolvedJob};
 use job_templates::is_installed;
 use monit::Config;
 use problem::{Place, Problem, Problems, Result, code, hint_for_unknown};
+use startup::Warnings;
 use template::Source;
 use value::Value;
 
 use crate::bpm_yml::JobIndex;
 use crate::input::Input;
+use crate::rendered_line::line;
 use crate::rendering::STAND_IN_IP;
 use crate::templates::{BPM_YML, Rendered};
 
@@ -72,7 +74,7 @@ fn of_group_files(group: &Resolved, files: &[File]) -> Result<Vec<JobServices>> 
     let mut services: Vec<JobServices> = group.jobs.iter().map(of_bpm_yml).collect();
     for file in &parsed {
         services[file.file.job] = JobServices { services: file.services(&mut problems), for_windows: file.for_windows };
-        file.warn();
+        file.warn(&file.file.input.warnings);
     }
     Problems::check(problems.0)?;
     Ok(services)
@@ -153,22 +155,21 @@ impl<'a> File<'a> {
         let job = self.job();
         problem.code = code::MONIT_INVALID;
         problem.causes.push(format!("job '{}' of instance group '{}'", job.name, self.group.name));
-        if let Some(place) = &mut problem.place
-            && let Some(line) = self.template_line(text, place.line)
-        {
-            place.file.clone_from(&self.source().file);
-            place.line = Some(line);
+        if let Some(place) = &mut problem.place {
+            self.locate(place, text);
         }
         problem
     }
 
-    /// The line of the template that rendered a line, where only one has its text.
-    fn template_line(&self, text: &str, line: Option<u32>) -> Option<u32> {
-        let rendered = text.lines().nth(line?.checked_sub(1)? as usize)?;
+    /// Moves the place of a rendered line to the line of the template, where only one can have rendered it.
+    fn locate(&self, place: &mut Place, text: &str) {
+        let Some(rendered) = place.line.and_then(|number| line(text, number)) else { return };
+        let Some(number) = line_origin(&self.source().text, rendered) else { return };
+        place.file.clone_from(&self.source().file);
+        place.line = Some(number);
+        // Behind a tag, the template has other columns.
         let template = String::from_utf8_lossy(&self.source().text);
-        let mut lines = template.lines().zip(1..).filter(|(line, _)| *line == rendered);
-        let (_, number) = lines.next()?;
-        lines.next().is_none().then_some(number)
+        place.column = place.column.filter(|_| line(&template, number) == Some(rendered));
     }
 }
 
@@ -297,7 +298,7 @@ impl<'a> Parsed<'a> {
     }
 
     /// Warns once about what of the file has no effect.
-    fn warn(&self) {
+    fn warn(&self, warnings: &Warnings) {
         let mut warned = BTreeSet::new();
         // What is not a process is started by the supervisor of one, or of another such service.
         let has_none = |config: &&Config| config.supervised().is_empty();
@@ -315,7 +316,9 @@ impl<'a> Parsed<'a> {
                 let (job, group) = (&self.file.job().name, &self.file.group.name);
                 let what = self.file.mask().apply(&what);
                 let place = format!("{}:{}:{}", self.path, at.line, at.column);
-                tracing::warn!("job '{job}' of instance group '{group}': {what} in monit has no effect ({place})");
+                let message =
+                    format!("job '{job}' of instance group '{group}': {what} in monit has no effect ({place})");
+                warnings.warn(Problem::input(message));
             }
         }
     }

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use dialect_erb::Settings;
+use handoff::identities::Identities;
 use job_templates::RenderingOptions;
 use jobs_src::JobsSrc;
 use manifest_inputs::{Configs, Inputs};
 use manifest_model::identity::Domain;
 use problem::{Problem, Problems, Result};
 use startup::Common;
+
+use crate::previous;
 
 /// `KUBE_NAMESPACE` where it is absent.
 pub const NAMESPACE: &str = "default";
@@ -51,8 +54,12 @@ pub struct Options {
     /// Directory with the links of other deployments, DEPLOYMENT/NAME/TYPE [default: /var/run/secrets/links]
     #[arg(long, env = "LINKS_DIR", value_name = "DIR")]
     pub links_dir: Option<PathBuf>,
+    /// Directory with identities.json, or one that an earlier plan wrote: its instances keep their indexes [default:
+    /// /var/run/secrets/previous]
+    #[arg(long, env = "PREVIOUS_DIR", value_name = "DIR")]
+    pub previous: Option<PathBuf>,
     /// The deployment's name [default: the manifest's]
-    #[arg(short = 'n', long, visible_short_alias = 'd', env = "DEPLOYMENT_NAME", value_name = "NAME")]
+    #[arg(short = 'd', long, env = "DEPLOYMENT_NAME", value_name = "NAME")]
     pub deployment_name: Option<String>,
     /// Namespace, the second part of addresses
     #[arg(long, env = "KUBE_NAMESPACE", value_name = "NAME", default_value = NAMESPACE)]
@@ -63,6 +70,9 @@ pub struct Options {
     /// The instance group (needed with KIND; else only this one)
     #[arg(short = 'g', long, env = "INSTANCE_GROUP_NAME", value_name = "NAME")]
     pub instance_group_name: Option<String>,
+    /// Make warnings errors: properties that no job declares, keys that occur twice, keys that BPM ignores
+    #[arg(long)]
+    pub strict: bool,
     /// How templates are rendered
     #[command(flatten)]
     pub rendering: RenderingOptions,
@@ -113,12 +123,16 @@ pub struct Target {
     pub jobs_src: JobsSrc,
     /// The directory with the links of other deployments; it may be missing.
     pub links: PathBuf,
+    /// Who the instances were in the versions before.
+    pub previous: Identities,
     /// The deployment's name; the manifest's where absent.
     pub deployment_name: Option<String>,
     /// `KUBE_NAMESPACE`.
     pub namespace: String,
     /// `KUBE_SERVICE_DOMAIN`.
     pub service_domain: String,
+    /// Whether warnings are errors.
+    pub strict: bool,
 }
 
 impl Target {
@@ -176,15 +190,17 @@ impl Options {
         Ok(Request {
             manifest: common
                 .path(path(self.bosh_manifest_path).as_deref(), "/var/run/secrets/deployment/manifest.yaml"),
-            inputs: self.inputs,
+            inputs: Inputs { strict: self.strict, ..self.inputs },
             configs: self.configs,
             documents: self.documents,
             target: Target {
                 jobs_src: JobsSrc::below(&common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases")),
                 links: common.path(path(self.links_dir).as_deref(), "/var/run/secrets/links"),
+                previous: previous::read(&common.path(path(self.previous).as_deref(), "/var/run/secrets/previous"))?,
                 deployment_name: given(self.deployment_name),
                 namespace: self.kube_namespace,
                 service_domain: self.kube_service_domain,
+                strict: self.strict,
             },
             group,
             output,

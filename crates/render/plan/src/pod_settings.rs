@@ -235,7 +235,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses keys that are none of these.
+    /// Refuses all other keys.
     fn only(&mut self, map: &Value, path: &[Step], what: &str, known: &[&str]) {
         for (key, _) in map.as_map().into_iter().flat_map(value::Map::iter) {
             let key = key.scalar_to_s().unwrap_or_default();

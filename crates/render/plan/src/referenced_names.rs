@@ -9,7 +9,7 @@ const JOBS: &str = "/var/vcap/jobs/";
 
 /// What a rendered file names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mentions {
+pub(crate) struct ReferencedNames {
     pub(crate) packages: BTreeSet<String>,
     /// The jobs of which it names a file below `bin/`.
     pub(crate) called_jobs: BTreeSet<String>,
@@ -17,10 +17,10 @@ pub(crate) struct Mentions {
     pub(crate) sysctls: BTreeSet<String>,
 }
 
-impl Mentions {
+impl ReferencedNames {
     /// What texts name.
-    pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> Mentions {
-        let mut all = Mentions::default();
+    pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> ReferencedNames {
+        let mut all = ReferencedNames::default();
         for text in texts {
             all.packages.extend(names_after(text, PACKAGES).map(|(name, _)| name.to_owned()));
             let jobs = names_after(text, JOBS).filter(|(_, rest)| rest.starts_with(b"/bin/"));
@@ -54,7 +54,7 @@ mod tests {
         let text = b"PATH=/var/vcap/packages/cf-cli-8/bin:/var/vcap/packages/jq:$PATH # see /var/vcap/packages/docs.\n\
             . /var/vcap/jobs/cfdot/bin/setup; cat /var/vcap/jobs/rep/config/ca.crt\n\
             ls /var/vcap/packages/ruby-*/bin /var/vcap/packages/$NAME/bin /var/vcap/packages/a${b} /var/vcap/packages/";
-        let mentions = Mentions::of([&text[..]]);
+        let mentions = ReferencedNames::of([&text[..]]);
         assert_eq!(mentions.packages, ["cf-cli-8", "docs", "jq"].map(str::to_owned).into());
         assert_eq!(mentions.called_jobs, ["cfdot".to_owned()].into());
     }

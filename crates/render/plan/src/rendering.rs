@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use value::Value;
 
 use crate::input::Input;
-use crate::referenced_names::Mentions;
+use crate::referenced_names::ReferencedNames;
 use crate::templates::{JobTemplate, Rendered, Scope};
 
 /// What stands for the pod's address while planning (BOSH: the address of a dynamic network before it is known).
@@ -157,7 +157,7 @@ impl Rendered {
         different.dedup_by(|text, before| Rc::ptr_eq(text, before));
         // The second rendering is missing where the first one is proven to be repeatable, addresses apart.
         let differs = differs || different.iter().any(|text| shows_address(text));
-        let mentions = Mentions::of(different.iter().map(|text| &***text));
+        let mentions = ReferencedNames::of(different.iter().map(|text| &***text));
         let mut digests: Vec<[u8; 32]> = Vec::with_capacity(texts.len());
         for (i, text) in texts.iter().enumerate() {
             let known = i.checked_sub(1).filter(|before| texts[*before] == *text);

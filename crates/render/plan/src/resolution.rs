@@ -2,7 +2,7 @@
 
 use instance_group::{Deployment, Outcome, Resolved};
 use manifest_model::identity::Domain;
-use problem::{Problems, Result};
+use problem::{Problem, Problems, Result};
 use ruby::Vm;
 
 use crate::documents::Documents;
@@ -40,6 +40,8 @@ pub fn resolve(
     }
     let domain = target.domain(&input.manifest.name);
     let outcome = of_input(vm, &input, target, &domain, || unused_settings::warn(vm, &input, |_| true))?;
+    unused_settings::warn_of_properties(vm, &input, |_| true);
+    input.warnings.check()?;
     Ok(outcome.groups)
 }
 
@@ -58,7 +60,7 @@ pub(crate) fn of_input(
     let located = |problems: Problems| input.documents.locate(vm, problems);
     let mut outcome = instance_group::resolve(&deployment).map_err(located)?;
     for warning in &outcome.warnings {
-        tracing::warn!("{warning}");
+        input.warnings.warn(Problem::input(warning));
     }
     warn_of_unused();
     schema::check(vm, input, &outcome.groups)?;

@@ -9,7 +9,7 @@ use manifest_model::replaced::is_spec_unneeded;
 use problem::{Problems, Result};
 
 use crate::input::{Input, template_for};
-use crate::referenced_names::Mentions;
+use crate::referenced_names::ReferencedNames;
 
 /// Where BOSH DNS looks for a job's aliases, below the job's directory.
 pub(crate) const DNS_ALIASES: &str = "dns/aliases.json";
@@ -121,7 +121,7 @@ pub(crate) struct Rendered {
     /// SHA-256 of what it renders to for every instance, in order.
     pub(crate) digests: Vec<[u8; 32]>,
     /// The packages and jobs that it names, for any instance.
-    pub(crate) mentions: Mentions,
+    pub(crate) mentions: ReferencedNames,
     /// Whether a second rendering gave something else.
     pub(crate) differs: bool,
 }

@@ -1,12 +1,12 @@
-//! Which instance this pod is, from its environment alone.
+//! Which instance this pod is, from its environment and its group's document.
 
 use instance_group::{Instance, Resolved};
-use manifest_model::identity::index;
 use problem::{Problem, Problems, Result, code};
 
 use crate::options::Request;
 
-/// The pod's identity by the specification's formula.
+/// The pod's identity: the document's instance with its AZ and ordinal, or that of the specification's formula in a deployment whose
+/// instances all have the indexes of its first version.
 ///
 /// # Errors
 /// An AZ_INDEX, REPLICAS or ordinal that does not fit the group.
@@ -46,11 +46,16 @@ pub(crate) fn of_this_pod(group: &Resolved, request: &Request) -> Result<Instanc
                 .code(code::INSTANCE_OUT_OF_RANGE)
                 .hint("ordinals count from 0 in each AZ"),
         ),
-        Some(ordinal) if problems.is_empty() => match index(az_index, replicas, ordinal) {
+        Some(ordinal) if problems.is_empty() => match group.index(az_index, replicas, ordinal) {
             Some(index) => {
                 let az = group.azs.get(az_index as usize - 1).cloned();
-                return Ok(Instance::new(&group.domain, &group.name, "", index, az));
+                return Ok(group.instance("", index, az));
             }
+            None if !group.follows_formula() => problems.push(
+                Problem::input(format!("instance group '{}' has no instance {ordinal} in AZ {az_index}", group.name))
+                    .code(code::INSTANCE_OUT_OF_RANGE)
+                    .hint("a pod of an earlier version stays away until it is deleted"),
+            ),
             None => problems.push(
                 Problem::input("AZ_INDEX and REPLICAS give an index that is too large")
                     .code(code::INSTANCE_OUT_OF_RANGE),

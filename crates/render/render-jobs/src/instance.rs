@@ -43,7 +43,7 @@ impl RenderedJob {
 /// The templates of a resolved instance group, and what renders them.
 pub struct InstanceFiles<'a> {
     vm: &'a Vm,
-    renderer: &'a Renderer<'a>,
+    renderer: &'a Renderer,
     jobs_src: &'a JobsSrc,
     group: &'a Resolved,
     /// The templates of each job.
@@ -57,7 +57,7 @@ impl<'a> InstanceFiles<'a> {
     /// Everything that is wrong with any of them.
     pub fn read(
         vm: &'a Vm,
-        renderer: &'a Renderer<'a>,
+        renderer: &'a Renderer,
         jobs_src: &'a JobsSrc,
         group: &'a Resolved,
     ) -> Result<InstanceFiles<'a>> {
@@ -95,12 +95,39 @@ impl<'a> InstanceFiles<'a> {
         ip: Option<&str>,
         is_chosen: impl Fn(&str, &str) -> bool,
     ) -> Result<Vec<RenderedJob>> {
+        let (jobs, failed) = self.render_all(instance, ip, is_chosen)?;
+        if failed.is_empty() {
+            return Ok(jobs);
+        }
+        Err(failed::report_of(self.vm, self.jobs_src, self.group, &self.jobs, &failed))
+    }
+
+    /// As [`InstanceFiles::render`], without the files whose templates fail.
+    ///
+    /// # Errors
+    /// A `bpm.yml` that cannot be changed as the manifest wants it.
+    pub fn render_what_renders(
+        &self,
+        instance: &Instance,
+        ip: Option<&str>,
+        is_chosen: impl Fn(&str, &str) -> bool,
+    ) -> Result<Vec<RenderedJob>> {
+        Ok(self.render_all(instance, ip, is_chosen)?.0)
+    }
+
+    /// The files that render, and the templates that fail.
+    fn render_all(
+        &self,
+        instance: &Instance,
+        ip: Option<&str>,
+        is_chosen: impl Fn(&str, &str) -> bool,
+    ) -> Result<(Vec<RenderedJob>, Vec<Failed>)> {
         // The job of each context, and job and template of each unit.
         let (mut contexts, mut of_contexts, mut units, mut origins) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let group = self.group;
         for (j, (job, templates)) in group.jobs.iter().zip(&self.jobs).enumerate() {
             let is_read = |path: &str| job.bpm_overlay.is_some() && depends_on_overlay(path);
-            let identity = Instance::new(&group.domain, &group.name, &job.name, instance.index, instance.az.clone());
+            let identity = group.instance(&job.name, instance.index, instance.az.clone());
             let context = contexts.len();
             for (t, template) in templates.iter().enumerate() {
                 let path = template.destination.as_str();
@@ -136,10 +163,7 @@ impl<'a> InstanceFiles<'a> {
             files.retain(|file| is_chosen(&job.name, &file.path));
             jobs.push(RenderedJob { name: job.name.clone(), files });
         }
-        if failed.is_empty() {
-            return Ok(jobs);
-        }
-        Err(failed::report_of(self.vm, self.jobs_src, group, &self.jobs, &failed))
+        Ok((jobs, failed))
     }
 }
 

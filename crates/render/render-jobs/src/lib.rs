@@ -34,7 +34,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 
 fn render_jobs(vm: &Vm, request: &options::Request) -> Result<()> {
     let steps = Steps::start();
-    let renderer = Renderer::new(vm, request.rendering.clone());
+    let renderer = Renderer::new(vm, request.rendering.clone())?;
     let group = read_group(vm, request)?;
     let instance = identity::of_this_pod(&group, request)?;
     steps.done("read the resolved group");

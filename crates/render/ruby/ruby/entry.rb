@@ -7,8 +7,8 @@ Encoding.default_internal = nil
 # Ruby takes them for exceptions of what it runs, and a caller outside Ruby would wait forever.
 %w[TERM INT].each { |signal| Signal.trap(signal, 'SYSTEM_DEFAULT') }
 
-# Rust gives it the methods that look into archives of instruction sequences: archived_source, archived_file and
-# archived_feature.
+# Rust gives it the methods that look into archives of instruction sequences, archived_source, archived_file and
+# archived_feature; provide, end_with, unset_variable and receive (c.rs).
 module Boson
   @operations = {}
   @loaded = {}
@@ -96,14 +96,34 @@ module Boson
       Marshal.dump([false, describe(e)])
     end
 
-    # Runs an operation in a process forked from this one, with an end of a pipe to write to; gives the process's id.
-    # The other end is the caller's only. However the caller ends, so does the process.
-    def fork(request, others, output)
+    # Forks a process that forks those that operations run in, as it is asked at one end of a connection; the other end is
+    # the caller's only. However the caller ends, so do they all.
+    def serve_forks(socket, others)
       parent = Process.pid
       Process.fork do
         end_with(parent)
         IO.for_fd(others).close
-        name, argument = Marshal.load(request)
+        connection = IO.for_fd(socket, 'r+b')
+        connection.syswrite(Process.pid.to_s)
+        while (message = receive(socket))
+          kind, *numbers = message.split
+          connection.syswrite(kind == 'fork' ? start(connection, *numbers.map(&:to_i)) : wait(numbers.first.to_i))
+        end
+      ensure
+        Process.exit!(0)
+      end
+    end
+
+    private
+
+    # Runs an operation in a process; gives its id, or the error that kept it from starting. `request` is a file with the
+    # operation's name and argument, `output` an end of a pipe to write to.
+    def start(connection, request, output)
+      parent = Process.pid
+      pid = Process.fork do
+        end_with(parent)
+        connection.close
+        name, argument = Marshal.load(IO.for_fd(request, 'rb').read)
         output = IO.for_fd(output, 'wb')
         output.sync = true
         @operations.fetch(name).call(argument, output)
@@ -111,9 +131,16 @@ module Boson
         # No exit handlers: what ran here may have registered some.
         Process.exit!(0)
       end
+      [request, output].each { |file| IO.for_fd(file).close }
+      pid.to_s
+    rescue SystemCallError => e
+      e.class.name
     end
 
-    private
+    def wait(pid)
+      Process.wait(pid)
+      pid.to_s
+    end
 
     # The files that requiring a library loads.
     def files_of(name)

@@ -24,13 +24,91 @@ module Boson
       known[value] = false
     end
 
-    # As `Psych.dump`, which cannot write every String.
+    # As `Psych.dump`, which cannot write every String, and builds a tree of nodes first.
     def dump(value)
       Boson.feature('psych')
-      scanner = Psych::ScalarScanner.new(Psych::ClassLoader.new).extend(Unreadable)
-      tree = Psych::Visitors::YAMLTree.new(Psych::TreeBuilder.new, scanner, {})
-      tree << value
-      tree.tree.yaml
+      text = +''
+      emitter = Psych::Emitter.new(StringIO.new(text))
+      emitter.start_stream(Psych::Nodes::Stream::UTF8)
+      emitter.start_document([], [], false)
+      Writer.new(emitter, value).write(value)
+      emitter.end_document(true)
+      emitter.end_stream
+      text
+    end
+
+    # Writes plain values as Psych does. Psych itself decides how each scalar is written.
+    class Writer
+      def initialize(emitter, value)
+        @emitter = emitter
+        @scalars = Scalars.new
+        scanner = Psych::ScalarScanner.new(Psych::ClassLoader.new).extend(Unreadable)
+        @psych = Psych::Visitors::YAMLTree.new(@scalars, scanner, {})
+        # How each String is written that was met before.
+        @known = {}
+        @anchors = anchors(value)
+        @written = {}.compare_by_identity
+      end
+
+      def write(value)
+        case value
+        when String then @emitter.scalar(*(@known[value] ||= scalar(value)))
+        when Array then once(value) { |anchor| sequence(value, anchor) }
+        when Hash then once(value) { |anchor| mapping(value, anchor) }
+        else @emitter.scalar(*scalar(value))
+        end
+      end
+
+      private
+
+      def scalar(value)
+        @psych.accept(value)
+        @scalars.last
+      end
+
+      def sequence(items, anchor)
+        @emitter.start_sequence(anchor, nil, true, Psych::Nodes::Sequence::BLOCK)
+        items.each { |item| write(item) }
+        @emitter.end_sequence
+      end
+
+      def mapping(pairs, anchor)
+        @emitter.start_mapping(anchor, nil, true, Psych::Nodes::Mapping::BLOCK)
+        pairs.each { |pair| pair.each { |part| write(part) } }
+        @emitter.end_mapping
+      end
+
+      # An alias where the object has been written before.
+      def once(value)
+        anchor = @anchors[value]
+        return @emitter.alias(anchor) if anchor && @written[value]
+
+        @written[value] = true if anchor
+        yield anchor
+      end
+
+      # The anchors of objects that are met twice, numbered in the order in which they are met again.
+      def anchors(value, met = {}.compare_by_identity, found = {}.compare_by_identity)
+        return found unless value.is_a?(Array) || value.is_a?(Hash)
+
+        if met[value]
+          found[value] ||= (found.size + 1).to_s
+        else
+          met[value] = true
+          parts = value.is_a?(Hash) ? value.to_a.flatten(1) : value
+          parts.each { |part| anchors(part, met, found) }
+        end
+        found
+      end
+    end
+
+    # Takes the scalars that Psych writes.
+    class Scalars
+      attr_reader :last
+
+      def scalar(*event)
+        @last = event
+      end
     end
 
     # A plain scalar that Psych refuses to read (`0x_`) is not a String without quotes.

@@ -8,9 +8,10 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::unistd::{Pid, getppid};
 use rutie::types::Value;
-use rutie::{AnyObject, Integer, Module, NilClass, Object};
+use rutie::{AnyObject, Integer, Module, NilClass, Object, RString};
 
 use crate::archive::{Table, find};
+use crate::forker;
 
 type Method = unsafe extern "C" fn(Value, Value) -> Value;
 
@@ -57,6 +58,7 @@ pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
 ///   `require` Ruby then asks the disk about every file that is loaded;
 /// * `end_with(pid)`, after which this process is killed when its parent ends; it is that parent's id;
 /// * `unset_variable(name)`, which removes a variable from the environment without Ruby noticing;
+/// * `receive(socket)`, which waits for a message of a [`crate::Forker`]: its text and the numbers of its files, or `nil` at the end;
 /// * `archived_source(name)` and `archived_file(path)`, the instruction sequences that archives have, and
 ///   `archived_feature(name)`, the files of a library, separated by NUL; `nil` where they have none.
 pub(crate) fn define_methods(module: &Module) {
@@ -64,6 +66,7 @@ pub(crate) fn define_methods(module: &Module) {
         (c"provide", provide as Method),
         (c"end_with", end_with),
         (c"unset_variable", unset_variable),
+        (c"receive", receive),
         (c"archived_source", archived_source),
         (c"archived_file", archived_file),
         (c"archived_feature", archived_feature),
@@ -88,6 +91,11 @@ unsafe extern "C" fn unset_variable(_module: Value, name: Value) -> Value {
     // environment.
     unsafe { nix::libc::unsetenv(c_string(&name).as_ptr()) };
     name
+}
+
+unsafe extern "C" fn receive(_module: Value, socket: Value) -> Value {
+    let message = forker::receive(Integer::from(socket).to_i32());
+    message.map_or_else(|| NilClass::new().value(), |text| RString::new_utf8(&text).value())
 }
 
 unsafe extern "C" fn archived_source(_module: Value, name: Value) -> Value {

@@ -1,9 +1,8 @@
 //! The interpreter itself, on the thread that started it.
 
 use std::cell::Cell;
-use std::io::PipeReader;
 use std::marker::PhantomData;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use problem::Problem;
@@ -20,15 +19,6 @@ pub(crate) struct Interpreter {
     /// Whether the parts of Psych that read are loaded.
     reads: Cell<bool>,
     _not_send: PhantomData<*const ()>,
-}
-
-/// A process that runs an operation.
-#[derive(Debug)]
-pub struct Forked {
-    /// Its id.
-    pub pid: i32,
-    /// What it writes.
-    pub output: PipeReader,
 }
 
 fn bytes(bytes: &[u8]) -> AnyObject {
@@ -109,13 +99,9 @@ impl Interpreter {
         Ok(reply.to_vec_u8_unchecked())
     }
 
-    /// Gives a request to a process forked from this one.
-    pub(crate) fn fork(&self, request: &[u8]) -> Result<Forked, String> {
-        let (output, input) = std::io::pipe().map_err(|e| e.to_string())?;
+    /// Forks the process that serves a [`crate::Forker`].
+    pub(crate) fn serve_forks(&self, socket: &OwnedFd, others: i32) -> problem::Result<()> {
         let fd = |fd: i32| Integer::new(fd.into()).to_any_object();
-        let arguments = [bytes(request), fd(output.as_raw_fd()), fd(input.as_raw_fd())];
-        let pid = Module::from_existing("Boson").protect_send("fork", &arguments);
-        let pid = pid.map_err(|e| e.message())?.try_convert_to::<Integer>().map_err(|e| e.message())?;
-        Ok(Forked { pid: pid.to_i32(), output })
+        self.boson("serve_forks", &[fd(socket.as_raw_fd()), fd(others)])
     }
 }

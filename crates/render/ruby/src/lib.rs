@@ -5,6 +5,7 @@
 
 mod archive;
 mod c;
+mod forker;
 mod interpreter;
 mod linked;
 mod marshal;
@@ -12,7 +13,7 @@ mod vm;
 mod yaml;
 
 pub use archive::Aligned;
-pub use interpreter::Forked;
+pub use forker::{Forked, Forker};
 pub use linked::{keep_to_itself, linked};
 pub use marshal::{dump, load};
 pub use vm::{RubyError, Vm};

@@ -222,14 +222,21 @@ fn small(negative: bool, magnitude: &[u8]) -> Option<i64> {
 
 /// Writes one dump. What is the same object in Rust (`Rc::ptr_eq`) is the same object in Ruby.
 pub fn dump(value: &Value) -> Vec<u8> {
-    let mut writer = Writer { out: vec![4, 8], symbols: HashMap::new(), objects: HashMap::new(), count: 0 };
+    let mut writer =
+        Writer { out: vec![4, 8], symbols: HashMap::new(), encoding: None, objects: HashMap::new(), count: 0 };
     writer.value(value);
     writer.out
 }
 
+/// The name under which Marshal keeps the encoding of a text.
+const ENCODING: &str = "E";
+
 struct Writer {
     out: Vec<u8>,
     symbols: HashMap<String, usize>,
+    /// The number of the symbol `E`, which follows every text.
+    encoding: Option<usize>,
+    /// The numbers of objects that may be met again.
     objects: HashMap<*const u8, usize>,
     count: usize,
 }
@@ -255,10 +262,14 @@ impl Writer {
     }
 
     fn symbol(&mut self, name: &str) {
-        if let Some(i) = self.symbols.get(name).copied() {
+        let known = if name == ENCODING { self.encoding } else { self.symbols.get(name).copied() };
+        if let Some(i) = known {
             self.out.push(b';');
             self.long(i as i64);
             return;
+        }
+        if name == ENCODING {
+            self.encoding = Some(self.symbols.len());
         }
         self.symbols.insert(name.to_owned(), self.symbols.len());
         if name.is_ascii() {
@@ -268,13 +279,18 @@ impl Writer {
             self.out.extend_from_slice(b"I:");
             self.bytes(name.as_bytes());
             self.long(1);
-            self.symbol("E");
+            self.symbol(ENCODING);
             self.out.push(b'T');
         }
     }
 
     /// Writes a link if the object was written before, else numbers it; returns whether it did.
     fn linked<T: ?Sized>(&mut self, object: &Rc<T>) -> bool {
+        // Nothing else refers to it: it is not met again.
+        if Rc::strong_count(object) == 1 {
+            self.count += 1;
+            return false;
+        }
         let pointer = Rc::as_ptr(object).cast::<u8>();
         if let Some(i) = self.objects.get(&pointer).copied() {
             self.out.push(b'@');
@@ -361,7 +377,7 @@ impl Writer {
                 self.out.extend_from_slice(b"I\"");
                 self.bytes(&text.bytes);
                 self.long(1);
-                self.symbol("E");
+                self.symbol(ENCODING);
                 self.out.push(if text.encoding == Encoding::Utf8 { b'T' } else { b'F' });
             }
         }

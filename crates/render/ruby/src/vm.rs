@@ -6,7 +6,8 @@ use std::thread;
 use problem::{Problem, Problems};
 use value::Value;
 
-use crate::interpreter::{Forked, Interpreter};
+use crate::forker::Forker;
+use crate::interpreter::Interpreter;
 use crate::marshal;
 
 /// The VM, which runs on the main thread while its user runs on another: it starts while its user does something else,
@@ -107,14 +108,16 @@ impl Vm {
         self.later(Interpreter::load_reader);
     }
 
-    /// Runs an operation in a process forked from this one. It is the caller's: to be read from, and to be waited for.
+    /// Starts what forks processes from the VM as it is after the requests before this one; does not wait for it.
     ///
     /// # Errors
-    /// A system that has no more processes or pipes.
-    pub fn fork(&self, operation: &str, argument: Value) -> problem::Result<Forked> {
-        let request = request(operation, argument);
-        let forked = self.with(move |ruby| ruby.fork(&request)).unwrap_or_else(|| Err(GONE.into()));
-        forked.map_err(|why| Problem::internal("the embedded Ruby cannot start a process").because(why).into())
+    /// A system that has no more sockets.
+    pub fn forker(&self) -> problem::Result<Forker> {
+        let (forker, served) =
+            Forker::connect().map_err(|e| Problem::internal("cannot connect processes").because(e))?;
+        let others = forker.socket();
+        self.later(move |ruby| ruby.serve_forks(&served, others));
+        Ok(forker)
     }
 
     /// Calls an operation that our Ruby code registered.

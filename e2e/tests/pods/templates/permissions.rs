@@ -1,6 +1,8 @@
 //! What `--rbac` prints is enough, and needed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::Templates;
 use crate::cluster::kubectl;
@@ -34,9 +36,33 @@ fn account(templates: &Templates, name: &str) -> PathBuf {
     templates.namespace.kubectl(&["create", "serviceaccount", name]);
     let token = templates.namespace.kubectl(&["create", "token", name]);
     let config = kubectl(&["config", "view", "--raw", "--minify", "--flatten", "--output", "json"]);
-    let mut config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    let mut config: Value = serde_json::from_str(&config).unwrap();
     config["users"][0]["user"] = serde_json::json!({"token": token.trim()});
     templates.write("account", &config.to_string())
+}
+
+/// What an account may do, as the API server sees it now: its authorizer reads Roles and their bindings with a delay.
+fn allowed(templates: &Templates, account: &Path) -> Vec<Value> {
+    let review = serde_json::json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": templates.namespace.name},
+    });
+    let review = templates.write("review.json", &review.to_string());
+    let post = ["create", "--raw", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", "--filename"];
+    let created =
+        kubectl(&[&["--kubeconfig", account.to_str().unwrap()], &post[..], &[review.to_str().unwrap()]].concat());
+    let mut review: Value = serde_json::from_str(&created).unwrap();
+    serde_json::from_value(review["status"]["resourceRules"].take()).unwrap()
+}
+
+/// Waits until the API server lets an account do what `rules` say and no more than that and `before`.
+fn wait_for_rules(templates: &Templates, account: &Path, before: usize, rules: &[Value]) {
+    templates.namespace.wait_until("the API server knows the rules", || {
+        let allowed = allowed(templates, account);
+        let same = |rule: &Value, other: &Value| {
+            ["apiGroups", "resources", "verbs", "resourceNames"].iter().all(|field| rule[field] == other[field])
+        };
+        allowed.len() == before + rules.len() && rules.iter().all(|rule| allowed.iter().any(|other| same(rule, other)))
+    });
 }
 
 #[test]
@@ -51,6 +77,7 @@ fn the_printed_role_is_enough_and_needed() {
         ),
     );
     let account = account(&templates, "applier");
+    let before = allowed(&templates, &account).len();
     let apply = ["apply-template", "--name", "shop", "--template", "web.yaml", "--param", "NAME=web"];
     let as_account = |arguments: &[&str]| templates.boson_with(arguments, Some(&account));
     let without = as_account(&apply);
@@ -64,6 +91,9 @@ fn the_printed_role_is_enough_and_needed() {
     namespace.apply(&roles.out);
     let binding = ["create", "rolebinding", "applier", "--role=apply-template-shop"];
     namespace.kubectl(&[&binding[..], &[&format!("--serviceaccount={}:applier", namespace.name)]].concat());
+
+    let rules: Vec<Value> = serde_json::from_value(namespace.get("role/apply-template-shop")["rules"].take()).unwrap();
+    wait_for_rules(&templates, &account, before, &rules);
 
     let first = as_account(&apply);
     assert_eq!(first.code, 0, "{}", first.err);
@@ -85,12 +115,12 @@ fn the_printed_role_is_enough_and_needed() {
     assert_eq!(deleted.code, 0, "{}", deleted.err);
 
     // Nothing of it can be left out.
-    let rules: serde_json::Value = namespace.get("role/apply-template-shop")["rules"].clone();
-    for index in 0..rules.as_array().unwrap().len() {
-        let mut fewer = rules.as_array().unwrap().clone();
+    for index in 0..rules.len() {
+        let mut fewer = rules.clone();
         let removed = fewer.remove(index);
-        let patch = serde_json::json!({"rules": fewer}).to_string();
+        let patch = serde_json::json!({"rules": &fewer}).to_string();
         namespace.kubectl(&["patch", "role/apply-template-shop", "--type=merge", "--patch", &patch]);
+        wait_for_rules(&templates, &account, before, &fewer);
         let applied = as_account(&apply);
         let deleted = as_account(&["apply-template", "--name", "shop", "--delete"]);
         assert!(applied.code != 0 || deleted.code != 0, "not needed: {removed}");

@@ -116,7 +116,7 @@ impl Store {
             Some(id) => (directory.join("bindings").join(encoded(id)), format!("binding {id}"), id),
         };
         let mut unit = Unit { directory, what, ..Unit::absent() };
-        unit.read(id)?;
+        unit.read_unlocked(id)?;
         let mut is_running = false;
         // Only then: trying a lock keeps others from it for an instant.
         if unit.record.as_ref().is_some_and(|record| record.phase == Phase::Running)
@@ -124,7 +124,7 @@ impl Store {
         {
             match Flock::lock(file, FlockArg::LockSharedNonblock) {
                 // The run may have ended in between.
-                Ok(_lock) => unit.read(id)?,
+                Ok(_lock) => unit.read_unlocked(id)?,
                 Err(_) => is_running = true,
             }
         }
@@ -203,6 +203,16 @@ impl Unit {
             _ => return Ok(()),
         };
         Err(self.unreadable(what).into())
+    }
+
+    /// As [`Unit::read`], without the lock: a run may write between the reads of the record and of the state, which then do not fit.
+    fn read_unlocked(&mut self, id: &str) -> Result<()> {
+        loop {
+            let Err(problems) = self.read(id) else { return Ok(()) };
+            if read_record(&self.directory, &self.what)? == self.record {
+                return Err(problems);
+            }
+        }
     }
 
     /// A state in the state directory; `None` if the file does not exist.

@@ -66,7 +66,7 @@ impl<'a> Group<'a> {
         for pod in &self.pods {
             let pod_name = pod.name();
             let set = sets.iter().find(|set| name(set) == pod.set);
-            let found = evidence.pods.iter().find(|of| of.metadata.name.as_ref() == Some(&pod_name));
+            let found = evidence.pods.iter().find(|pod| pod.metadata.name.as_ref() == Some(&pod_name));
             let phase = match (found, set) {
                 (Some(found), Some(set)) => phase(found, set, pod.ordinal),
                 _ => Phase::Missing,
@@ -74,7 +74,8 @@ impl<'a> Group<'a> {
             let node = found.and_then(lost_node);
             self.lost.extend(node.map(|node| (pod_name.clone(), node.to_owned())));
             let subject = format!("pod {pod_name}");
-            let is_troubled = self.findings.iter().any(|of| of.subject == subject && of.cause != Cause::Probe);
+            let is_troubled =
+                self.findings.iter().any(|finding| finding.subject == subject && finding.cause != Cause::Probe);
             instances.push(Seen { pod: pod_name, phase, is_troubled, is_next: false });
         }
         self.mark_next(&mut instances);
@@ -111,7 +112,7 @@ impl<'a> Group<'a> {
 
     /// The instances that have used up their watch time.
     fn late(&self) -> impl Iterator<Item = &Seen> {
-        self.instances.iter().filter(|of| self.watch.is_over(&of.pod, self.time(&of.pod).0))
+        self.instances.iter().filter(|pod| self.watch.is_over(&pod.pod, self.time(&pod.pod).0))
     }
 
     pub(super) fn is_late(&self) -> bool {
@@ -135,8 +136,8 @@ impl<'a> Group<'a> {
 
     /// `nats/0 (pod nats-nats-z1-0)`.
     fn label(&self, pod: &str) -> String {
-        let found = self.pods.iter().find(|of| of.name() == pod);
-        found.map_or_else(|| format!("pod {pod}"), |of| format!("{}/{} (pod {pod})", self.name(), of.index))
+        let found = self.pods.iter().find(|instance| instance.name() == pod);
+        found.map_or_else(|| format!("pod {pod}"), |instance| format!("{}/{} (pod {pod})", self.name(), instance.index))
     }
 
     /// Prints what its instances wait for, when that has changed.
@@ -166,11 +167,11 @@ impl<'a> Group<'a> {
         let what = match (limit, late.is_empty()) {
             (Some(limit), _) => format!("is not ready after {}s", limit.as_secs()),
             (None, false) => format!("is not ready: {}", late.join(", ")),
-            (None, true) if self.findings.iter().any(|of| !of.may_pass) => "cannot become ready".to_owned(),
+            (None, true) if self.findings.iter().any(|finding| !finding.may_pass) => "cannot become ready".to_owned(),
             (None, true) => "is not ready".to_owned(),
         };
         let problem = Problem::update(format!("instance group '{}' {what}", self.name()));
-        let known = |seen: &&Seen| self.findings.iter().any(|of| of.subject == format!("pod {}", seen.pod));
+        let known = |seen: &&Seen| self.findings.iter().any(|finding| finding.subject == format!("pod {}", seen.pod));
         let others = self.instances.iter().filter(|seen| seen.phase != Phase::Ready && !known(seen));
         let others = others.take(MAX_SHOWN).map(|seen| format!("{} {}", self.label(&seen.pod), seen.phase));
         let notes = report::lines(&self.findings).into_iter().chain(others);
@@ -213,7 +214,7 @@ fn phase(pod: &Pod, set: &Object, ordinal: u32) -> Phase {
 
 fn has_started(pod: &Pod) -> bool {
     let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
-    statuses.is_some_and(|all| !all.is_empty() && all.iter().all(|of| of.started == Some(true)))
+    statuses.is_some_and(|all| !all.is_empty() && all.iter().all(|container| container.started == Some(true)))
 }
 
 /// The pods with the time of canaries: all of a group that starts for the first time, else those that are replaced first.

@@ -38,13 +38,15 @@ impl Wait {
 
 impl Workloads<'_> {
     /// What a group waits for, each once: what its settings name, and the groups whose links it consumes if they ask so.
-    pub(crate) fn waits(&self, of: &GroupWorkload, given: &GroupSettings) -> Vec<Wait> {
+    pub(crate) fn waits(&self, workload: &GroupWorkload, given: &GroupSettings) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let named = given.wait_for.iter().map(|name| self.named(name));
-        let providers = of.group.jobs.iter().flat_map(|job| &job.consumes).filter_map(|link| {
-            let provider = link.instance_group.as_deref().filter(|provider| *provider != of.group.name)?;
+        let providers = workload.group.jobs.iter().flat_map(|job| &job.consumes).filter_map(|link| {
+            let provider = link.instance_group.as_deref().filter(|provider| *provider != workload.group.name)?;
             // Nobody can wait for what may never run.
-            self.group(provider).filter(|of| address(&of.pod).is_some()).map(|of| wait_for(&of.pod))
+            self.group(provider)
+                .filter(|workload| address(&workload.pod).is_some())
+                .map(|workload| wait_for(&workload.pod))
         });
         for wait in named.chain(providers.filter(|_| given.wait_for_links)) {
             if !waits.contains(&wait) {
@@ -55,14 +57,14 @@ impl Workloads<'_> {
     }
 
     fn group(&self, name: &str) -> Option<&GroupWorkload<'_>> {
-        self.groups.iter().find(|of| of.group.name == name)
+        self.groups.iter().find(|workload| workload.group.name == name)
     }
 
     /// A name of the manifest: that of an instance group or of its Service, or any other.
     fn named(&self, name: &str) -> Wait {
-        let service = |of: &&GroupWorkload| of.pod.address().is_some_and(|address| host(&address) == name);
+        let service = |workload: &&GroupWorkload| workload.pod.address().is_some_and(|address| host(&address) == name);
         match self.group(name).or_else(|| self.groups.iter().find(service)) {
-            Some(of) => wait_for(&of.pod),
+            Some(workload) => wait_for(&workload.pod),
             None => Wait::Name(name.to_owned()),
         }
     }
@@ -71,14 +73,14 @@ impl Workloads<'_> {
     pub(crate) fn problems_of_waits(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut edges: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        let names = || self.groups.iter().map(|of| of.group.name.as_str());
-        for of in &self.groups {
-            let given = GroupSettings::read(&of.group.env.settings).0;
+        let names = || self.groups.iter().map(|workload| workload.group.name.as_str());
+        for workload in &self.groups {
+            let given = GroupSettings::read(&workload.group.env.settings).0;
             let wrong = |what: &str| {
-                let message = format!("instance group '{}' waits for {what}", of.group.name);
+                let message = format!("instance group '{}' waits for {what}", workload.group.name);
                 Problem::input(message).code(code::MANIFEST_INVALID)
             };
-            for wait in self.waits(of, &given) {
+            for wait in self.waits(workload, &given) {
                 match wait {
                     Wait::Name(name) if name.starts_with("https:") => {
                         let hint = "wait for the port: tcp:HOST:PORT";
@@ -92,11 +94,11 @@ impl Workloads<'_> {
                         }
                     }
                     Wait::Group { name, .. } => {
-                        if self.group(&name).is_none_or(|of| address(&of.pod).is_none()) {
+                        if self.group(&name).is_none_or(|workload| address(&workload.pod).is_none()) {
                             let what = format!("instance group '{name}', which is an errand or has no instances");
                             problems.push(wrong(&what));
                         }
-                        edges.entry(&of.group.name).or_default().push(name);
+                        edges.entry(&workload.group.name).or_default().push(name);
                     }
                 }
             }

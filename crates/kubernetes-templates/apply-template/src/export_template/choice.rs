@@ -48,7 +48,7 @@ pub(crate) fn named(cluster: &Cluster, kinds: &mut Kinds, names: &[String]) -> R
                     let message = format!("{text} belongs to {owner}, which makes it");
                     problems.push(Problem::input(message).code(code::OBJECT_INVALID).hint(format!("export {owner}")));
                 }
-                None if chosen.iter().any(|of| of.object["metadata"]["uid"] == object["metadata"]["uid"]) => {}
+                None if chosen.iter().any(|other| other.object["metadata"]["uid"] == object["metadata"]["uid"]) => {}
                 None => chosen.push(Chosen { object, resource }),
             },
         }
@@ -72,7 +72,7 @@ pub(crate) fn all(cluster: &Cluster, kinds: &mut Kinds, selector: &str) -> Resul
         };
         for resource in resources.into_iter().filter(is_exported) {
             let objects = cluster.read_all(&resource, cluster.namespace(), selector)?;
-            for object in objects.into_iter().filter(|of| owner(of).is_none() && !is_everywhere(of)) {
+            for object in objects.into_iter().filter(|object| owner(object).is_none() && !is_everywhere(object)) {
                 // Several groups may have the same objects.
                 if seen.insert(object["metadata"]["uid"].to_string()) {
                     chosen.push(Chosen { object, resource: resource.clone() });
@@ -84,7 +84,7 @@ pub(crate) fn all(cluster: &Cluster, kinds: &mut Kinds, selector: &str) -> Resul
 }
 
 fn is_exported(resource: &Resource) -> bool {
-    let can = |verb: &str| resource.verbs.iter().any(|of| of == verb);
+    let can = |verb: &str| resource.verbs.iter().any(|known| known == verb);
     resource.is_namespaced && can("list") && can("create") && !LEFT_OUT.contains(&resource.kind.as_str())
 }
 
@@ -95,7 +95,8 @@ fn owner(object: &Object) -> Option<String> {
 }
 
 fn is_everywhere(object: &Object) -> bool {
-    let is_of_namespace = EVERYWHERE.iter().any(|(kind, of)| object["kind"] == *kind && name(object) == *of);
+    let is_of_namespace =
+        EVERYWHERE.iter().any(|(kind, everywhere)| object["kind"] == *kind && name(object) == *everywhere);
     let is_token = object["kind"] == "Secret" && object["type"] == "kubernetes.io/service-account-token";
     is_of_namespace || is_token || label(object, ID).is_some()
 }

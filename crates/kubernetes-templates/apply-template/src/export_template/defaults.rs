@@ -87,7 +87,7 @@ fn of_pod() -> Vec<(String, Value)> {
     ];
     all.extend(
         ["configMap", "secret", "projected", "downwardAPI"]
-            .map(|of| (format!("volumes[].{of}.defaultMode"), json!(420))),
+            .map(|source| (format!("volumes[].{source}.defaultMode"), json!(420))),
     );
     for containers in ["containers[]", "initContainers[]"] {
         let mut add = |place: &str, value: Value| all.push((format!("{containers}.{place}"), value));
@@ -120,7 +120,7 @@ pub(crate) fn without(object: &Value) -> Value {
             drop_key(port, "targetPort");
         }
     });
-    if let Some((_, place)) = PODS.iter().find(|(of, _)| *of == kind) {
+    if let Some((_, place)) = PODS.iter().find(|(pod_kind, _)| *pod_kind == kind) {
         each(&mut object, place, &mut |spec| {
             for (place, value) in of_pod() {
                 remove(spec, &place, &value);

@@ -105,7 +105,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dialect_kubernetes_templates::{Document, Given, Node, Options, process};
+    use dialect_kubernetes_templates::{Document, Node, Options, UserValues, process};
 
     use super::*;
 
@@ -114,7 +114,7 @@ mod tests {
         let template = json!({"kind": "Template", "apiVersion": "v1", "parameters": [{"name": "X", "value": "secret"}],
             "objects": [{"kind": "A", "apiVersion": "v1", "text": text}]});
         let document = Document::read(template.to_string().as_bytes(), "t.json").unwrap();
-        let processed = process(document, &Given::default(), &Options::default(), &|_| ()).result.unwrap();
+        let processed = process(document, &UserValues::default(), &Options::default(), &|_| ()).result.unwrap();
         processed.objects()[0].as_map().unwrap().get("text").and_then(Node::as_str).unwrap().to_owned()
     }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use dialect_kubernetes_templates::{
-    Document, Format, Given, Mode, Node, Options, Outcome, Processed, Syntax, process, write,
+    Document, Format, Mode, Node, Options, Outcome, Processed, Syntax, UserValues, process, write,
 };
 use problem::{Place, Problems};
 
@@ -20,7 +20,7 @@ pub(crate) fn openshift(mode: Mode) -> Options {
 /// Processes a template in YAML with these values.
 pub(crate) fn outcome(template: &str, given: &[(&str, &str)], options: &Options) -> Outcome {
     let document = Document::read(template.as_bytes(), "t.yaml").unwrap_or_else(|e| panic!("{e}\n{template}"));
-    let mut values = Given::default();
+    let mut values = UserValues::default();
     given.iter().for_each(|(name, value)| values.set(*name, *value, Place::file(format!("--param {name}"))));
     process(document, &values, options, &|bytes| bytes.fill(0))
 }

@@ -11,8 +11,8 @@ fn yaml(text: &str) -> Node {
     read(text.as_bytes(), Format::Yaml).unwrap()
 }
 
-fn birth() -> Birth {
-    Birth { uid: "u".into(), time: "t".into(), suffix: "abcde".into() }
+fn birth() -> NewIdentity {
+    NewIdentity { uid: "u".into(), time: "t".into(), suffix: "abcde".into() }
 }
 
 fn fields(failure: &Failure) -> Vec<String> {
@@ -75,7 +75,7 @@ fn an_annotation_names_the_syntax() {
         let text = format!(
             "kind: Template\napiVersion: v1\nmetadata: {{annotations: {annotations}}}\nobjects: [{{kind: K, apiVersion: v1, a: '${{A}}$(A)'}}]\nparameters: [{{name: A, value: x}}]"
         );
-        let list = rules().processed(yaml(&text), &Given::default(), Form::List).unwrap().node;
+        let list = rules().processed(yaml(&text), &UserValues::default(), Form::List).unwrap().node;
         compact(&list)
     };
     assert!(template("{}").contains(r#""a":"${A}x""#));

@@ -23,9 +23,38 @@ pub(crate) fn compile(
     interrupt: &Interrupt,
 ) -> Result<Packages, Failure> {
     let step = progress.step("compiling packages");
-    let cache = local_state::user_dirs::cache()?;
     let count = Count::default();
     let report = |event: CompileProgress| count.report(&step, progress, event);
+    let packages = of_deployment(releases, deployment, stemcells, interrupt, &report, |compiler, release, wanted| {
+        compiler.compile(release, wanted)
+    })?;
+    step.done(&count.to_string());
+    Ok(packages)
+}
+
+/// As [`compile`], but compiles nothing: the directories of packages that are not in the cache do not exist.
+pub(crate) fn locate(
+    releases: &[Release],
+    deployment: &Deployment,
+    stemcells: &Stemcells,
+) -> Result<Packages, Failure> {
+    of_deployment(releases, deployment, stemcells, &Interrupt::default(), &|_| {}, |compiler, release, wanted| {
+        compiler.locate(release, wanted)
+    })
+}
+
+/// Compiles or locates packages of a release.
+type Get = fn(&Compiler, &Release, &[&str]) -> problem::Result<Vec<CompiledPackage>>;
+
+fn of_deployment(
+    releases: &[Release],
+    deployment: &Deployment,
+    stemcells: &Stemcells,
+    interrupt: &Interrupt,
+    report: &(dyn Fn(CompileProgress) + Sync),
+    get: Get,
+) -> Result<Packages, Failure> {
+    let cache = local_state::user_dirs::cache()?;
     // Groups with the same base share their packages.
     let mut bases: BTreeMap<Option<&str>, (Option<&Stemcell>, Vec<&Group>)> = BTreeMap::new();
     for group in &deployment.groups {
@@ -35,10 +64,10 @@ pub(crate) fn compile(
     let (mut packages, mut problems) = (Packages::default(), Vec::new());
     for (id, (base, groups)) in bases {
         let runner = Sandboxed::new(interrupt, base);
-        let compiler = Compiler::new(&cache, &runner, &report).on(id);
+        let compiler = Compiler::new(&cache, &runner, report).on(id);
         let mut of_jobs = PackagesOfJobs::new();
         for release in releases {
-            let compiled = of_release(release, &groups, &compiler, &mut of_jobs);
+            let compiled = of_release(release, &groups, &compiler, get, &mut of_jobs);
             if interrupt.is_asked() {
                 return Err(Failure::Interrupted);
             }
@@ -52,25 +81,25 @@ pub(crate) fn compile(
     }
     Problems::check(problems)?;
     Problems::check(deployment.groups.iter().flat_map(|group| collisions(&packages, group)).collect())?;
-    step.done(&count.to_string());
     Ok(packages)
 }
 
 /// Name and directory of each package, by release and job.
 type PackagesOfJobs<'a> = BTreeMap<(&'a str, &'a str), Vec<(String, PathBuf)>>;
 
-/// Compiles what the jobs of these groups need of a release.
+/// Gets what the jobs of these groups need of a release.
 fn of_release<'a>(
     release: &'a Release,
     groups: &[&Group],
     compiler: &Compiler,
+    get: Get,
     packages: &mut PackagesOfJobs<'a>,
 ) -> Result<(), Problems> {
     let all = || groups.iter().flat_map(|group| &group.pod.jobs);
     let is_used = |job: &&release::Job| all().any(|j| j.release == release.name && j.name == job.name);
     let jobs: Vec<_> = release.jobs.iter().filter(is_used).collect();
     let wanted: BTreeSet<&str> = jobs.iter().flat_map(|job| job.packages.iter().map(String::as_str)).collect();
-    let compiled = compiler.compile(release, &wanted.into_iter().collect::<Vec<_>>())?;
+    let compiled = get(compiler, release, &wanted.into_iter().collect::<Vec<_>>())?;
     for job in jobs {
         let own = compiled.iter().filter(|package| job.packages.contains(&package.name));
         let own = own.map(|package: &CompiledPackage| (package.name.clone(), package.dir.clone()));

@@ -1,20 +1,18 @@
 //! Resolving the deployment, in a sandbox of its own.
 //!
-//! `plan` evaluates templates, which are the release's code: it sees the manifest and the job sources, and nothing else of
-//! this machine. It renders all templates of all instances, so that a mistake in one is known before anything is compiled.
+//! `plan` sees the manifest and the job sources. It renders all templates of all instances, so that a mistake in one is known
+//! before anything is compiled.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::fs;
+use std::path::Path;
 
-use problem::{IoContext, Problem, Problems};
-use sandbox::{Access, Bind, Command, Exit, InstanceSpec, Once, Stdio};
+use handoff::identities::IDENTITIES_JSON;
+use problem::{IoContext, Problem};
+use sandbox::{Access, Bind, Exit};
 
+use super::apart;
 use super::sources::SourceNames;
-use crate::executable::SANDBOX_PATH;
-use crate::failure::{FailedStage, Failure, cannot_sandbox};
+use crate::failure::{FailedStage, Failure};
 use crate::input::Input;
 use crate::workspace;
 use local_state::Interrupt;
@@ -23,74 +21,46 @@ use local_state::Interrupt;
 const DOCUMENTS: &str = "/mnt/documents.json";
 const RELEASES: &str = "/var/vcap/all-releases";
 const OUTPUT: &str = "/mnt/output";
-
-/// Variables of `plan` that the user may set for `boson up`.
-const FORWARDED: [&str; 6] = [
-    "BOSON_LOG",
-    "BOSON_LOG_FORMAT",
-    "KUBE_NAMESPACE",
-    "KUBE_SERVICE_DOMAIN",
-    "TEMPLATE_ISOLATION",
-    "TEMPLATE_TIMEOUT",
-];
+const PREVIOUS: &str = "/mnt/previous";
 
 /// Resolves everything, in this workspace; gives the warnings.
-pub(crate) fn plan(input: &Input, dir: &Path, sources: &SourceNames, interrupt: &Interrupt) -> Result<String, Failure> {
-    if interrupt.is_asked() {
-        return Err(Failure::Interrupted);
-    }
-    let (documents, printed) = (dir.join("documents.json"), dir.join("printed"));
+/// `previous` is the directory with the identities of the version before.
+pub(crate) fn plan(
+    input: &Input,
+    dir: &Path,
+    previous: Option<&Path>,
+    sources: &SourceNames,
+    interrupt: &Interrupt,
+) -> Result<String, Failure> {
+    let documents = dir.join("documents.json");
     let text = serde_json::to_vec(&input.documents)
         .map_err(|e| Problem::internal("cannot write the manifest for plan").because(e))?;
     fs::write(&documents, text).io("write", &documents)?;
     let mut argv =
         ["plan", "--documents", DOCUMENTS, "-b", RELEASES, "--output-dir", OUTPUT].map(str::to_owned).to_vec();
+    argv.extend(input.strict.then(|| "--strict".to_owned()));
     argv.extend(input.given_name.iter().flat_map(|name| ["--deployment-name".to_owned(), name.clone()]));
-    let forwarded = FORWARDED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let env = forwarded.chain([("PATH".to_owned(), SANDBOX_PATH.to_owned())]).collect();
-    let log = File::options().create_new(true).append(true).mode(0o600).open(&printed).io("write", &printed)?;
-    let stdio = Stdio::to_file(log).io("write", &printed)?;
-
-    let sandbox = Arc::new(Once::start(specification(dir, &documents)?).map_err(|e| cannot_sandbox(&e))?);
-    let to_end = Arc::clone(&sandbox);
-    let guard = interrupt.guard(move || to_end.kill());
-    let exit = sandbox.run(Command { argv, env, directory: "/".into(), stdio });
-    drop(guard);
-    if interrupt.is_asked() {
-        return Err(Failure::Interrupted);
+    let copied = dir.join("previous");
+    if let Some(previous) = previous {
+        let from = previous.join(IDENTITIES_JSON);
+        fs::create_dir(&copied).io("make", &copied)?;
+        fs::copy(&from, copied.join(IDENTITIES_JSON)).io("copy", &from)?;
+        argv.extend(["--previous".to_owned(), PREVIOUS.to_owned()]);
     }
-    let exit = exit.map_err(|e| Problem::internal("cannot run plan").because(e))?;
-    let mut text = Vec::new();
-    File::open(&printed).and_then(|mut file| file.read_to_end(&mut text)).io("read", &printed)?;
-    let output = sources.restore(&String::from_utf8_lossy(&text));
+    let output = workspace::documents(dir);
+    fs::create_dir(&output).io("make", &output)?;
+    let bind =
+        |source: &Path, target: &str, access| Bind { source: source.to_path_buf(), target: target.into(), access };
+    let mut binds = vec![
+        bind(&documents, DOCUMENTS, Access::ReadOnly),
+        bind(&workspace::all_releases(dir), RELEASES, Access::ReadOnly),
+        bind(&output, OUTPUT, Access::ReadWrite),
+    ];
+    binds.extend(previous.map(|_| bind(&copied, PREVIOUS, Access::ReadOnly)));
+    let (exit, printed) = apart::run(dir, argv, binds, interrupt)?;
+    let output = sources.restore(&printed);
     if exit == Exit::Code(0) {
         return Ok(output);
     }
     Err(FailedStage { instance: None, verb: "plan".to_owned(), output, code: exit.code() }.into())
-}
-
-fn specification(dir: &Path, documents: &Path) -> Result<InstanceSpec, Problems> {
-    let make = |path: PathBuf| -> Result<PathBuf, Problems> {
-        fs::create_dir(&path).io("make", &path)?;
-        Ok(path)
-    };
-    let bind =
-        |source: &Path, target: &str, access| Bind { source: source.to_path_buf(), target: target.into(), access };
-    Ok(InstanceSpec {
-        name: "plan".to_owned(),
-        hostname: "plan".to_owned(),
-        address: None,
-        base: None,
-        name_server: None,
-        mount_point: make(dir.join("root"))?,
-        vcap: make(dir.join("vcap"))?,
-        hosts: None,
-        memory: Vec::new(),
-        binds: vec![
-            bind(documents, DOCUMENTS, Access::ReadOnly),
-            bind(&workspace::all_releases(dir), RELEASES, Access::ReadOnly),
-            bind(&make(workspace::documents(dir))?, OUTPUT, Access::ReadWrite),
-        ],
-        executable_names: vec!["plan".to_owned()],
-    })
 }

@@ -109,4 +109,15 @@ mod tests {
             assert_eq!(problems.exit_code(), 65);
         }
     }
+
+    #[test]
+    fn records_of_earlier_versions_are_read() {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../e2e/recorded");
+        for version in fs::read_dir(recorded).unwrap() {
+            let directory = version.unwrap().path();
+            let record = read(&directory).unwrap().unwrap_or_else(|| panic!("{}: no record", directory.display()));
+            assert_eq!((record.deployment.as_str(), record.addresses.len()), ("nats", 2));
+            assert_eq!((record.boson.map(|id| id.pid), record.network.map(|id| id.pid)), (Some(4711), Some(4712)));
+        }
+    }
 }

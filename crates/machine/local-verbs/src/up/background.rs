@@ -3,16 +3,17 @@
 //! The second one does the work. It outlives the first one if the user asked for that (`--detach`), or if the start has failed:
 //! then the instances stay as they are, to be looked at. Otherwise it dies with the first one.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
-use manifest_inputs::{Document, Documents, StorePaths};
+use manifest_inputs::{Documents, StorePaths};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use problem::{IoContext, Problem, Result};
@@ -20,7 +21,8 @@ use sandbox::Channel;
 use serde::{Deserialize, Serialize};
 
 use super::{Options, command_line};
-use local_deployment::{Config, Started};
+use crate::confirmation::{self, is_confirmed};
+use local_deployment::{Config, Preview, Started};
 use local_state::Progress;
 use local_state::Signals;
 use local_state::StateDir;
@@ -33,6 +35,10 @@ enum Message {
     Up,
     /// To the first process: something does not run, and the second one stays; the exit code.
     Failed(u8),
+    /// To the first process: the update was shown; does the user want it?
+    Ask,
+    /// To the second process: whether the user wants it.
+    Answer(bool),
     /// To the second process: the user asks for the stop.
     Stop,
 }
@@ -42,24 +48,23 @@ enum Message {
 pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
     let failed = |e: std::io::Error| Problem::internal("cannot start boson in the background").because(e);
     // However long variables are generated, a signal ends this process.
-    let documents = signals.unblocked(|| documents(options))??;
+    let (documents, releases) = signals.unblocked(|| documents(options))??;
     let (channel, end) = Channel::pair().map_err(failed)?;
     let mut command = Command::new("/proc/self/exe");
     // What a shell holds open, a lock or a pipe, is not to be held for as long as the deployment lives.
     let mut child = sandbox::streams_only(&mut command)
         .args(command_line::without_values::<Options>(std::env::args_os().skip(1), "vars"))
         .arg("--background")
-        .args(documents.as_ref().map(|_| "--documents-follow"))
+        .args(releases.iter().flat_map(|path| [OsStr::new("--downloaded"), path.as_os_str()]))
+        .args(asks(options).then_some("--ask"))
         .stdin(Stdio::from(end))
         .spawn()
         .map_err(failed)?;
     // With this process' copy of the other end, so that the connection ends with the second process.
     drop(command);
-    if let Some(documents) = documents {
-        let text = serde_json::to_vec(&documents).map_err(|e| failed(e.into()))?;
-        let file = sandbox::in_memory(&text).map_err(failed)?;
-        channel.send(&Message::Documents, &[file.as_fd()]).map_err(failed)?;
-    }
+    let text = serde_json::to_vec(&documents).map_err(|e| failed(e.into()))?;
+    let file = sandbox::in_memory(&text).map_err(failed)?;
+    channel.send(&Message::Documents, &[file.as_fd()]).map_err(failed)?;
     let to_child = channel.try_clone().map_err(failed)?;
     signals.forward(move || {
         // It has exited if it cannot receive.
@@ -69,6 +74,13 @@ pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
         match message {
             Message::Up if options.detach => return Ok(0),
             Message::Failed(code) => return Ok(code),
+            Message::Ask => {
+                let channel = channel.try_clone().map_err(failed)?;
+                // In a thread: the end of the second process ends the question.
+                std::thread::spawn(move || {
+                    let _ = channel.send(&Message::Answer(is_confirmed()), &[]);
+                });
+            }
             _ => {}
         }
     }
@@ -80,35 +92,75 @@ pub(super) fn start(options: &Options, signals: Signals) -> Result<u8> {
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70))
 }
 
-/// What the second process cannot read itself: pipes of the user's shell, its input, and variables, which may be secrets and
-/// are not to be in the command line of a process that lives as long as the deployment.
-fn documents(options: &Options) -> Result<Option<Documents>> {
-    let is_stream =
-        |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    let mut files = std::iter::once(options.manifest()).chain(options.configs.files().map(PathBuf::as_path));
-    let has_stream = files.any(is_stream);
-    let default_store = |name: Option<&str>| variables_store(options, name);
-    let read = local_deployment::read_documents(&options.clone().into(), Some(&default_store));
-    let documents = read
-        .map_err(|problems| local_deployment::join(problems, local_deployment::missing_releases(&options.releases)))?;
-    if !has_stream && documents.iter().all(Document::is_file) {
-        return Ok(None);
+/// Whether the user is asked before an update: a person is there, who has not said otherwise.
+fn asks(options: &Options) -> bool {
+    !options.non_interactive && !options.dry_run && confirmation::is_possible()
+}
+
+/// The documents, which are read once: they may be pipes of the user's shell, and variables may be secrets, which are not to be in the
+/// command line of a process that lives as long as the deployment. The releases that the manifest gives by URL come along.
+fn documents(options: &Options) -> Result<(Documents, Vec<PathBuf>)> {
+    // What a dry run generates is forgotten.
+    let scratch = options.dry_run.then(ScratchStores::new).transpose()?;
+    let default_store = |name: Option<&str>| {
+        let paths = variables_store(options, name)?;
+        scratch.as_ref().map_or(Ok(paths.clone()), |scratch| scratch.copy(&paths))
+    };
+    let mut config = Config::from(options.clone());
+    if let (Some(scratch), Some(store)) = (&scratch, &mut config.inputs.vars_store) {
+        *store = scratch.copy(&StorePaths::from(store.as_path()))?.own;
     }
-    Ok(Some(documents))
+    let given = config.releases.len();
+    let read = local_deployment::read_documents(&mut config, &default_store);
+    let documents = read
+        .map_err(|problems| local_deployment::join(problems, local_deployment::missing_releases(&config.releases)))?;
+    let downloaded = config.releases.split_off(given);
+    Ok((documents, downloaded))
+}
+
+/// Copies of variables stores, in memory where the machine has a directory there.
+struct ScratchStores(tempfile::TempDir);
+
+impl ScratchStores {
+    fn new() -> Result<ScratchStores> {
+        let parent = local_state::user_dirs::in_memory().unwrap_or_else(std::env::temp_dir);
+        let directory = tempfile::Builder::new().prefix("boson-dry-run-").tempdir_in(&parent);
+        Ok(ScratchStores(directory.io("make a directory in", &parent)?))
+    }
+
+    /// Copies the files that exist.
+    fn copy(&self, paths: &StorePaths) -> Result<StorePaths> {
+        let copy = |name: &str, path: &Path| -> Result<PathBuf> {
+            let to = self.0.path().join(name);
+            if path.exists() {
+                fs::copy(path, &to).io("copy", path)?;
+            }
+            Ok(to)
+        };
+        let shared = paths.shared.as_deref().map(|path| copy("shared.yml", path)).transpose()?;
+        Ok(StorePaths { own: copy("variables.yml", &paths.own)?, shared })
+    }
 }
 
 /// The variables store in the deployment's state, and the one for all deployments. Their directories are made when something is
 /// written into them.
 fn variables_store(options: &Options, name: Option<&str>) -> Result<StorePaths> {
-    let given = options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty());
-    let dir =
-        StateDir::of(given, options.name.as_deref().filter(|name| !name.is_empty()).or(name).unwrap_or_default())?;
+    let given = |text: &'_ Option<String>| text.clone().filter(|name| !name.is_empty());
+    let expected = given(&options.deployment);
+    if given(&options.name).is_none() {
+        local_deployment::check_name(expected.as_deref(), name)?;
+    }
+    let path = options.state_dir.as_deref().filter(|path| !path.as_os_str().is_empty());
+    let name = given(&options.name).or(name.map(str::to_owned)).or(expected);
+    let dir = StateDir::of(path, name.as_deref().unwrap_or_default())?;
     dir.check()?;
     Ok(dir.variables())
 }
 
-/// Does the second process' work; `documents_follow` if the first one sends the manifest.
-pub(super) fn stay(mut config: Config, documents_follow: bool, detach: bool, signals: Signals) -> Result<u8> {
+/// Does the second process' work.
+pub(super) fn stay(options: Options, signals: Signals) -> Result<u8> {
+    let Options { detach, dry_run, ask, .. } = options;
+    let config = Config::from(options);
     let failed = |e: std::io::Error| Problem::internal("cannot stay in the background").because(e);
     // A session of its own: neither the terminal's Ctrl-C nor its end reaches it.
     nix::unistd::setsid().map_err(|e| failed(e.into()))?;
@@ -116,28 +168,45 @@ pub(super) fn stay(mut config: Config, documents_follow: bool, detach: bool, sig
         set_pdeathsig(Signal::SIGKILL).map_err(|e| failed(e.into()))?;
     }
     let channel = Channel::from_stdin().map_err(failed)?;
-    if documents_follow {
-        let (_, files) = channel.expect::<Message>().map_err(failed)?;
-        let mut text = Vec::new();
-        for file in files {
-            File::from(file).read_to_end(&mut text).map_err(failed)?;
-        }
-        config.documents = Some(serde_json::from_slice(&text).map_err(|e| failed(e.into()))?);
+    let (_, files) = channel.expect::<Message>().map_err(failed)?;
+    let mut text = Vec::new();
+    for file in files {
+        File::from(file).read_to_end(&mut text).map_err(failed)?;
     }
+    let documents = serde_json::from_slice(&text).map_err(|e| failed(e.into()))?;
     let from_parent = channel.try_clone().map_err(failed)?;
     let stop = signals.remote();
     let alone = Arc::new(AtomicBool::new(false));
     let is_alone = Arc::clone(&alone);
+    let (answered, answers) = mpsc::channel();
     std::thread::spawn(move || {
-        while let Ok(Some((Message::Stop, _))) = from_parent.receive::<Message>() {
-            stop();
+        while let Ok(Some((message, _))) = from_parent.receive::<Message>() {
+            // A question that is not asked any more needs no answer.
+            let _ = match message {
+                Message::Answer(answer) => answered.send(answer),
+                Message::Stop => {
+                    stop();
+                    answered.send(false)
+                }
+                _ => Ok(()),
+            };
         }
         // The first process has exited.
         if !is_alone.load(Ordering::SeqCst) {
             stop();
         }
     });
-    local_deployment::up(config, signals, &mut |started, dir, progress| {
+    let mut confirm = || {
+        channel.send(&Message::Ask, &[]).map_err(failed)?;
+        // If the first process has ended, there is no person to confirm.
+        Ok(answers.recv().unwrap_or(false))
+    };
+    let preview = match (dry_run, ask) {
+        (true, _) => Preview::DryRun,
+        (false, true) => Preview::Ask(&mut confirm),
+        (false, false) => Preview::No,
+    };
+    local_deployment::up(config, documents, signals, preview, &mut |started, dir, progress| {
         if detach || started != Started::Up {
             alone.store(true, Ordering::SeqCst);
             set_pdeathsig(None).map_err(|e| failed(e.into()))?;

@@ -50,10 +50,10 @@ pub(super) fn of_host(root: &Path, layers: &mut Layers) -> io::Result<()> {
 }
 
 /// Makes a directory that is a whole root file system, with a layer above it, the new root.
-pub(super) fn of_directory(base: &Path, root: &Path, ids: Ids) -> io::Result<Layers> {
+pub(super) fn of_directory(base: &Path, root: &Path, ids: Ids, privileged: bool) -> io::Result<Layers> {
     // Beside the root: a directory below it would be hidden.
     let store = root.with_extension("layers");
-    let mut layers = Layers::new(store, ids)?;
+    let mut layers = Layers::new(store, ids, privileged)?;
     layers.overlay(base, root, &[]).map_err(|e| context(&format!("use {} as root file system", base.display()), e))?;
     Ok(layers)
 }

@@ -7,6 +7,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
+use nix::mount::MsFlags;
+
 use super::mounts::{Attributes, bind, detach, file_system, tmpfs};
 use crate::error::context;
 use crate::ids::Ids;
@@ -21,13 +23,16 @@ pub(super) struct Layers {
     store: PathBuf,
     count: usize,
     ids: Ids,
+    flags: MsFlags,
 }
 
 impl Layers {
-    /// Mounts the memory on `store`, which is made, until [`Layers::finish`].
-    pub(super) fn new(store: PathBuf, ids: Ids) -> io::Result<Layers> {
+    /// Mounts the memory on `store`, which is made, until [`Layers::finish`]. In the layers of a privileged sandbox devices can be
+    /// used.
+    pub(super) fn new(store: PathBuf, ids: Ids, privileged: bool) -> io::Result<Layers> {
         tmpfs(&store, "mode=0700", Attributes::Base)?;
-        Ok(Layers { store, count: 0, ids })
+        let flags = if privileged { MsFlags::empty() } else { MsFlags::MS_NODEV };
+        Ok(Layers { store, count: 0, ids, flags })
     }
 
     /// Takes the memory out of sight. The layers keep it.
@@ -66,7 +71,7 @@ impl Layers {
         if self.ids != Ids::Host {
             options.push_str(",userxattr");
         }
-        file_system("overlay", target, &options, nix::mount::MsFlags::MS_NODEV)
+        file_system("overlay", target, &options, self.flags)
     }
 }
 

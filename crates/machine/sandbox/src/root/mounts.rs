@@ -23,8 +23,10 @@ pub(super) enum Attributes {
     Programs,
     /// Read and written.
     Data,
-    /// Used as a device.
+    /// Used as a device, or for devices.
     Device,
+    /// Everything that the source permits.
+    All,
 }
 
 impl Attributes {
@@ -36,16 +38,22 @@ impl Attributes {
             Attributes::ReadWrite | Attributes::Programs => common | libc::MOUNT_ATTR_NODEV,
             Attributes::Data => common | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC,
             Attributes::Device => common | libc::MOUNT_ATTR_NOEXEC,
+            Attributes::All => 0,
         }
     }
 
     fn flags(self) -> MsFlags {
         match self {
             Attributes::Data => MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
+            Attributes::Device => MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC,
+            Attributes::All => MsFlags::empty(),
             _ => MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
         }
     }
 }
+
+/// Flags of file systems that have neither programs nor devices.
+pub(super) const NO_PROGRAMS: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV).union(MsFlags::MS_NOEXEC);
 
 /// Keeps the mounts of this namespace to itself.
 pub(crate) fn make_private() -> io::Result<()> {

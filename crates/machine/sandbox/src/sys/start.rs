@@ -7,6 +7,8 @@ use std::process::Command;
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 
+use super::privileges::give_up;
+
 /// Makes what `command` starts inherit no descriptor but its standard streams.
 ///
 /// The parent of this program may have left descriptors open: a directory of the host would be a way out of a sandbox,
@@ -33,6 +35,12 @@ pub(crate) fn nothing_ignored(command: &mut Command) -> &mut Command {
 pub(crate) fn own_terminal(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
     unsafe { command.pre_exec(control_terminal) }
+}
+
+/// Makes what `command` starts have none of these capabilities, ever.
+pub(crate) fn without<'a>(command: &'a mut Command, capabilities: &'static [u32]) -> &'a mut Command {
+    // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(|| give_up(capabilities)) }
 }
 
 /// Gives every signal its default disposition.

@@ -7,6 +7,7 @@
 mod inside;
 mod machine;
 mod outside;
+mod privileged;
 
 use std::process::ExitCode;
 
@@ -19,12 +20,15 @@ fn main() -> ExitCode {
     if let Some(code) = inside::run() {
         return code;
     }
-    if let Some(code) = outside::holder_to_be_killed() {
+    if let Some(code) =
+        outside::holder_to_be_killed().or_else(privileged::holder_to_be_killed).or_else(privileged::warnings)
+    {
         return code;
     }
     let mut trials: Vec<Trial> = outside::TESTS
         .iter()
         .chain(machine::TESTS)
+        .chain(privileged::TESTS)
         .map(|(name, test)| Trial::test(*name, move || test().map_err(|e| e.to_string().into())))
         .collect();
     if nix::unistd::geteuid().is_root() {

@@ -43,7 +43,7 @@ pub(crate) struct Pods {
 impl Pods {
     pub(crate) fn start() -> Result<Pods, Box<dyn Error>> {
         let directory = tempfile::tempdir()?;
-        let network = Network::start(Subnet::default(), None)?;
+        let network = Network::start(Subnet::default(), None, Some(directory.path()))?;
         let hosts =
             [(address(0), "d-g-0.ns"), (address(1), "d-g-1.ns"), (address(0), "d-g.ns"), (address(1), "d-g.ns")];
         fs::write(directory.path().join("hosts"), sandbox::hosts_file(hosts))?;
@@ -77,6 +77,7 @@ pub(crate) fn spec(directory: &Path, n: usize) -> Result<InstanceSpec, Box<dyn E
         memory: vec!["/var/vcap/secret".into()],
         binds: vec![],
         executable_names: vec!["run-process".into()],
+        privileged: false,
     })
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn command(args: &[&str]) -> Result<(Command, File), Box<dyn Error>> 
     let (output, writer) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let argv = std::iter::once(EXECUTABLE).chain(args.iter().copied()).map(str::to_owned).collect();
     let stdio = Stdio::to_file(File::from(writer))?;
-    Ok((Command { argv, env: vec![], directory: "/".into(), stdio }, File::from(output)))
+    Ok((Command { argv, env: vec![], directory: "/".into(), stdio, privileged: false }, File::from(output)))
 }
 
 /// Runs a command until it exits.
@@ -254,7 +255,7 @@ fn unchanged() -> Outcome {
 pub(crate) fn holder_to_be_killed() -> Option<ExitCode> {
     let directory =
         PathBuf::from(std::env::args_os().nth(1).filter(|_| std::env::args().nth(2).as_deref() == Some("hold"))?);
-    let network = Network::start(Subnet::default(), None).unwrap();
+    let network = Network::start(Subnet::default(), None, Some(&directory)).unwrap();
     let instance = network.create(spec(&directory, 0).unwrap()).unwrap();
     let (command, _output) = command(&["linger"]).unwrap();
     let process = instance.run(command).unwrap();

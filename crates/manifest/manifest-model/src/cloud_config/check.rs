@@ -125,8 +125,8 @@ impl Checker<'_> {
                 self.problem("azs", message);
             }
         }
-        let has_default = |of: &str| group.networks.iter().any(|network| network.default.iter().any(|d| d == of));
-        let missing: Vec<&str> = DEFAULTS.into_iter().filter(|of| !has_default(of)).collect();
+        let has_default = |name: &str| group.networks.iter().any(|network| network.default.iter().any(|d| d == name));
+        let missing: Vec<&str> = DEFAULTS.into_iter().filter(|name| !has_default(name)).collect();
         if group.networks.len() > 1 && !missing.is_empty() {
             let message = format!(
                 "{start} must specify which network is default for {}, since it has more than one network configured",

@@ -1,7 +1,6 @@
 //! Rules: `if CONDITION for N cycles then ACTION`.
 
 use super::{MAX_CYCLES, Parser, Read};
-use crate::lexer::Token;
 use crate::model::{Action, Condition, Rate, Recovery, Rule, Span};
 
 impl Parser<'_> {
@@ -46,18 +45,14 @@ impl Parser<'_> {
         if self.is(&["exec", "execute"]) {
             return Ok(Action::Exec(self.program(false)?));
         }
-        let action = match &self.next.0 {
-            Token::Word(word) => match word.to_ascii_lowercase().as_str() {
-                "alert" => Action::Alert,
-                "restart" => Action::Restart,
-                "start" => Action::Start,
-                "stop" => Action::Stop,
-                "unmonitor" => Action::Unmonitor,
-                _ => return Err(self.syntax_error()),
-            },
-            _ => return Err(self.syntax_error()),
-        };
-        self.advance();
-        Ok(action)
+        let actions = [
+            ("alert", Action::Alert),
+            ("restart", Action::Restart),
+            ("start", Action::Start),
+            ("stop", Action::Stop),
+            ("unmonitor", Action::Unmonitor),
+        ];
+        let found = actions.into_iter().find(|(keyword, _)| self.take(&[keyword]));
+        found.map(|(_, action)| action).ok_or_else(|| self.syntax_error())
     }
 }

@@ -9,7 +9,7 @@ use crate::sys;
 
 impl Running<'_> {
     pub(super) fn has_open_output(&self, role: Role) -> bool {
-        self.pumps.iter().any(|(of, pump)| *of == role && pump.is_open())
+        self.pumps.iter().any(|(owner, pump)| *owner == role && pump.is_open())
     }
 
     /// Ends the children whose output is complete, or whose grace is over.

@@ -82,6 +82,7 @@ impl Fixture {
                 Progress::Finished { package, .. } => format!("finished {package}"),
                 Progress::Cached { package } => format!("cached {package}"),
                 Progress::Given { package } => format!("given {package}"),
+                Progress::Empty { package, log } => format!("empty {package}, log {}", log.is_some_and(Path::exists)),
             });
         };
         let compiled = Release::open(&self.path(""))
@@ -114,6 +115,21 @@ fn dependencies_are_compiled_first_and_everything_once() {
     let (again, events) = fixture.compile(&["app", "lib"]);
     assert_eq!((again.unwrap(), events), (compiled, vec!["cached lib".to_owned(), "cached app".to_owned()]));
     assert!(names(&fixture.cache().join("work")).is_empty());
+}
+
+#[test]
+fn a_package_is_reported_whose_script_installs_nothing_and_ignores_failures() {
+    let fixture = Fixture::new();
+    fixture.package("broken", "files: []", "cp absent \"$BOSH_INSTALL_TARGET\"\ntrue");
+    fixture.package("empty", "files: []", "set -e\nls > /dev/null");
+    let (compiled, events) = fixture.compile(&["broken", "empty"]);
+    assert!(compiled.is_ok(), "{compiled:?}");
+    let of_broken =
+        |events: Vec<String>| events.into_iter().filter(|event| event.contains("broken")).collect::<Vec<_>>();
+    assert!(!events.contains(&"empty empty, log true".to_owned()), "{events:?}");
+    assert_eq!(of_broken(events), ["started broken", "finished broken", "empty broken, log true"]);
+    // The package stays so.
+    assert_eq!(of_broken(fixture.compile(&["broken"]).1), ["cached broken", "empty broken, log true"]);
 }
 
 #[test]

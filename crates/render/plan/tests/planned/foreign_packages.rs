@@ -11,6 +11,10 @@ const BPM: &str = "processes: [{name: server, executable: /var/vcap/packages/ser
 
 /// Plans three releases; `script` is what `bin/run` of the job `server` has, `lists` are the packages of the images.
 fn plan(script: &str, bpm: &str, lists: &[(&str, &str)]) -> Planned {
+    plan_manifest(MANIFEST, script, bpm, lists)
+}
+
+fn plan_manifest(manifest: &str, script: &str, bpm: &str, lists: &[(&str, &str)]) -> Planned {
     let work = tempfile::tempdir().unwrap();
     let file = |path: &str, text: &str| write(&work.path().join("jobs-src").join(path), text);
     let templates = "templates: {run.erb: bin/run, bpm.yml.erb: config/bpm.yml}";
@@ -24,7 +28,7 @@ fn plan(script: &str, bpm: &str, lists: &[(&str, &str)]) -> Planned {
     for (release, packages) in lists {
         file(&format!("{release}/.packages"), &format!("{{\"version\":1,\"packages\":[{packages}]}}\n"));
     }
-    plan_in(work, MANIFEST)
+    plan_in(work, manifest)
 }
 
 const LISTS: [(&str, &str); 3] =
@@ -89,4 +93,23 @@ fn a_list_of_another_version_is_refused() {
     let manifest = "name: d\nreleases: [{name: r, version: 1}]\ninstance_groups: [{name: g, instances: 1, jobs: [{name: j, release: r}]}]\n";
     let planned = plan_in(work, manifest);
     assert!(planned.code == Some(70) && planned.printed.contains("has version 2"), "{}", planned.printed);
+}
+
+#[test]
+fn a_shared_package_is_one_of_the_jobs_release() {
+    let manifest = |package: &str| {
+        let properties = format!(
+            "{{name: server, release: web, properties: {{quarks: {{run: {{shared_packages: [{package}]}}}}}}}}"
+        );
+        MANIFEST.replace("{name: server, release: web}", &properties)
+    };
+    let planned = plan_manifest(&manifest("server"), "", BPM, &LISTS);
+    assert_eq!(planned.code, Some(0), "{}", planned.printed);
+    let run = &planned.deployment().instance_groups[0].jobs[0].quarks.run;
+    assert_eq!(run["shared_packages"][0], "server");
+    let planned = plan_manifest(&manifest("jq"), "", BPM, &LISTS);
+    let message = "error: job 'server' of instance group 'g': properties.quarks.run.shared_packages: the release 'web' has no package 'jq'";
+    assert!(planned.code == Some(65) && planned.printed.contains(message), "{}", planned.printed);
+    let wrong = plan_manifest(&manifest("[]"), "", BPM, &LISTS);
+    assert!(wrong.code == Some(65) && wrong.printed.contains("shared_packages"), "{}", wrong.printed);
 }

@@ -190,3 +190,41 @@ fn names_that_a_cloud_config_does_not_have_are_errors() {
     let expected = "error: Instance group 'g' references an unknown vm type 'smal'\n  --> manifest.yml:7:3\n  hint: did you mean 'small'?\n";
     assert!(printed.contains(expected), "{printed}");
 }
+
+#[test]
+fn instances_of_the_version_before_keep_their_indexes() {
+    let manifest = |instances: u32, azs: &str| {
+        format!(
+            "{HEAD}instance_groups:\n- name: g\n  instances: {instances}\n  azs: {azs}\n  jobs: [{{name: j, release: r}}]\n"
+        )
+    };
+    let planned = plan_whole(&[("j", "properties: {}")], &manifest(2, "[z1, z2]"));
+    planned.write("manifest.yml", &manifest(3, "[z1, z2]"));
+    let (code, printed) = planned.with(&["--output-dir", "out", "--previous", "out"]);
+    assert_eq!((code, printed.as_str()), (Some(0), ""));
+    let instances = |planned: &Planned| -> Vec<(u32, Option<String>, u32, String)> {
+        let group = planned.deployment().group("g").unwrap().clone();
+        group.instances.into_iter().map(|i| (i.index, i.az, i.ordinal, i.address)).collect()
+    };
+    let instance = |index: u32, az: &str, ordinal: u32| {
+        (index, Some(az.to_owned()), ordinal, format!("d-g-{index}.default.svc.cluster.local"))
+    };
+    assert_eq!(instances(&planned), [instance(0, "z1", 0), instance(1, "z2", 0), instance(2, "z1", 1)]);
+    // Each pod finds its index by its AZ and ordinal.
+    let expected = yaml(
+        "[{index: 0, az_index: 1, ordinal: 0}, {index: 1, az_index: 2, ordinal: 0}, {index: 2, az_index: 1, ordinal: 1}]",
+    );
+    assert_eq!(planned.group("g")["properties"]["quarks"]["instances"], expected);
+
+    // Without its first AZ, the remaining instance is the first one.
+    planned.write("manifest.yml", &manifest(1, "[z2]"));
+    assert_eq!(planned.with(&["--output-dir", "out", "--previous", "out"]).0, Some(0));
+    assert_eq!(instances(&planned), [instance(1, "z2", 0)]);
+    let job = &planned.group("g")["jobs"][0]["properties"]["quarks"]["instances"][0];
+    assert_eq!((&job["index"], &job["bootstrap"]), (&yaml("1"), &yaml("true")));
+
+    planned.write("previous/identities.json", "{\"version\":9}");
+    let (code, printed) = planned.with(&["--output-dir", "out", "--previous", "previous"]);
+    assert_eq!(code, Some(65));
+    assert!(printed.contains("identities.json has version 9, and this program reads version 1"), "{printed}");
+}

@@ -78,7 +78,11 @@ fn links_that_are_not_found_are_reported_before_anything_is_generated() {
   - Failed to resolve link 'common_name' with alias 'web-address' and type 'address' from variable 'c'. Details below:
     - No link providers found
   --> manifest.yml:8:23: variable 'c'
+  hint: link 'alternative_name': write this for variable 'c':
+      consumes: {alternative_name: {from: other, link_type: address}}  # job 'j' in instance group 'web'
   --> manifest.yml:9:18: variable 'c'
+  hint: link 'common_name': write this for variable 'c':
+      consumes: {common_name: {from: other, link_type: address}}  # job 'j' in instance group 'web'
 ";
     assert!(code == Some(65) && printed.starts_with(expected), "{printed}");
     assert!(!planned.work.path().join("creds.yml").exists());

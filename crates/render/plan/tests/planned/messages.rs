@@ -121,6 +121,44 @@ fn every_setting_without_effect_is_listed_once() {
 }
 
 #[test]
+fn properties_that_nothing_declares_are_reported_with_their_places() {
+    let spec = "properties: {nats.port: {default: 1}, tls: {default: {}}}\n\
+                provides: [{name: l, type: t, properties: [raw.host, tls.ca]}]";
+    let manifest = format!(
+        "{HEAD}instance_groups:
+- name: g
+  instances: 1
+  jobs:
+  - name: j
+    release: r
+    custom_provider_definitions: [{{name: c, type: u, properties: [own]}}]
+    properties:
+      nats: {{port: 2, prot: hunter2}}
+      nats.port: 3
+      tls: {{ca: a, any: b}}
+      raw: {{host: a}}
+      own: 1
+      quarks: {{ports: []}}
+- name: h
+  instances: 1
+  jobs: [{{name: j, release: r, properties: {{raw: {{host: a}}, tls: {{ca: a}}, other: {{a: hunter2}}}}}}]
+"
+    );
+    let planned = plan_whole(&[("j", spec)], &manifest);
+    let (code, printed) = planned.with(&["--output-dir", "out"]);
+    assert_eq!(code, Some(0), "{printed}");
+    let expected = " WARN 2 properties have no effect, as their jobs do not declare them:
+  --> manifest.yml:11:23: 'nats.prot' of job 'j'; did you mean 'nats.port'?
+  --> manifest.yml:19:75: 'other' of job 'j'
+";
+    assert_eq!(printed, expected);
+    // As with other warnings, one of the commands for a group.
+    let of_h = " WARN 1 property has no effect, as its job does not declare it:\n  --> manifest.yml:19:75: 'other' of job 'j'\n";
+    assert_eq!(planned.with(&["ig-resolved", "-g", "h", "-o", "one.json"]).1, of_h);
+    assert_eq!(planned.with(&["bpm", "-g", "h", "-o", "two.json"]), (Some(0), String::new()));
+}
+
+#[test]
 fn a_missing_property_finds_its_misspelt_neighbour() {
     let spec = "properties: {nats.password: {}, nats.user: {}, port: {default: 1}, size: {}}\ntemplates: {t: config/t}";
     let hint = |properties: &str, asked: &str| {
@@ -149,4 +187,50 @@ fn templates_may_be_links_to_elsewhere_in_the_release() {
     let planned = shared.again(&format!("{HEAD}{GROUP}"));
     let templates = planned.job("g", "j")["quarks"]["templates"].clone();
     assert_eq!(templates, yaml("{s.erb: config/s, all/s.erb: config/t}"));
+}
+
+#[test]
+fn a_variable_in_braces_is_reported_as_such() {
+    let manifest = |port: &str, rest: &str| {
+        let group = GROUP.replace("name: j,", &format!("name: j, properties: {{port: {port}}},"));
+        format!("name: d\nreleases: [{{name: r, version: 1}}]\n{group}{rest}")
+    };
+    let planned = plan_whole(&[("j", "properties: {port: {}}")], &manifest("{{port}}", ""));
+    let expected = "error: the manifest is not valid YAML
+  caused by: yaml: invalid map key: map[interface {}]interface {}
+  hint: a variable is written ((port)): YAML reads {{port}} as a mapping; text with braces needs quotes
+";
+    assert_eq!(planned.printed, expected);
+    // Nothing is said about other variables, which are not generated.
+    let variables = "properties: {other: ((other))}\nvariables: [{name: other, type: password}]\n";
+    let planned = planned.again(&manifest("{{port}}", variables));
+    let (code, printed) = planned.with(&["--output-dir", "out", "--vars-store", "creds.yml"]);
+    let place = "  --> manifest.yml:3:80\n";
+    assert_eq!((code, printed.contains(place), printed.contains("((other))")), (Some(65), true, false), "{printed}");
+    // The line may be invalid for another reason.
+    let planned = planned.again(&manifest("{{port}}0", ""));
+    assert!(planned.printed.ends_with(expected.rsplit_once("  hint").unwrap().1), "{}", planned.printed);
+    let planned = planned.again(&manifest("'{{port}}'", ""));
+    assert_eq!(planned.job("g", "j")["port"], yaml("'{{port}}'"), "{}", planned.printed);
+}
+
+#[test]
+fn an_unknown_release_names_a_similar_one() {
+    let addons = "addons: [{name: x, jobs: [{name: j, release: postgre}]}]\n";
+    for (rest, message) in [
+        ("", "Job 'j' (instance group 'g') references an unknown release 'postgre'"),
+        (
+            addons,
+            "Manifest specifies job 'j' which is defined in 'postgre', but 'postgre' is not listed in the deployment releases section.",
+        ),
+    ] {
+        let group = if rest.is_empty() {
+            GROUP.replace("release: r", "release: postgre")
+        } else {
+            GROUP.replace("name: j,", "name: k,").replace("release: r", "release: postgres")
+        };
+        let manifest = format!("name: d\nreleases: [{{name: postgres, version: 1}}]\n{group}{rest}");
+        let printed = plan_whole(&[("j", "")], &manifest).printed;
+        assert!(printed.contains(&format!("error: {message}\n  hint: did you mean 'postgres'?\n")), "{printed}");
+    }
 }

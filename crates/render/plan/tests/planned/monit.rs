@@ -103,6 +103,12 @@ fn a_syntax_error_names_the_line_of_the_template() {
     let planned = plan(&(start("j", "j") + "  if 3 then oops\n"));
     assert_eq!(planned.code, Some(66));
     assert_eq!(planned.printed, "error: syntax error 'then'\n  caused by: job 'j' of instance group 'g'\n");
+    // The column is that of the rendered line: it is not shown where the template's differs.
+    let planned = plan(&format!("<%# a comment\nof two lines %>\n{}  if <%= 1 %> then oops\n", start("j", "j")));
+    let (_, printed) = planned.with(&["--output-dir", "out"]);
+    let line = start("j", "j").lines().count() + 3;
+    let place = format!("error: syntax error 'then'\n  --> ./jobs-src/r/j/monit:{line}\n");
+    assert!(printed.starts_with(&place), "{printed}");
 }
 
 #[test]

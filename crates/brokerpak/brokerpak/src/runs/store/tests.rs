@@ -109,3 +109,30 @@ fn bindings_of_a_lost_record_are_kept() {
     drop(store.lock("a").unwrap());
     assert!(directory.path().join("instances/a/bindings/b").join(RECORD).exists());
 }
+
+#[test]
+fn who_looks_while_a_run_removes_an_instance_finds_it_or_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::new(directory.path().to_path_buf());
+    let state = directory.path().join("instances/a").join(STATE);
+    let written = directory.path().join("written");
+    let ended = |record: &mut Record| record.phase = Phase::Succeeded;
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            for _ in 0..100 {
+                record(&store, "a", ended);
+                // At once, as a run does.
+                fs::write(&written, "{\"version\": 4, \"lineage\": \"one\"}").unwrap();
+                fs::rename(&written, &state).unwrap();
+                record(&store, "a", |record| {
+                    ended(record);
+                    record.lineage = "one".to_owned();
+                });
+                store.lock("a").unwrap().unit.remove().unwrap();
+            }
+        });
+        while !run.is_finished() {
+            store.peek("a", None).unwrap();
+        }
+    });
+}

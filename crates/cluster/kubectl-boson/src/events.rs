@@ -1,0 +1,55 @@
+//! `kubectl boson events`: what Kubernetes reports about a deployment's objects.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use cluster::{Kind, Object, name};
+use problem::Result;
+use startup::Common;
+
+use crate::output::{row, table};
+use crate::target::Target;
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Show the events of a deployment's objects";
+
+/// The arguments of the verb.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Show the events of a deployment's pods, StatefulSets and Jobs, the oldest first. Kubernetes keeps events for an \
+        hour.",
+    after_long_help = "Example:\n\x20\x20kubectl boson events nats"
+)]
+pub struct Options {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Runs the verb; returns the exit code.
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
+    let deployment = options.target.find()?;
+    let mut own = BTreeSet::new();
+    for kind in [Kind::POD, Kind::STATEFUL_SET, Kind::JOB] {
+        own.extend(deployment.list(kind)?.iter().map(|object| (kind.kind, name(object).to_owned())));
+    }
+    let mut events = deployment.cluster.list(Kind::EVENT, "")?;
+    let text = |value: &Object| value.as_str().unwrap_or_default().to_owned();
+    events.retain(|event| {
+        let about = &event["involvedObject"];
+        own.iter().any(|(kind, name)| about["kind"] == *kind && about["name"] == name.as_str())
+    });
+    let when = |event: &Object| {
+        let times = [&event["lastTimestamp"], &event["eventTime"], &event["metadata"]["creationTimestamp"]];
+        times.into_iter().find_map(|time| time.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    events.sort_by_key(when);
+    let mut rows = vec![row(["TIME", "TYPE", "REASON", "OBJECT", "MESSAGE"])];
+    rows.extend(events.iter().map(|event| {
+        let about = &event["involvedObject"];
+        let object = format!("{}/{}", text(&about["kind"]), text(&about["name"]));
+        let message = text(&event["message"]).replace('\n', " ");
+        vec![when(event), text(&event["type"]), text(&event["reason"]), object, message]
+    }));
+    table(&rows);
+    Ok(0)
+}

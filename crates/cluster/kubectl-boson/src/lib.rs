@@ -1,0 +1,18 @@
+//! The verbs of `kubectl boson`: what a person does with a deployment in a cluster.
+//!
+//! `apply` and `rollback` start a run and follow its Job; all others look at a deployment, or change it.
+
+pub mod apply;
+pub mod delete;
+pub mod errand;
+pub mod events;
+mod follow;
+mod interrupt;
+pub mod logs;
+mod output;
+pub mod rollback;
+mod run;
+pub mod ssh;
+pub mod status;
+mod target;
+pub mod versions;

@@ -1,0 +1,214 @@
+//! `kubectl boson status`: the instances of a deployment, and what keeps them from being ready.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use cluster::{Kind, Object, label, name};
+use deploy::report::{self, Reporter};
+use deploy::{errands, health, standby};
+use kubernetes_objects as objects;
+use problem::Result;
+use startup::Common;
+
+use crate::output::{line, row, table};
+use crate::target::{Deployment, Target};
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Show the instances of a deployment";
+
+/// The arguments of the verb.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Show the instances of a deployment with their pods, nodes and restarts. Below them, show what keeps an instance \
+        from being ready, packages that a pod takes from a release other than its container's, and objects that are \
+        missing or differ from the documents of the present run. READY and RESTARTS count containers and sidecars, as \
+        `kubectl get pods` does. Exit with 0 if all instances are ready and no object is missing or differs, with 69 if \
+        not, with 70 if the API server fails or cannot be reached.",
+    after_long_help = "Example:\n\x20\x20kubectl boson status nats"
+)]
+pub struct Options {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// The exit code if an instance is not ready, or an object is missing or differs: as of an update that fails.
+const NOT_READY: u8 = 69;
+
+/// Runs the verb; returns the exit code.
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
+    let deployment = options.target.find()?;
+    let (sets, pods) = (deployment.list(Kind::STATEFUL_SET)?, deployment.pods()?);
+    let mut rows = vec![row(["GROUP", "INDEX", "AZ", "POD", "READY", "RESTARTS", "NODE"])];
+    let services = deployment.list(Kind::SERVICE)?;
+    rows.extend(pods.iter().map(|pod| of_pod(pod, &services)));
+    table(&rows);
+    packages(&pods).iter().for_each(|packages| line(format_args!("{packages}")));
+    troubles(&deployment, &sets)?.iter().for_each(|trouble| line(format_args!("{trouble}")));
+    let is_ready = |set: &Object| match standby::has_standbys(set) {
+        true => standby::have_started(set, &pods),
+        false => health::is_ready(set),
+    };
+    let all_ready = sets.iter().all(is_ready);
+    if let Some(job) = deployment.newest_gather()?.filter(|_| sets.is_empty()) {
+        line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
+    }
+    let is_as_documented = differences(&deployment)?;
+    Ok(if all_ready && !sets.is_empty() && is_as_documented { 0 } else { NOT_READY })
+}
+
+/// Prints which objects are missing or differ from what the documents of the present run say; returns whether none was found.
+fn differences(deployment: &Deployment) -> Result<bool> {
+    let Some((versions, _)) = deployment.record()? else { return Ok(true) };
+    let Some(run) = versions.runs.first() else { return Ok(true) };
+    let options = deploy::Options::of_run(&deployment.name, run, deployment.connection.clone());
+    match options.and_then(|options| deploy::differences(options, run)) {
+        Ok(found) => {
+            found.iter().for_each(|difference| line(format_args!("{difference}")));
+            if !found.is_empty() {
+                line(format_args!("applying the manifest again restores them: kubectl boson apply MANIFEST"));
+            }
+            Ok(found.is_empty())
+        }
+        // A user who may only read still sees the instances.
+        Err(problems) => {
+            let why = problems.into_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ");
+            line(format_args!("objects are not compared with the documents of run {}: {why}", run.run));
+            Ok(true)
+        }
+    }
+}
+
+/// What keeps instances from being ready.
+fn troubles(deployment: &Deployment, sets: &[Object]) -> Result<Vec<String>> {
+    let reporter = Reporter::of_deployment(&deployment.cluster, &deployment.name)?;
+    let evidence = reporter.evidence()?;
+    let mut findings: Vec<_> = sets.iter().flat_map(|set| evidence.of_set(set)).collect();
+    let jobs = deployment.list(Kind::JOB)?;
+    findings.extend(jobs.iter().filter(|job| errands::ended(job) != Some(true)).flat_map(|job| evidence.of_job(job)));
+    Ok(report::lines(&findings))
+}
+
+fn is_finished(pod: &Object) -> bool {
+    pod["status"]["phase"] == "Succeeded"
+}
+
+fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
+    let counts = counts(pod);
+    let state = if is_finished(pod) { "completed".to_owned() } else { format!("{}/{}", counts.ready, counts.total) };
+    let text = |value: &Object| value.as_str().unwrap_or("-").to_owned();
+    let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let expressions = affinity["nodeSelectorTerms"][0]["matchExpressions"].as_array();
+    let zone =
+        expressions.and_then(|all| all.iter().find(|expression| expression["key"] == "topology.kubernetes.io/zone"));
+    vec![
+        label(pod, objects::GROUP).unwrap_or("-").to_owned(),
+        index(pod, services).unwrap_or_else(|| "-".to_owned()),
+        zone.map_or_else(|| "-".to_owned(), |zone| text(&zone["values"][0])),
+        name(pod).to_owned(),
+        state,
+        counts.restarts.to_string(),
+        text(&pod["spec"]["nodeName"]),
+    ]
+}
+
+/// The packages that init containers copy out of the images of other releases, by group.
+fn packages(pods: &[Object]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for pod in pods {
+        let group = label(pod, objects::GROUP).unwrap_or("-");
+        for container in pod["spec"]["initContainers"].as_array().into_iter().flatten() {
+            let Some(release) = name_of(container).strip_prefix("copy-packages-") else { continue };
+            let command: Vec<&str> =
+                container["command"].as_array().into_iter().flatten().filter_map(Object::as_str).collect();
+            let names = command.windows(2).filter(|pair| pair[0] == "--package").map(|pair| pair[1]);
+            let names = names.collect::<Vec<_>>().join(", ");
+            found.insert(format!("{group} has packages of the release {release}: {names}"));
+        }
+    }
+    found
+}
+
+fn name_of(container: &Object) -> &str {
+    container["name"].as_str().unwrap_or_default()
+}
+
+/// The index of a pod's instance: the number at the end of the Service that selects it alone.
+pub(crate) fn index(pod: &Object, services: &[Object]) -> Option<String> {
+    let label = "statefulset.kubernetes.io/pod-name";
+    let service = services.iter().find(|service| service["spec"]["selector"][label] == name(pod))?;
+    name(service).rsplit_once('-').map(|(_, index)| index.to_owned())
+}
+
+/// Containers and restarts of a pod, counted as `kubectl get pods` counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Counts {
+    ready: usize,
+    total: usize,
+    restarts: u64,
+}
+
+/// Counts containers and sidecars, which are init containers that go on running. Other init containers count only for the restarts,
+/// and only until all of them have ended.
+fn counts(pod: &Object) -> Counts {
+    let list = |value: &Object| value.as_array().cloned().unwrap_or_default();
+    let (spec, status) = (&pod["spec"], &pod["status"]);
+    let init = list(&spec["initContainers"]);
+    let is_sidecar = |status: &Object| {
+        init.iter().any(|container| container["name"] == status["name"] && container["restartPolicy"] == "Always")
+    };
+    let initialized = list(&status["conditions"])
+        .iter()
+        .any(|condition| condition["type"] == "Initialized" && condition["status"] == "True");
+    let containers = list(&status["containerStatuses"]);
+    let (sidecars, steps): (Vec<Object>, Vec<Object>) =
+        list(&status["initContainerStatuses"]).into_iter().partition(is_sidecar);
+    let restarts =
+        |statuses: &[Object]| statuses.iter().filter_map(|status| status["restartCount"].as_u64()).sum::<u64>();
+    let is_ready = |status: &&Object| status["ready"] == true;
+    Counts {
+        ready: sidecars.iter().chain(&containers).filter(is_ready).count(),
+        total: list(&spec["containers"]).len()
+            + init.iter().filter(|container| container["restartPolicy"] == "Always").count(),
+        restarts: restarts(&sidecars) + if initialized { restarts(&containers) } else { restarts(&steps) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn packages_of_other_releases_are_listed_once_for_each_group() {
+        let command = ["/bin/copy-packages", "--package", "jq", "--package", "cf-cli"];
+        let pod = |group: &str| {
+            let containers = json!([{"name": "copy-jobs-web"}, {"name": "copy-packages-tools", "command": command}]);
+            json!({"metadata": {"labels": {objects::GROUP: group}}, "spec": {"initContainers": containers}})
+        };
+        let found: Vec<String> = packages(&[pod("web"), pod("web"), pod("api")]).into_iter().collect();
+        let expected = ["api", "web"].map(|group| format!("{group} has packages of the release tools: jq, cf-cli"));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn sidecars_count_as_containers() {
+        let status =
+            |name: &str, ready: bool, restarts: u32| json!({"name": name, "ready": ready, "restartCount": restarts});
+        let pod = |initialized: &str| {
+            json!({
+                "spec": {"initContainers": [{"name": "pre-start"}, {"name": "tail-logs", "restartPolicy": "Always"}],
+                    "containers": [{"name": "nats"}, {"name": "other"}]},
+                "status": {"initContainerStatuses": [status("pre-start", true, 4), status("tail-logs", true, 1)],
+                    "containerStatuses": [status("nats", true, 2), status("other", false, 0)],
+                    "conditions": [{"type": "Initialized", "status": initialized}]},
+            })
+        };
+        assert_eq!(counts(&pod("True")), Counts { ready: 2, total: 3, restarts: 3 });
+        assert_eq!(counts(&pod("False")).restarts, 5);
+        assert_eq!(
+            counts(&json!({"spec": {"containers": [{"name": "a"}]}})),
+            Counts { ready: 0, total: 1, restarts: 0 }
+        );
+    }
+}
