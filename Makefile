@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build static images e2e demo test bench clippy lint fuzz repeat soak fmt review
+.PHONY: help deps build static images dist e2e demo test bench clippy lint fuzz repeat soak fmt review
 
 export PATH := $(shell . .ci/rust && echo "$$PATH")
 rustup_toolchain := $(shell . .ci/rust && echo "$${RUSTUP_TOOLCHAIN:-}")
@@ -28,6 +28,10 @@ static: ## Build the executables that ship, fully static, and the same links (ta
 images: static ## Make the container images that ship (target/images)
 	@.ci/deps images
 	@images/pack
+
+dist: images ## Make what is published of a release: tarball, .deb, .rpm, images, sums (VERSION=0.1.0, KEY=FILE to sign, URL=...)
+	@.ci/deps dist
+	@images/dist/build '$(VERSION)' $(if $(KEY),--key '$(KEY)') $(if $(URL),--url '$(URL)')
 
 e2e: images ## Run the tests that need a Kubernetes cluster: that of $KUBECONFIG, else one made for them
 	@e2e/run
