@@ -16,6 +16,13 @@ fn logs(postgres: &Gathered, pod: &str, container: &str) -> String {
     postgres.namespace.try_kubectl(&["logs", pod, "--container", container]).unwrap_or_default()
 }
 
+/// Waits until the container has logged the text: kubectl may not reach it on a machine with much to do.
+#[track_caller]
+fn wait_for_text(postgres: &Gathered, pod: &str, container: &str, text: &str) {
+    let is_logged = || logs(postgres, pod, container).contains(text);
+    postgres.namespace.wait_until(&format!("{container} of {pod} logs {text:?}"), is_logged);
+}
+
 fn wait_for_line(postgres: &Gathered, pod: &str, container: &str, line: &str) {
     postgres.namespace.wait_until(&format!("{container} of {pod} logs {line:?}"), || {
         logs(postgres, pod, container).lines().any(|logged| logged.ends_with(line))
@@ -50,8 +57,8 @@ fn postgresql_keeps_every_row_over_deleted_pods_kills_updates_and_a_deleted_depl
     postgres.namespace.kubectl(&["delete", "pod", POD]);
     postgres.namespace.wait_until("the pod is made again", || uid().is_some_and(|uid| Some(uid) != before));
     postgres.namespace.wait_until_ready(POD);
-    assert!(logs(&postgres, POD, "pre-start-postgres").contains("stopped by drain: "));
-    assert!(logs(&postgres, POD, CONTAINER).contains("database system was shut down at"));
+    wait_for_text(&postgres, POD, "pre-start-postgres", "stopped by drain: ");
+    wait_for_text(&postgres, POD, CONTAINER, "database system was shut down at");
     write_rows(&postgres, "run 3: wrote 100 rows, and found 200 rows of 2 earlier runs");
 
     // A kill is followed by recovery. What kills it is killed with its container.
@@ -59,7 +66,7 @@ fn postgresql_keeps_every_row_over_deleted_pods_kills_updates_and_a_deleted_depl
     let _ = postgres.namespace.try_kubectl(&["exec", POD, "--container", CONTAINER, "--", "/bin/sh", "-c", kill]);
     postgres.namespace.wait_until("it is started again", || restarts(&postgres, "postgres", CONTAINER) == Some(1));
     postgres.namespace.wait_until_ready(POD);
-    assert!(logs(&postgres, POD, CONTAINER).contains("automatic recovery in progress"));
+    wait_for_text(&postgres, POD, CONTAINER, "automatic recovery in progress");
     write_rows(&postgres, "run 4: wrote 100 rows, and found 300 rows of 3 earlier runs");
 
     // An update makes a pod of its own; that of the other group stays.
@@ -76,7 +83,7 @@ fn postgresql_keeps_every_row_over_deleted_pods_kills_updates_and_a_deleted_depl
     // Disks stay when the deployment is deleted.
     postgres.delete();
     run();
-    assert!(logs(&postgres, "postgres-watcher-z1-0", "watcher-watcher").contains("seen before: 5 runs"));
+    wait_for_text(&postgres, "postgres-watcher-z1-0", "watcher-watcher", "seen before: 5 runs");
     write_rows(&postgres, "run 6: wrote 100 rows, and found 500 rows of 5 earlier runs");
 
     // They are named, and deleted on request.
