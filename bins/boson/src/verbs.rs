@@ -59,6 +59,7 @@ fn executable() -> Executable {
                     "init" => init_release,
                     "render" => render_release,
                     "diff" => render_release::diff,
+                    "graph" => render_release::graph,
                     "lint" => lint_release,
                     "test" => test_release,
                     "inspect-local-release" => inspect_local_release,

@@ -1,7 +1,5 @@
 //! `boson diff`: what differs between two versions of a deployment.
 
-mod version;
-
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +15,7 @@ use ruby::Vm;
 use startup::{Common, write_stdout};
 
 use crate::options::{Addresses, DeploymentName};
-use version::{Loader, Side};
+use crate::version::{Loader, Side};
 
 /// The command line of `diff`.
 #[derive(Debug, Args)]

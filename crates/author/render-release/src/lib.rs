@@ -1,11 +1,12 @@
 //! `boson render`: the files of instances, from a manifest or the properties of one job, and releases as their authors have them;
-//! [`diff`]: what differs between two versions.
+//! [`diff`]: what differs between two versions; [`graph`]: groups, jobs and links.
 //!
 //! The functions of `plan` and `render-jobs` run in this process: nothing is copied, and only chosen files are rendered.
 
 pub mod diff;
 mod documents;
 mod files;
+pub mod graph;
 mod job;
 mod job_manifest;
 mod options;
@@ -14,6 +15,7 @@ mod releases;
 mod selection;
 mod show;
 mod spec_file;
+mod version;
 mod watch;
 
 use std::cell::RefCell;

@@ -19,30 +19,30 @@ use crate::options::Addresses;
 use crate::releases::Releases;
 
 /// What a version is read from.
-pub(super) struct Side<'a> {
+pub(crate) struct Side<'a> {
     /// A manifest, or a directory that `plan` wrote.
-    pub(super) path: &'a Path,
-    pub(super) releases: Vec<String>,
-    pub(super) inputs: Inputs,
-    pub(super) configs: &'a Configs,
+    pub(crate) path: &'a Path,
+    pub(crate) releases: Vec<String>,
+    pub(crate) inputs: Inputs,
+    pub(crate) configs: &'a Configs,
 }
 
 /// A version that was read.
-pub(super) struct Loaded {
-    pub(super) version: Version,
+pub(crate) struct Loaded {
+    pub(crate) version: Version,
     /// The texts of its variables, as far as they are known.
-    pub(super) variables: VariableTexts,
+    pub(crate) variables: VariableTexts,
     /// Its job sources.
     releases: Option<Releases>,
 }
 
 /// Reads versions.
-pub(super) struct Loader<'a> {
-    pub(super) vm: &'a Vm,
-    pub(super) renderer: &'a Renderer,
-    pub(super) name: Option<&'a str>,
-    pub(super) addresses: &'a Addresses,
-    pub(super) generated: &'a RefCell<GeneratedValues>,
+pub(crate) struct Loader<'a> {
+    pub(crate) vm: &'a Vm,
+    pub(crate) renderer: &'a Renderer,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) addresses: &'a Addresses,
+    pub(crate) generated: &'a RefCell<GeneratedValues>,
 }
 
 /// `spec.ip` of all instances: no version knows the addresses.
@@ -51,7 +51,7 @@ const IP: &str = "127.0.0.1";
 impl Loader<'_> {
     /// Reads a version. Its files are not rendered yet. The instances of a manifest keep the indexes that they have in the version
     /// `before`.
-    pub(super) fn load(&self, side: &Side, before: Option<&Loaded>) -> Result<Loaded> {
+    pub(crate) fn load(&self, side: &Side, before: Option<&Loaded>) -> Result<Loaded> {
         if side.path.is_dir() { self.of_directory(side) } else { self.of_manifest(side, before) }
     }
 
@@ -109,7 +109,7 @@ impl Loader<'_> {
     }
 
     /// Renders the files that differ, as far as job sources are available.
-    pub(super) fn render(&self, old: &mut Loaded, new: &mut Loaded) -> Result<()> {
+    pub(crate) fn render(&self, old: &mut Loaded, new: &mut Loaded) -> Result<()> {
         let names = deployment_diff::to_render(&old.version, &new.version);
         let is_wanted = |name: &str| names.contains(name);
         for loaded in [old, new] {

@@ -153,8 +153,7 @@ fn warnings_are_errors_if_they_are_to_be() {
     let again = "error: the key 'azs' occurs again in the same map, the last counts\n  --> m.yml:12:3\n";
     assert_eq!(refused(d, "-m m.yml -r r --output strict --strict", 65), again);
     write(&d.join("m.yml"), MANIFEST.replace("properties: {name:", "properties: {nmae: x, name:"));
-    let undeclared =
-        "error: 1 property has no effect, as its job does not declare it:\n  --> m.yml:15:24: 'nmae' of job 'web'; did you mean 'name'?";
+    let undeclared = "error: 1 property has no effect, as its job does not declare it:\n  --> m.yml:15:24: 'nmae' of job 'web'; did you mean 'name'?";
     let message = refused(d, "-m m.yml -r r --output strict --strict", 65);
     assert!(message.starts_with(undeclared), "{message}");
     assert!(!d.join("strict").exists());

@@ -44,6 +44,7 @@ const SHIPPED: [(&str, &[&str]); 6] = [
             "init",
             "render",
             "diff",
+            "graph",
             "lint",
             "test",
             "inspect-local-release",

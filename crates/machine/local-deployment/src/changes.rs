@@ -76,19 +76,6 @@ pub(crate) fn waves(updated: &[String], canaries: u32, max_in_flight: u32) -> (V
     (first.to_vec(), rest.to_vec(), size(max_in_flight).max(1))
 }
 
-/// Groups that are updated at the same time: consecutive ones that are not serial. Each serial group is alone.
-pub(crate) fn batches<T>(groups: Vec<T>, is_serial: impl Fn(&T) -> bool) -> Vec<Vec<T>> {
-    let mut batches: Vec<(bool, Vec<T>)> = Vec::new();
-    for group in groups {
-        let serial = is_serial(&group);
-        match batches.last_mut() {
-            Some((false, batch)) if !serial => batch.push(group),
-            _ => batches.push((serial, vec![group])),
-        }
-    }
-    batches.into_iter().map(|(_, batch)| batch).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,15 +126,5 @@ mod tests {
         assert_eq!(waves(&names, 1, 0), (names[..1].to_vec(), names[1..].to_vec(), 1));
         assert_eq!(waves(&names, 9, 2), (names.clone(), Vec::new(), 2));
         assert_eq!(waves(&names, 0, 3), (Vec::new(), names.clone(), 3));
-    }
-
-    #[test]
-    fn a_serial_group_is_updated_alone() {
-        let all = vec![("a", true), ("b", false), ("c", false), ("d", true), ("e", false)];
-        let names: Vec<Vec<&str>> = batches(all, |(_, serial)| *serial)
-            .into_iter()
-            .map(|b| b.into_iter().map(|(name, _)| name).collect())
-            .collect();
-        assert_eq!(names, [vec!["a"], vec!["b", "c"], vec!["d"], vec!["e"]]);
     }
 }

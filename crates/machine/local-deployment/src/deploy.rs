@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::{fs, io};
 
-use crate::changes::{Changes, Existing, GroupChanges, Target, batches, waves};
+use crate::changes::{Changes, Existing, GroupChanges, Target, waves};
 use crate::deployment::{Deployment, Group, Member};
 use crate::failure::Failure;
 use crate::instance::Instance;
@@ -18,6 +18,7 @@ use crate::running::RunningDeployment;
 use crate::{report, start, status_table};
 use handoff::deployment::WatchTime;
 use local_state::control::{Health, Replace, State};
+use manifest_model::update::batches;
 use problem::IoContext;
 
 /// Brings another version up. With `roll_back`, a failure brings the version before up again.

@@ -232,6 +232,19 @@ mod duration {
     }
 }
 
+/// Groups that are updated at the same time: consecutive ones that are not serial. Each serial group is alone.
+pub fn batches<T>(groups: Vec<T>, is_serial: impl Fn(&T) -> bool) -> Vec<Vec<T>> {
+    let mut batches: Vec<(bool, Vec<T>)> = Vec::new();
+    for group in groups {
+        let serial = is_serial(&group);
+        match batches.last_mut() {
+            Some((false, batch)) if !serial => batch.push(group),
+            _ => batches.push((serial, vec![group])),
+        }
+    }
+    batches.into_iter().map(|(_, batch)| batch).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,5 +307,15 @@ mod tests {
         for text in ["5", "s", "-1s", "1h", "'99999999999999999999s'", "18446744073709551615s"] {
             assert!(serde_yaml::from_str::<WatchTime>(&format!("{{from: {text}, to: 1s}}")).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_serial_group_is_updated_alone() {
+        let all = vec![("a", true), ("b", false), ("c", false), ("d", true), ("e", false)];
+        let names: Vec<Vec<&str>> = batches(all, |(_, serial)| *serial)
+            .into_iter()
+            .map(|b| b.into_iter().map(|(name, _)| name).collect())
+            .collect();
+        assert_eq!(names, [vec!["a"], vec!["b", "c"], vec!["d"], vec!["e"]]);
     }
 }
