@@ -1,21 +1,18 @@
 //! `boson diff`: what differs between two versions of a deployment.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use deployment_diff::text::{self, Style};
 use deployment_diff::{Diff, Mask, Supplement};
-use dialect_erb::Renderer;
 use job_templates::RenderingOptions;
 use manifest_inputs::{Configs, Inputs};
-use problem::{IoContext, Problem, Problems, Result};
-use ruby::Vm;
+use problem::{IoContext, Problem, Result};
 use startup::{Common, write_stdout};
 
 use crate::options::{Addresses, DeploymentName};
-use crate::version::{Loader, Side};
+use crate::version::{Loader, Side, with_loader};
 
 /// The command line of `diff`.
 #[derive(Debug, Args)]
@@ -112,30 +109,17 @@ pub const DIFFERS: u8 = 1;
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let mut problems = Vec::new();
-    let settings = options.rendering.check(&mut problems);
-    Problems::check(problems)?;
     if options.old.as_os_str() == "-" && options.new.as_os_str() == "-" {
         return Err(Problem::usage("only one of OLD and NEW can be standard input").into());
     }
-    let diff = Vm::beside(|vm| {
-        let renderer = Renderer::new(vm, settings.clone())?;
-        options.compare(vm, &renderer)
-    })?;
+    let diff =
+        with_loader(&options.rendering, &options.deployment, &options.addresses, |loader| options.compare(loader))?;
     options.output.print(&diff)?;
     Ok(if diff.is_empty() { 0 } else { DIFFERS })
 }
 
 impl Options {
-    fn compare(&self, vm: &Vm, renderer: &Renderer) -> Result<Diff> {
-        let generated = RefCell::default();
-        let loader = Loader {
-            vm,
-            renderer,
-            name: self.deployment.name.as_deref(),
-            addresses: &self.addresses,
-            generated: &generated,
-        };
+    fn compare(&self, loader: &Loader) -> Result<Diff> {
         let common = release::release_arguments(&self.releases);
         let both = |own: &[String]| [common.as_slice(), own].concat();
         let inputs = |ops_files: &[PathBuf], vars_files: &[PathBuf]| {

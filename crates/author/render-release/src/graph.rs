@@ -1,20 +1,17 @@
 //! `boson graph`: the instance groups of a deployment, their jobs, links and order of start.
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use deployment_graph::{Graph, dot, svg, text};
-use dialect_erb::Renderer;
 use job_templates::RenderingOptions;
 use manifest_inputs::{Configs, Inputs};
-use problem::{Problems, Result};
-use ruby::Vm;
+use problem::Result;
 use startup::{Common, write_stdout};
 use vcap::atomic::write_file;
 
 use crate::options::{Addresses, DeploymentName};
-use crate::version::{Loader, Side};
+use crate::version::{Loader, Side, with_loader};
 
 /// The command line of `graph`.
 #[derive(Debug, Args)]
@@ -70,13 +67,8 @@ pub const ABOUT: &str = "Show groups, jobs and links as text or picture";
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let mut problems = Vec::new();
-    let settings = options.rendering.check(&mut problems);
-    Problems::check(problems)?;
-    let graph = Vm::beside(|vm| {
-        let renderer = Renderer::new(vm, settings.clone())?;
-        options.graph(vm, &renderer)
-    })?;
+    let graph =
+        with_loader(&options.rendering, &options.deployment, &options.addresses, |loader| options.graph(loader))?;
     let text = match options.format() {
         Format::Text => text::render(&graph),
         Format::Svg => svg::render(&graph),
@@ -90,15 +82,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
 }
 
 impl Options {
-    fn graph(&self, vm: &Vm, renderer: &Renderer) -> Result<Graph> {
-        let generated = RefCell::default();
-        let loader = Loader {
-            vm,
-            renderer,
-            name: self.deployment.name.as_deref(),
-            addresses: &self.addresses,
-            generated: &generated,
-        };
+    fn graph(&self, loader: &Loader) -> Result<Graph> {
         let side = Side {
             path: &self.path,
             releases: release::release_arguments(&self.releases),

@@ -7,7 +7,7 @@ use std::path::Path;
 use deployment_diff::{Files, Version};
 use dialect_erb::Renderer;
 use instance_group::Resolved;
-use job_templates::is_installed;
+use job_templates::{RenderingOptions, is_installed};
 use jobs_src::JobsSrc;
 use manifest_inputs::{Configs, Inputs, VariableTexts};
 use problem::{Problem, Problems, Result, code};
@@ -15,7 +15,7 @@ use render_jobs::InstanceFiles;
 use ruby::{Document, Vm};
 
 use crate::documents::{GeneratedValues, ManifestReader};
-use crate::options::Addresses;
+use crate::options::{Addresses, DeploymentName};
 use crate::releases::Releases;
 
 /// What a version is read from.
@@ -38,11 +38,30 @@ pub(crate) struct Loaded {
 
 /// Reads versions.
 pub(crate) struct Loader<'a> {
-    pub(crate) vm: &'a Vm,
-    pub(crate) renderer: &'a Renderer,
-    pub(crate) name: Option<&'a str>,
-    pub(crate) addresses: &'a Addresses,
-    pub(crate) generated: &'a RefCell<GeneratedValues>,
+    vm: &'a Vm,
+    renderer: &'a Renderer,
+    name: Option<&'a str>,
+    addresses: &'a Addresses,
+    generated: &'a RefCell<GeneratedValues>,
+}
+
+/// Does `work` with what reads versions, by flags of the command line, beside the VM. Variables that are generated have the same values in all
+/// versions.
+pub(crate) fn with_loader<T: Send>(
+    rendering: &RenderingOptions,
+    deployment: &DeploymentName,
+    addresses: &Addresses,
+    work: impl FnOnce(&Loader) -> Result<T> + Send,
+) -> Result<T> {
+    let mut problems = Vec::new();
+    let settings = rendering.check(&mut problems);
+    Problems::check(problems)?;
+    Vm::beside(|vm| {
+        let renderer = Renderer::new(vm, settings)?;
+        let generated = RefCell::default();
+        let name = deployment.name.as_deref();
+        work(&Loader { vm, renderer: &renderer, name, addresses, generated: &generated })
+    })
 }
 
 /// `spec.ip` of all instances: no version knows the addresses.
