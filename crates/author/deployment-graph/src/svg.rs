@@ -4,7 +4,7 @@
 //! with a dot at the row that provides it and an arrow at each row that consumes it: lines cross only at right angles, and the
 //! picture of a large deployment grows in length alone. It has no script, and heeds the colours that the reader prefers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::text::of_type;
@@ -63,6 +63,8 @@ struct Card {
 /// The places of everything but the lines of links.
 #[derive(Default)]
 struct Layout {
+    /// The links that are consumed: group, job and link.
+    used: BTreeSet<(usize, usize, usize)>,
     cards: Vec<Card>,
     providers: BTreeMap<Provider, usize>,
     consumers: BTreeMap<Provider, Vec<Consumer>>,
@@ -111,7 +113,7 @@ pub fn render(graph: &Graph) -> String {
 
 impl Layout {
     fn new(graph: &Graph) -> Layout {
-        let mut layout = Layout::default();
+        let mut layout = Layout { used: graph.used(), ..Layout::default() };
         for (g, group) in graph.groups.iter().enumerate() {
             layout.add_group(graph, g, group);
         }
@@ -154,9 +156,8 @@ impl Layout {
         };
         let middle = add(12, "", format!("{} (release {})", job.name, job.release));
         self.providers.insert(Provider::Inside(g, Some(j), None), middle);
-        let used = graph.used();
         for (l, link) in job.provides.iter().enumerate() {
-            let class = if used.contains(&(g, j, l)) { "" } else { "dim" };
+            let class = if self.used.contains(&(g, j, l)) { "" } else { "dim" };
             let middle = add(24, class, format!("provides {}{}", link.name, of_type(&link.name, &link.link_type)));
             self.providers.insert(Provider::Inside(g, Some(j), Some(l)), middle);
         }
