@@ -36,7 +36,7 @@ enum Verb {
             is no protection from someone who can write the list.",
         after_long_help = "Example:\n\
             \x20\x20boson self check\n\n\
-            Exit codes: 0 nothing differs; 1 something differs; 65 there is no list: this boson was built from its sources."
+            Exit codes: 0 nothing differs; 1 something differs; 65 this boson has no list, as it was built from its sources."
     )]
     Check(Check),
 }

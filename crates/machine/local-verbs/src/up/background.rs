@@ -198,7 +198,7 @@ pub(super) fn stay(options: Options, signals: Signals) -> Result<u8> {
     });
     let mut confirm = || {
         channel.send(&Message::Ask, &[]).map_err(failed)?;
-        // If the first process has ended, there is no person to confirm.
+        // If the first process has ended, nobody can confirm.
         Ok(answers.recv().unwrap_or(false))
     };
     let preview = match (dry_run, ask) {
