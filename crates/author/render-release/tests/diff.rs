@@ -1,11 +1,15 @@
 //! `boson diff` as a person sees it, with the real executable.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use testkit::files::write;
+
+use common::text;
 
 const SPEC: &str = "---
 name: web
@@ -57,13 +61,7 @@ fn directory() -> TempDir {
 }
 
 fn boson(directory: &Path, verb: &str, arguments: &str) -> Output {
-    let mut command = Command::new(testkit::executable("boson"));
-    command.arg(verb).args(arguments.split_whitespace()).current_dir(directory).stdin(Stdio::null());
-    command.env("XDG_CACHE_HOME", directory.join("cache")).env("TMPDIR", directory).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    common::boson(directory, &format!("{verb} {arguments}")).output().unwrap()
 }
 
 /// Standard output of a run with this exit code.

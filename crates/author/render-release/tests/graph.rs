@@ -1,12 +1,16 @@
 //! `boson graph` as a person sees it, with the real executable.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use tempfile::TempDir;
 use testkit::files::write;
+
+use common::text;
 
 const MANIFEST: &str = "---
 name: shop
@@ -55,13 +59,7 @@ fn directory() -> TempDir {
 }
 
 fn boson(directory: &Path, arguments: &str) -> Output {
-    let mut command = Command::new(testkit::executable("boson"));
-    command.args(arguments.split_whitespace()).current_dir(directory).stdin(Stdio::null());
-    command.env("XDG_CACHE_HOME", directory.join("cache")).env("TMPDIR", directory).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    common::boson(directory, arguments).output().unwrap()
 }
 
 /// Standard output of a run that succeeds.

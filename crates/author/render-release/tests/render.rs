@@ -1,6 +1,8 @@
 //! `boson render` as a person sees it, with the real executable.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -9,6 +11,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 use testkit::files::write;
+
+use common::text;
 
 const SPEC: &str = "---
 name: web
@@ -67,18 +71,11 @@ fn directory() -> TempDir {
 }
 
 fn command(directory: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(testkit::executable("boson"));
-    command.arg("render").args(arguments.split_whitespace()).current_dir(directory).stdin(Stdio::null());
-    command.env("XDG_CACHE_HOME", directory.join("cache")).env("TMPDIR", directory);
-    command
+    common::boson(directory, &format!("render {arguments}"))
 }
 
 fn run(directory: &Path, arguments: &str) -> Output {
     command(directory, arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Standard output of a run that succeeds.
