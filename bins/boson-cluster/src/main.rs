@@ -18,7 +18,9 @@ const EXECUTABLE: Executable = Executable {
             verbs: startup::verbs!("boson-cluster":
                 "apply" => kubectl_boson::apply,
                 "errand" => kubectl_boson::errand,
+                "recreate" => kubectl_boson::recreate,
                 "rollback" => kubectl_boson::rollback,
+                "cancel" => kubectl_boson::cancel,
                 "delete" => kubectl_boson::delete,
             ),
         },

@@ -29,7 +29,7 @@ fn image(cluster: &Cluster) -> Value {
 fn status_shows_what_is_missing_or_different_and_deploy_restores_it() {
     let cluster = deployed();
     let whole = cluster.run(&["status"]);
-    assert_eq!((whole.code, whole.out.lines().count()), (0, 1), "{}{}", whole.out, whole.err);
+    assert_eq!((whole.code, whole.out.lines().count()), (0, 5), "{}{}", whole.out, whole.err);
     {
         let mut store = cluster.server.store();
         store.remove("/api/v1/namespaces/test/services/nats-nats-0").unwrap();
@@ -46,7 +46,7 @@ fn status_shows_what_is_missing_or_different_and_deploy_restores_it() {
     ] {
         assert!(damaged.out.contains(line), "{line}: {}", damaged.out);
     }
-    assert!(!damaged.out.contains("nats-nats-z1"), "{}", damaged.out);
+    assert!(!damaged.out.contains("StatefulSet nats-nats-z1"), "{}", damaged.out);
     assert_eq!(cluster.server.store().versions(), before);
 
     let restored = cluster.deploy(&[]);

@@ -226,6 +226,8 @@ codes! {
     DOCUMENT_TOO_LARGE = "document-too-large";
     /// The instances of a deployment did not become ready.
     DEPLOYMENT_NOT_READY = "deployment-not-ready";
+    /// Another run updates the deployment.
+    UPDATE_UNDER_WAY = "update-under-way";
 
     // Deployments on one machine.
 

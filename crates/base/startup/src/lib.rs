@@ -30,7 +30,7 @@ pub use secret::Secret;
 pub use size::parse_size;
 pub use stdout::write_stdout;
 pub use steps::Steps;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 pub use version::version;
@@ -185,7 +185,8 @@ pub fn finish(result: Result<u8>) -> ExitCode {
 /// Not `EnvFilter`, whose regular expressions would be an eighth of the executable that runs in every container.
 fn filter(text: &str) -> Targets {
     let directives = text.split(',').map(str::trim).filter(|text| !text.is_empty() && !text.starts_with('='));
-    let mut filter = Targets::new();
+    // The client of the API server logs each failed request as an error, which the caller repeats or reports itself.
+    let mut filter = Targets::new().with_target("kube_client", LevelFilter::OFF);
     for directive in directives.filter_map(|text| text.parse::<Targets>().ok()) {
         if let Some(level) = directive.default_level() {
             filter = filter.with_default(level);
@@ -213,7 +214,6 @@ pub fn start_logging(common: &Common) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tracing_subscriber::filter::LevelFilter;
 
     #[test]
     fn a_log_filter_is_a_level_and_levels_of_targets() {
@@ -223,6 +223,8 @@ mod tests {
         assert!(several.would_enable("plan::write", &tracing::Level::DEBUG));
         assert!(!several.would_enable("run_process", &tracing::Level::ERROR));
         assert!(!several.would_enable("vcap", &tracing::Level::DEBUG));
+        assert!(!several.would_enable("kube_client::client", &tracing::Level::ERROR));
+        assert!(filter("info,kube_client=debug").would_enable("kube_client::client", &tracing::Level::DEBUG));
     }
 
     #[test]

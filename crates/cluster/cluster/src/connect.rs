@@ -45,7 +45,7 @@ impl Cluster {
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| failed(&error))?;
         let found: std::result::Result<(Client, String), Problem> = runtime.block_on(async {
             let options = KubeConfigOptions { context: connection.context.clone(), ..KubeConfigOptions::default() };
-            let config = if let Some(path) = &connection.kubeconfig {
+            let mut config = if let Some(path) = &connection.kubeconfig {
                 let file = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
                 Config::from_custom_kubeconfig(file, &options).await.map_err(|error| failed(&error))?
             } else if connection.context.is_some() {
@@ -53,6 +53,8 @@ impl Cluster {
             } else {
                 Config::infer().await.map_err(|error| failed(&error))?
             };
+            // The client of the crate would repeat for minutes what is repeated here for seconds, and refusals of evictions, too.
+            config.default_retry = false;
             let namespace = config.default_namespace.clone();
             Ok((Client::try_from(config).map_err(|error| failed(&error))?, namespace))
         });

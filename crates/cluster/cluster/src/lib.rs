@@ -18,7 +18,7 @@ pub use call::{Event, Refused};
 pub use connect::{Cluster, Connection};
 pub use http::Method;
 pub use kind::Kind;
-pub use request::{Apply, Created, Seen, encoded};
+pub use request::{Apply, Created, Eviction, Seen, encoded};
 pub use resource::Resource;
 
 /// An object as the API server has it.

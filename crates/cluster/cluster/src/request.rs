@@ -49,6 +49,15 @@ pub enum Created {
     Exists,
 }
 
+/// What came of asking for a pod to be evicted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Eviction {
+    /// It is being deleted, or is gone.
+    Granted,
+    /// A disruption budget does not allow it now, in the words of the API server.
+    Refused(String),
+}
+
 impl Cluster {
     /// An object; nothing if it does not exist.
     ///
@@ -244,6 +253,31 @@ impl Cluster {
         }
     }
 
+    /// Asks for a pod to be deleted as far as disruption budgets allow it, and not another one that has got the same name since; of the
+    /// pod, only name and uid matter.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub fn evict(&self, pod: &Object) -> Result<Eviction> {
+        let pod_name = name(pod);
+        let path = format!("{}/{pod_name}/eviction", Kind::POD.path(&self.namespace));
+        let body = serde_json::json!({"apiVersion": "policy/v1", "kind": "Eviction",
+            "metadata": {"name": pod_name, "namespace": self.namespace},
+            "deleteOptions": {"preconditions": {"uid": pod["metadata"]["uid"]}}});
+        // A refusal is an answer, not a failure of the server.
+        let is_retried = |error: &Error| !matches!(error, Error::Api(answer) if is_refusal(answer)) && may_pass(error);
+        let sent = self.retried(is_retried, || {
+            let request = request(Method::POST, &path, Some(("application/json", &body)))?;
+            self.runtime.block_on(self.client.request::<Object>(request))
+        });
+        match sent {
+            Ok(_) => Ok(Eviction::Granted),
+            Err(Error::Api(refused)) if is_refusal(&refused) => Ok(Eviction::Refused(words(&refused))),
+            Err(error) if status(&error) == Some(404) || is_conflict(&error, "Conflict") => Ok(Eviction::Granted),
+            Err(error) => Err(problem("evict", Kind::POD.kind, pod_name, &error).into()),
+        }
+    }
+
     /// The log of a container so far; `lines` are its last ones.
     ///
     /// # Errors
@@ -251,7 +285,7 @@ impl Cluster {
     pub fn log(&self, pod: &str, container: &str, lines: Option<u32>) -> Result<String> {
         let lines = lines.map_or(String::new(), |lines| format!("&tailLines={lines}"));
         let path = format!("{}/{pod}/log?container={container}{lines}", Kind::POD.path(&self.namespace));
-        let text = self.retried(|| {
+        let text = self.retried(may_pass, || {
             let request = request(Method::GET, &path, None)?;
             self.runtime.block_on(self.client.request_text(request))
         });
@@ -264,17 +298,21 @@ impl Cluster {
         path: &str,
         body: Option<(&str, &Object)>,
     ) -> std::result::Result<Object, Error> {
-        self.retried(|| {
+        self.retried(may_pass, || {
             let request = request(method.clone(), path, body)?;
             self.runtime.block_on(self.client.request(request))
         })
     }
 
-    fn retried<T>(&self, send: impl Fn() -> std::result::Result<T, Error>) -> std::result::Result<T, Error> {
+    fn retried<T>(
+        &self,
+        is_retried: impl Fn(&Error) -> bool,
+        send: impl Fn() -> std::result::Result<T, Error>,
+    ) -> std::result::Result<T, Error> {
         let mut pauses = PAUSES.iter();
         loop {
             match send() {
-                Err(error) if may_pass(&error) => match pauses.next() {
+                Err(error) if is_retried(&error) => match pauses.next() {
                     Some(pause) => std::thread::sleep(*pause),
                     None => return Err(error),
                 },
@@ -295,6 +333,18 @@ pub(crate) fn request(
     }
     let body = body.map_or_else(Vec::new, |(_, object)| object.to_string().into_bytes());
     builder.body(body).map_err(Error::HttpError)
+}
+
+/// Whether an eviction was refused: 429 of a budget, 500 if two budgets select the pod, which the API server does not support.
+fn is_refusal(answer: &kube::core::Status) -> bool {
+    answer.code == 429 || (answer.code == 500 && answer.message.contains("PodDisruptionBudget"))
+}
+
+/// Why an eviction was refused: the causes name the disruption budget.
+fn words(refused: &kube::core::Status) -> String {
+    let causes = refused.details.iter().flat_map(|details| &details.causes);
+    let causes: Vec<&str> = causes.map(|cause| cause.message.as_str()).filter(|text| !text.is_empty()).collect();
+    if causes.is_empty() { refused.message.clone() } else { causes.join("; ") }
 }
 
 /// Whether another try may succeed.

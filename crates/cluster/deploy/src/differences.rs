@@ -30,7 +30,13 @@ pub(crate) fn of_plan(cluster: &Cluster, plan: &Plan) -> Result<Vec<Difference>>
         let Some(kind) = Kind::of(object) else { continue };
         let is_missing = match plan.present(object) {
             None => true,
-            Some(present) if is_replaced(object, present) || !plan.is_own(present) => false,
+            Some(present)
+                if is_replaced(object, present)
+                    || !plan.is_own(present)
+                    || is_rolled_by_kubernetes(object, present) =>
+            {
+                false
+            }
             Some(present) => {
                 let trial = Apply { manager: objects::MANAGER, force: true, dry_run: true };
                 if !is_changed(present, &cluster.apply(object, trial)?) {
@@ -61,6 +67,15 @@ pub(crate) fn is_changed(present: &Object, tried: &Object) -> bool {
 pub(crate) fn is_replaced(object: &Object, present: &Object) -> bool {
     let digest = |object: &Object| object["metadata"]["annotations"][objects::TEMPLATE_DIGEST].clone();
     object["kind"] == Kind::JOB.kind && digest(object) != digest(present)
+}
+
+/// Whether a StatefulSet's controller replaces pods now, and is not to do so any more. Server-side apply cannot take the fields of that
+/// strategy away: the API server has set them.
+pub(crate) fn is_rolled_by_kubernetes(object: &Object, present: &Object) -> bool {
+    let strategy = |object: &Object| object["spec"]["updateStrategy"].clone();
+    object["kind"] == Kind::STATEFUL_SET.kind
+        && strategy(object)["type"] == "OnDelete"
+        && !strategy(present)["rollingUpdate"].is_null()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cluster::{Cluster, Kind, Object};
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::{Deployment, InstanceGroup};
+use handoff::deployment::{Count, Deployment, InstanceGroup};
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML};
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
@@ -76,6 +76,15 @@ impl Documents {
             groups.push(Group { info, version, parts });
         }
         Ok(Documents { anchor, deployment, groups })
+    }
+
+    /// These with other numbers of instances that are updated first, and at a time.
+    pub(crate) fn updated_as(mut self, canaries: Option<Count>, max_in_flight: Option<Count>) -> Documents {
+        for group in &mut self.deployment.instance_groups {
+            group.update.canaries = canaries.unwrap_or(group.update.canaries);
+            group.update.max_in_flight = max_in_flight.unwrap_or(group.update.max_in_flight);
+        }
+        self
     }
 
     /// Warns of jobs whose scripts write settings of the kernel, which only privileged containers may. A script may do without: it is no

@@ -4,21 +4,21 @@ use cluster::Object;
 use diagnosis::{Evidence, Finding};
 use problem::{Note, Place, Problem};
 
-/// Whether a StatefulSet has all its pods, all of them ready, for long enough, and of the newest template that they are to have.
+/// Whether a StatefulSet has all its pods, all of them ready, for long enough.
 pub fn is_ready(set: &Object) -> bool {
     let number = |value: &Object| value.as_u64().unwrap_or_default();
     let (spec, status) = (&set["spec"], &set["status"]);
     let replicas = number(&spec["replicas"]);
-    let partition = number(&spec["updateStrategy"]["rollingUpdate"]["partition"]);
-    let is_current = set["metadata"]["generation"] == status["observedGeneration"];
-    let is_rolled = status["updateRevision"] == status["currentRevision"]
-        || number(&status["updatedReplicas"]) >= replicas.saturating_sub(partition);
     let is_available = spec["minReadySeconds"].is_null() || number(&status["availableReplicas"]) == replicas;
-    is_current
-        && is_rolled
+    is_observed(set)
         && is_available
         && number(&status["replicas"]) == replicas
         && number(&status["readyReplicas"]) == replicas
+}
+
+/// Whether a StatefulSet's controller has seen its present specification.
+pub(crate) fn is_observed(set: &Object) -> bool {
+    set["metadata"]["generation"] == set["status"]["observedGeneration"]
 }
 
 /// What keeps a pod from being ready, as far as the pod itself shows; empty if nothing is known.
@@ -40,19 +40,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_ready_when_all_pods_from_the_partition_on_are_new_and_available() {
-        let set = |partition: u32, updated: u32, ready: u32, generation: u32| {
-            json!({"metadata": {"generation": 2}, "spec": {"replicas": 3,
-                "updateStrategy": {"rollingUpdate": {"partition": partition}}},
-                "status": {"observedGeneration": generation, "replicas": 3, "readyReplicas": ready,
-                    "updatedReplicas": updated, "currentRevision": "a", "updateRevision": "b"}})
+    fn a_set_is_ready_when_all_pods_are_available() {
+        let set = |ready: u32, generation: u32| {
+            json!({"metadata": {"generation": 2}, "spec": {"replicas": 3},
+                "status": {"observedGeneration": generation, "replicas": 3, "readyReplicas": ready}})
         };
-        assert!(is_ready(&set(0, 3, 3, 2)) && is_ready(&set(2, 1, 3, 2)));
-        for not_ready in [set(0, 2, 3, 2), set(0, 3, 2, 2), set(0, 3, 3, 1), set(1, 1, 3, 2)] {
-            assert!(!is_ready(&not_ready), "{not_ready}");
-        }
+        assert!(is_ready(&set(3, 2)) && !is_ready(&set(2, 2)) && !is_ready(&set(3, 1)));
         // Ready, but not for the seconds that count.
-        let mut young = set(0, 3, 3, 2);
+        let mut young = set(3, 2);
         young["spec"]["minReadySeconds"] = 5.into();
         young["status"]["availableReplicas"] = 2.into();
         assert!(!is_ready(&young));

@@ -15,6 +15,7 @@ pub mod report;
 pub mod requests;
 pub mod standby;
 mod storage;
+mod update;
 mod wait;
 mod watch;
 
@@ -22,14 +23,14 @@ use cluster::Cluster;
 use handoff::requests::What;
 use handoff::versions::Run;
 use kubernetes_objects as objects;
-use objects::GroupObjects;
+use objects::{GroupObjects, UpdatedBy};
 use problem::{IoContext, Problems, Result};
 use startup::Common;
 
 pub use crate::differences::Difference;
 use crate::documents::Documents;
-pub use crate::options::Options;
 use crate::options::Request;
+pub use crate::options::{Options, count};
 use crate::output::say;
 use crate::plan::Plan;
 
@@ -49,6 +50,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         Some(directory) => Documents::planned(&cluster, &request.deployment, directory)?,
         None => Documents::read(&cluster, &request.deployment)?,
     };
+    let documents = documents.updated_as(request.canaries, request.max_in_flight);
     documents.warn_of_ignored_aliases();
     documents.warn_of_sysctls();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
@@ -79,6 +81,7 @@ pub fn check_run(options: Options, run: &Run) -> Result<()> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
     let documents = Documents::of_run(&cluster, &request.deployment, run)?;
+    let documents = documents.updated_as(request.canaries, request.max_in_flight);
     let settings = settings(&cluster, &request, &documents, false)?;
     check(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)
 }
@@ -91,6 +94,7 @@ pub fn differences(options: Options, run: &Run) -> Result<Vec<Difference>> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
     let documents = Documents::of_run(&cluster, &request.deployment, run)?;
+    let documents = documents.updated_as(request.canaries, request.max_in_flight);
     let settings = settings(&cluster, &request, &documents, false)?;
     differences::of_plan(&cluster, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)
 }
@@ -98,7 +102,10 @@ pub fn differences(options: Options, run: &Run) -> Result<Vec<Difference>> {
 /// The settings of all pods, with the address of the server of DNS aliases, for which `apply` makes a Service.
 fn settings(cluster: &Cluster, request: &Request, documents: &Documents, apply: bool) -> Result<objects::Settings> {
     let settings = request.pods.settings(&documents.releases())?;
-    let settings = objects::Settings { patches: request.patches.clone(), ..settings };
+    // Where nobody waits, and where others apply the objects.
+    let is_left_alone = request.output_dir.is_some() || request.ready_timeout.is_some_and(|time| time.is_zero());
+    let updated_by = if is_left_alone { UpdatedBy::Kubernetes } else { UpdatedBy::Deploy };
+    let settings = objects::Settings { patches: request.patches.clone(), updated_by, ..settings };
     let workloads = documents.workloads(&settings);
     workloads.check()?;
     let name_server = name_server::address(cluster, request, &workloads, &documents.anchor, apply)?;
@@ -128,11 +135,11 @@ fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
         unfinished.push(group);
         // BOSH: the groups behind a serial one wait for it. But none waits for a group that is behind it.
         if plan.is_serial(&group.group) && !waits_for_later(&unfinished, plan) {
-            set_aside.extend(wait::until_ready(cluster, request, &reporter, &unfinished)?);
+            set_aside.extend(wait::until_ready(cluster, request, &reporter, &unfinished, &apply.edited())?);
             unfinished.clear();
         }
     }
-    set_aside.extend(wait::until_ready(cluster, request, &reporter, &unfinished)?);
+    set_aside.extend(wait::until_ready(cluster, request, &reporter, &unfinished, &apply.edited())?);
     Problems::check(set_aside)?;
     prune::prune(cluster, request, plan)?;
     post_deploy(cluster, request, plan)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cluster::{Cluster, Kind, Object, name};
 use kubernetes_objects as objects;
-use objects::{GroupObjects, Previous, Settings, Workloads};
+use objects::{GroupObjects, Settings, Workloads};
 use problem::{Problems, Result};
 use serde_json::json;
 
@@ -44,7 +44,6 @@ impl Plan {
             let servers = cluster.list(Kind::DEPLOYMENT, "")?;
             live.extend(servers.into_iter().map(|object| ((Kind::DEPLOYMENT.kind, name(&object).to_owned()), object)));
         }
-        let previous = |set: &str| live.get(&(Kind::STATEFUL_SET.kind, set.to_owned())).and_then(Previous::of);
         let metadata = &anchor["metadata"];
         let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
         // Disks outlive the deployment: nothing owns them.
@@ -55,7 +54,7 @@ impl Plan {
         };
         let mut shared = workloads.shared();
         shared.iter_mut().for_each(own);
-        let mut groups = workloads.groups(previous);
+        let mut groups = workloads.groups();
         groups.iter_mut().flat_map(|group| &mut group.objects).for_each(own);
         let mut serial = BTreeMap::new();
         serial.extend(

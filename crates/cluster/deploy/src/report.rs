@@ -66,7 +66,7 @@ impl<'a> Reporter<'a> {
     fn read_logs(&self, evidence: &mut Evidence) {
         let mut wanted = Vec::new();
         for pod in &evidence.pods {
-            let Phase::Starting(containers) = Phase::of(pod, None) else { continue };
+            let Phase::Starting(containers) = Phase::of(pod) else { continue };
             let pod = pod.metadata.name.clone().unwrap_or_default();
             wanted.extend(containers.into_iter().map(|container| (pod.clone(), container)));
         }

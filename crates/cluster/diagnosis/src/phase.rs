@@ -13,7 +13,7 @@ pub enum Phase {
     Missing,
     /// It is being deleted.
     Leaving,
-    /// It has an earlier template, and is replaced when those before it are ready.
+    /// It runs an earlier version, and is replaced when its turn comes. Only who knows the version can tell.
     Outdated,
     /// It has no node.
     Unscheduled,
@@ -26,14 +26,10 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The phase of a pod that is to have this revision of its StatefulSet, if that matters.
-    pub fn of(pod: &Pod, revision: Option<&str>) -> Phase {
+    /// The phase of a pod, whichever version it runs.
+    pub fn of(pod: &Pod) -> Phase {
         if pod.metadata.deletion_timestamp.is_some() {
             return Phase::Leaving;
-        }
-        let own = pod.metadata.labels.as_ref().and_then(|labels| labels.get("controller-revision-hash"));
-        if own.zip(revision).is_some_and(|(own, revision)| own != revision) {
-            return Phase::Outdated;
         }
         if is("Ready", "True", pod) {
             return Phase::Ready;

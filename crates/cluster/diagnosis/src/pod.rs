@@ -13,14 +13,14 @@ impl Evidence {
     pub fn of_pod(&self, pod: &Pod) -> Vec<Finding> {
         let subject = format!("pod {}", pod.metadata.name.as_deref().unwrap_or_default());
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        if phase == Some("Succeeded") || Phase::of(pod, None) == Phase::Ready {
+        if phase == Some("Succeeded") || Phase::of(pod) == Phase::Ready {
             return Vec::new();
         }
         if let Some(lost) = node::finding(&subject, pod) {
             return vec![lost];
         }
         let mut findings: Vec<Finding> = evicted(&subject, pod).into_iter().collect();
-        if Phase::of(pod, None) == Phase::Unscheduled {
+        if Phase::of(pod) == Phase::Unscheduled {
             let claims = self.of_claims(pod);
             // The scheduler reports the same in its own words.
             let scheduler = unscheduled(&subject, pod).filter(|_| claims.is_empty());

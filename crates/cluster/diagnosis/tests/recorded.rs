@@ -190,7 +190,7 @@ fn what_the_scheduler_reports_comes_with_what_helps() {
     ] {
         only(&of_pod(pending(message), &[], &[]), Cause::Unschedulable, true, &["no node takes it", message, hint]);
     }
-    assert_eq!(Phase::of(&Evidence::new(&[pending("")], &[], &[]).pods[0], None), Phase::Unscheduled);
+    assert_eq!(Phase::of(&Evidence::new(&[pending("")], &[], &[]).pods[0]), Phase::Unscheduled);
 }
 
 #[test]
@@ -359,19 +359,18 @@ fn scripts_that_fail_while_a_pod_stops_are_found_and_requested_stops_are_not() {
 
 #[test]
 fn phases_in_their_order() {
-    let phase = |pod: Value, revision: Option<&str>| Phase::of(&Evidence::new(&[pod], &[], &[]).pods[0], revision);
+    let phase = |pod: Value| Phase::of(&Evidence::new(&[pod], &[], &[]).pods[0]);
     let init = preparing("pre-start", json!({"state": {"running": {}}}));
-    assert_eq!(phase(init.clone(), Some("nats-nats-z1-5c")), Phase::Preparing("pre-start".to_owned()));
-    assert_eq!(phase(init, Some("nats-nats-z1-77")), Phase::Outdated);
+    assert_eq!(phase(init), Phase::Preparing("pre-start".to_owned()));
     let pulling =
         started(json!({"ready": false, "started": false, "state": {"waiting": {"reason": "PodInitializing"}}}));
-    assert_eq!(phase(pulling, None), Phase::Preparing("nats-nats".to_owned()));
+    assert_eq!(phase(pulling), Phase::Preparing("nats-nats".to_owned()));
     let running = started(json!({"ready": false, "state": {"running": {}}}));
-    assert_eq!(phase(running.clone(), None), Phase::Starting(vec!["nats-nats".to_owned()]));
+    assert_eq!(phase(running.clone()), Phase::Starting(vec!["nats-nats".to_owned()]));
     let mut ready = running.clone();
     ready["status"]["conditions"][2]["status"] = "True".into();
-    assert_eq!(phase(ready, None), Phase::Ready);
+    assert_eq!(phase(ready), Phase::Ready);
     let mut leaving = running;
     leaving["metadata"]["deletionTimestamp"] = "2026-11-24T10:00:00Z".into();
-    assert_eq!(phase(leaving, None), Phase::Leaving);
+    assert_eq!(phase(leaving), Phase::Leaving);
 }

@@ -1,8 +1,9 @@
 //! The verbs of `kubectl boson`: what a person does with a deployment in a cluster.
 //!
-//! `apply` and `rollback` start a run and follow its Job; all others look at a deployment, or change it.
+//! `apply` starts a run and follows its Job; all others look at a deployment, or change it.
 
 pub mod apply;
+pub mod cancel;
 pub mod delete;
 pub mod errand;
 pub mod events;
@@ -10,6 +11,7 @@ mod follow;
 mod interrupt;
 pub mod logs;
 mod output;
+pub mod recreate;
 pub mod rollback;
 mod run;
 pub mod ssh;

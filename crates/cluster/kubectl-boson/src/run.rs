@@ -91,7 +91,7 @@ fn is_newest(job: &Object, all: &[Object]) -> bool {
 }
 
 /// Waits until this Job does not exist any more; another one may have its name by then.
-fn until_gone(cluster: &Cluster, job: &Object) -> Result<()> {
+pub(crate) fn until_gone(cluster: &Cluster, job: &Object) -> Result<()> {
     let start = Instant::now();
     let is_same = |present: &Object| present["metadata"]["uid"] == job["metadata"]["uid"];
     while cluster.get(Kind::JOB, name(job))?.as_ref().is_some_and(is_same) {

@@ -20,10 +20,10 @@ pub const ABOUT: &str = "Show the instances of a deployment";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Show the instances of a deployment with their pods, nodes and restarts. Below them, show what keeps an instance \
-        from being ready, packages that a pod takes from a release other than its container's, and objects that are \
-        missing or differ from the documents of the present run. READY and RESTARTS count containers and sidecars, as \
-        `kubectl get pods` does. Exit with 0 if all instances are ready and no object is missing or differs, with 69 if \
-        not, with 70 if the API server fails or cannot be reached.",
+        from being ready, instances that run an earlier version, packages that a pod takes from a release other than its \
+        container's, and objects that are missing or differ from the documents of the present run. READY and RESTARTS count containers and sidecars, as \
+        `kubectl get pods` does. Exit with 0 if all instances are ready, none runs an earlier version, and no object is \
+        missing or differs, with 69 if not, with 70 if the API server fails or cannot be reached.",
     after_long_help = "Example:\n\x20\x20kubectl boson status nats"
 )]
 pub struct Options {
@@ -31,7 +31,7 @@ pub struct Options {
     target: Target,
 }
 
-/// The exit code if an instance is not ready, or an object is missing or differs: as of an update that fails.
+/// The exit code if an instance is not ready or runs an earlier version, or an object is missing or differs: as of an update that fails.
 const NOT_READY: u8 = 69;
 
 /// Runs the verb; returns the exit code.
@@ -48,12 +48,29 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         true => standby::have_started(set, &pods),
         false => health::is_ready(set),
     };
-    let all_ready = sets.iter().all(is_ready);
+    let outdated = outdated(&sets, &pods, &services);
+    outdated.iter().for_each(|instance| line(format_args!("{instance} runs an earlier version")));
+    let all_ready = sets.iter().all(is_ready) && outdated.is_empty();
     if let Some(job) = deployment.newest_gather()?.filter(|_| sets.is_empty()) {
         line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
     }
     let is_as_documented = differences(&deployment)?;
     Ok(if all_ready && !sets.is_empty() && is_as_documented { 0 } else { NOT_READY })
+}
+
+/// The instances whose pods do not run what their StatefulSets say, because an update was interrupted, has failed or is under way.
+pub(crate) fn outdated(sets: &[Object], pods: &[Object], services: &[Object]) -> Vec<String> {
+    let of_pod = |pod: &Object| {
+        let (set, ordinal) = name(pod).rsplit_once('-')?;
+        let set = sets.iter().find(|known| name(known) == set)?;
+        let annotation = |name: &str| pod["metadata"]["annotations"][name].as_str();
+        let is_current =
+            objects::is_current(annotation, label(pod, "controller-revision-hash"), set, ordinal.parse().ok()?);
+        let group = label(pod, objects::GROUP).unwrap_or("-");
+        let index = index(pod, services).unwrap_or_else(|| "-".to_owned());
+        (!is_current).then(|| format!("instance {group}/{index} (pod {})", name(pod)))
+    };
+    pods.iter().filter_map(of_pod).collect()
 }
 
 /// Prints which objects are missing or differ from what the documents of the present run say; returns whether none was found.

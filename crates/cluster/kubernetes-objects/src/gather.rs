@@ -88,7 +88,7 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     };
     let mut objects = vec![object(&anchor)];
     if gather.service_account.is_none() {
-        objects.extend(gather.account_objects(&account));
+        objects.extend(account_objects(gather.deployment, &account, gather.settings.network_policies));
     }
     if gather.settings.network_policies {
         objects.push(object(&network::of_gather(names::gather_prefix(name), name, gather.api_servers)));
@@ -104,11 +104,8 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     objects
 }
 
-/// Where a manifest has it, some instances are standbys, which `deploy` replaces itself.
-const STANDBYS: &[u8] = b"activePassiveProbes";
-
 /// The account of write-secrets and deploy: what they need, in one namespace.
-fn account_objects(deployment: &str, account: &str, network_policies: bool, standbys: bool) -> [Object; 3] {
+fn account_objects(deployment: &str, account: &str, network_policies: bool) -> [Object; 3] {
     let metadata = || of_deployment(account.to_owned(), deployment, &[(KIND, "gather")]);
     let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let rule = |group: &str, kinds: &[&str], verbs: &[&str]| PolicyRule {
@@ -129,14 +126,13 @@ fn account_objects(deployment: &str, account: &str, network_policies: bool, stan
         rule("apps", &["controllerrevisions"], &["list"]),
         // `create` only as a trial (dry run): whether the namespace admits the pods. `patch` requests post-deploy scripts and errands
         // of instances, whose logs have the answers.
-        rule("", &["pods"], &["get", "list", "create", "patch"]),
+        rule("", &["pods"], &["get", "list", "create", "patch", "delete"]),
+        // An update replaces pods, and heeds disruption budgets.
+        rule("", &["pods/eviction"], &["create"]),
         rule("", &["pods/log"], &["get"]),
         // `create` reports what Kubernetes does not: a post-start script that failed.
         rule("", &["events"], &["list", "create"]),
     ];
-    if standbys {
-        rules.push(rule("", &["pods"], &["delete"]));
-    }
     if network_policies {
         rules.push(rule("networking.k8s.io", &["networkpolicies"], &all));
     }
@@ -157,12 +153,6 @@ fn account_objects(deployment: &str, account: &str, network_policies: bool, stan
 }
 
 impl Gather<'_> {
-    fn account_objects(&self, account: &str) -> [Object; 3] {
-        let mut documents = std::iter::once(&self.manifest).chain(self.runtime_configs);
-        let standbys = documents.any(|text| text.windows(STANDBYS.len()).any(|part| part == STANDBYS));
-        account_objects(self.deployment, account, self.settings.network_policies, standbys)
-    }
-
     /// The flag of `plan`, the file and the content of each config.
     fn configs(&self) -> Vec<(&'static str, String, &[u8])> {
         let mut configs = Vec::new();

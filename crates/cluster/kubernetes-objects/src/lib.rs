@@ -2,11 +2,12 @@
 //!
 //! * [`gather_objects`]: what `boson gather` prints: the gather Job and what it needs.
 //! * [`Workloads`]: what `deploy` applies, from [`workload::Pod`] and the document of the deployment.
-//! * [`Rollout`]: which pods restart, from the digests of what each instance renders.
+//! * [`is_current`]: whether a pod runs what its StatefulSet says.
 //!
 //! Nothing here talks to an API server, and no value of a property is in an object, except in the Secrets that hold documents.
 
 mod container;
+mod content;
 mod dns;
 mod dns_server;
 mod gather;
@@ -22,27 +23,26 @@ mod patches;
 mod pod;
 mod probes;
 mod resources;
-mod rollout;
 mod security;
 mod services;
 mod settings;
 mod volumes;
 mod workloads;
 
+pub use content::is_current;
 pub use dns::{check as check_dns_aliases, ignored as ignored_dns_aliases};
 pub use gather::{Gather, gather_objects};
 pub use image::{ReleaseRef, release_images};
 pub use links::{ENTANGLEMENT, LINK, LINK_PROVIDER, LinkRef, link_object, link_provider_label, link_secret};
 pub use metadata::{
-    ACTIVE_PASSIVE, DEPLOYMENT, DIGESTS, GROUP, KIND, TEMPLATE_DIGEST, VERSION, deployment_label, selector,
+    ACTIVE_PASSIVE, DEPLOYMENT, DIGESTS, GROUP, KIND, RECREATE, TEMPLATE_DIGEST, VERSION, deployment_label, selector,
 };
 pub use names::{anchor, dns, gather_prefix, record, replicas, versioned};
 pub use object_basics::{LARGEST_IN_SECRET, MANAGER, Object, PARTS, divided, document, part, parts, to_yaml};
 pub use ownership::{check_anchor, check_owner, check_record, is_anchor, is_own};
 pub use patches::{PATCHES, Patches};
-pub use rollout::{Previous, Rollout};
 pub use security::{Need, Standard, needs};
-pub use settings::{ScriptsAs, Settings};
+pub use settings::{ScriptsAs, Settings, UpdatedBy};
 pub use workloads::{GroupObjects, GroupWorkload, InstancePod, Workloads, digest_of};
 
 pub(crate) use object::{map, object, typed};

@@ -13,10 +13,12 @@ pub const GROUP: &str = "quarks.cloudfoundry.org/instance-group-name";
 pub const KIND: &str = "quarks.cloudfoundry.org/kind";
 /// Label of a version of a document: its number.
 pub const VERSION: &str = "quarks.cloudfoundry.org/secret-version";
-/// Annotation of a StatefulSet: the digest of its pod template without the version of the documents.
+/// Annotation of a StatefulSet and its pods: the digest of the pod template without the version of the documents.
 pub const TEMPLATE_DIGEST: &str = "quarks.cloudfoundry.org/template-digest";
-/// Annotation of a StatefulSet: digests of what its instances render, by ordinal.
+/// Annotation of a StatefulSet and its pods: digests of what its instances render, by ordinal.
 pub const DIGESTS: &str = "quarks.cloudfoundry.org/instance-digests";
+/// Annotation of a pod that is to be made anew, whatever it runs.
+pub const RECREATE: &str = "quarks.cloudfoundry.org/recreate";
 /// Annotation of a StatefulSet of which one pod is active, and ready, and the others are standbys.
 pub const ACTIVE_PASSIVE: &str = "quarks.cloudfoundry.org/active-passive";
 /// Label of an errand's pods, which have no index of a StatefulSet.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, ConfigMapVolumeSource, Volume, VolumeMount};
-use object_basics::{LABEL, Object, digest, dns_label};
+use object_basics::{LABEL, digest, dns_label};
 use workload::{Image, Pod};
 
 use crate::metadata::{KIND, of_deployment};
@@ -95,13 +95,4 @@ pub(crate) fn of_pod(pod: &Pod, all: &BTreeMap<String, String>) -> BTreeMap<Stri
         Image::Boson => None,
     });
     crate::map(releases.map(|(release, config_map)| (volume_name(release), config_map.clone())))
-}
-
-/// The ConfigMaps with patches that the volumes of a pod template name, by the names of the volumes.
-pub(crate) fn of_volumes(volumes: &[Object]) -> BTreeMap<String, String> {
-    let patches = volumes.iter().filter_map(|volume| {
-        let name = volume["name"].as_str().filter(|name| name.starts_with(PATCHES))?;
-        Some((name.to_owned(), volume["configMap"]["name"].as_str()?.to_owned()))
-    });
-    crate::map(patches)
 }

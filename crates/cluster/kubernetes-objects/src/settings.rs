@@ -35,6 +35,8 @@ pub struct Settings {
     pub grace: Duration,
     /// What the VM of each `vm_type` would have, where no cloud config says so.
     pub vm_types: BTreeMap<String, VmResources>,
+    /// Who replaces pods when what they run changes.
+    pub updated_by: UpdatedBy,
 }
 
 impl Settings {
@@ -59,4 +61,14 @@ pub enum ScriptsAs {
     Root,
     /// vcap, so that pods need nothing that the Pod Security Standard *restricted* forbids.
     Vcap,
+}
+
+/// Who replaces the pods of a StatefulSet when what they run changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UpdatedBy {
+    /// `deploy`, as the manifest's `update` says, and only pods in which something changes.
+    #[default]
+    Deploy,
+    /// The StatefulSet's controller, where nobody waits: all pods, one after the other.
+    Kubernetes,
 }

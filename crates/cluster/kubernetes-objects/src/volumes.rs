@@ -9,7 +9,6 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use object_basics::Object;
 use pod_settings::GroupSettings;
 use workload::{Container, Mount, Pod, Source, VolumeName};
 
@@ -137,16 +136,6 @@ fn of_secrets(volume: Volume, secrets: &[String]) -> Volume {
     };
     let sources = Some(secrets.iter().map(projection).collect());
     Volume { projected: Some(ProjectedVolumeSource { sources, default_mode }), ..volume }
-}
-
-/// The Secrets whose files are in a volume of a pod.
-pub(crate) fn secrets(volume: &Object) -> Vec<String> {
-    let name = |name: &Object| name.as_str().map(str::to_owned);
-    let sources = volume["projected"]["sources"].as_array().into_iter().flatten();
-    name(&volume["secret"]["secretName"])
-        .into_iter()
-        .chain(sources.filter_map(|source| name(&source["secret"]["name"])))
-        .collect()
 }
 
 /// The claims for the persistent disk and the further disks of each instance, without labels.

@@ -5,9 +5,7 @@ mod waits;
 use std::collections::{BTreeMap, BTreeSet};
 
 use handoff::deployment::{Deployment, InstanceGroup, Update};
-use k8s_openapi::api::apps::v1::{
-    RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
-};
+use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy};
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, PodTemplateSpec};
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
@@ -25,7 +23,7 @@ use crate::dns::{self, Dns, PodDns};
 use crate::manifest_settings::ManifestSettings;
 use crate::metadata::{ACTIVE_PASSIVE, DIGESTS, KIND, Labels, TEMPLATE_DIGEST, of_deployment, of_group, of_workload};
 use crate::pod::Template;
-use crate::rollout::{Previous, Rollout};
+use crate::settings::UpdatedBy;
 use crate::{Settings, dns_server, names, network, object, patches, probes, services, volumes};
 
 /// Enough to tell two digests apart, and short enough for an annotation of a thousand instances.
@@ -90,6 +88,8 @@ pub struct InstancePod {
     pub ordinal: u32,
     /// The index of the instance.
     pub index: u32,
+    /// The number of its AZ, in the manifest's order.
+    pub az: u32,
 }
 
 impl InstancePod {
@@ -122,8 +122,8 @@ impl Workloads<'_> {
         Dns::of(self.deployment).map(|_| object(&dns_server::service(&self.deployment.name)))
     }
 
-    /// The objects of each group, in the manifest's order. `previous` gives a StatefulSet as it is in the cluster.
-    pub fn groups(&self, previous: impl Fn(&str) -> Option<Previous>) -> Vec<GroupObjects> {
+    /// The objects of each group, in the manifest's order.
+    pub fn groups(&self) -> Vec<GroupObjects> {
         let dns = dns::of_groups(self.deployment, self.settings.name_server.as_deref());
         let none = PodDns::default();
         self.groups
@@ -134,7 +134,7 @@ impl Workloads<'_> {
                 let waits = self.waits(workload, &given.group);
                 let targets: Vec<String> = waits.iter().map(Wait::target).collect();
                 let parts = Parts { settings: self.settings, given: &given, wait_for: &targets, dns };
-                let sets: Vec<_> = workload.stateful_sets(&parts, &previous);
+                let sets = workload.stateful_sets(&parts);
                 let stateful_sets = sets.iter().filter_map(|set| set.metadata.name.clone()).collect();
                 let mut objects: Vec<Object> = workload.claims(&given).iter().map(object).collect();
                 objects.extend(sets.iter().map(object));
@@ -157,7 +157,7 @@ impl Workloads<'_> {
     /// All names that two objects would have, all settings that are not valid, all aliases that cannot be answered, groups that would
     /// wait for ever.
     pub fn check(&self) -> Result<()> {
-        let groups = self.groups(|_| None);
+        let groups = self.groups();
         let all = self.shared().into_iter().chain(groups.into_iter().flat_map(|group| group.objects));
         let mut seen = BTreeSet::new();
         let mut problems: Vec<Problem> =
@@ -201,12 +201,13 @@ impl GroupWorkload<'_> {
             set: names::stateful_set(&self.pod.deployment, &self.pod.group, has_azs.then_some(instance.az_index)),
             ordinal: instance.ordinal,
             index: instance.index,
+            az: instance.az_index,
         };
         let instances = self.group.instances.iter().filter(|_| !self.pod.is_errand());
         instances.map(of_instance).collect()
     }
 
-    /// How many seconds a pod has to be ready before it counts, and the next one is replaced: the minimum of the watch time.
+    /// How many seconds a pod has to be ready before it counts: the minimum of the watch time.
     /// Standbys are never ready.
     fn min_ready_seconds(&self, given: &ManifestSettings) -> Option<i32> {
         let seconds = self.group.update.update_watch_time.from.div_ceil(1000);
@@ -220,7 +221,7 @@ impl GroupWorkload<'_> {
     }
 
     /// One StatefulSet for each AZ that has instances, or one if the group has no AZs.
-    fn stateful_sets(&self, parts: &Parts, previous: impl Fn(&str) -> Option<Previous>) -> Vec<StatefulSet> {
+    fn stateful_sets(&self, parts: &Parts) -> Vec<StatefulSet> {
         if self.pod.is_errand() {
             return Vec::new();
         }
@@ -228,16 +229,10 @@ impl GroupWorkload<'_> {
             [] => vec![(None, None)],
             azs => (1..).zip(azs).map(|(number, az)| (Some(number), Some(az.name.as_str()))).collect(),
         };
-        azs.into_iter().map(|(number, name)| self.stateful_set(parts, number, name, &previous)).collect()
+        azs.into_iter().map(|(number, name)| self.stateful_set(parts, number, name)).collect()
     }
 
-    fn stateful_set(
-        &self,
-        parts: &Parts,
-        az_index: Option<u32>,
-        az: Option<&str>,
-        previous: impl Fn(&str) -> Option<Previous>,
-    ) -> StatefulSet {
+    fn stateful_set(&self, parts: &Parts, az_index: Option<u32>, az: Option<&str>) -> StatefulSet {
         let instances = self.group.instances.iter();
         let mut instances: Vec<_> =
             instances.filter(|instance| az_index.is_none_or(|index| instance.az_index == index)).collect();
@@ -245,41 +240,34 @@ impl GroupWorkload<'_> {
         instances.sort_by_key(|instance| instance.ordinal);
         let digests: Vec<String> =
             instances.iter().map(|instance| instance.digest.chars().take(DIGEST_LENGTH).collect()).collect();
-        let name = names::stateful_set(&self.pod.deployment, &self.pod.group, az_index);
         let template = |resolved: &[String], patches: &BTreeMap<String, String>| {
-            let az = (az_index.unwrap_or(1), az);
-            self.template(parts, az, resolved, patches).of_service()
+            self.template(parts, (az_index.unwrap_or(1), az), resolved, patches).of_service()
         };
         // What patches change of an instance is in its digest.
         let template_digest = digest(&template(&[String::new()], &BTreeMap::new()));
-        let new = Rollout {
-            resolved: self.resolved(),
-            patches: patches::of_pod(&self.pod, &parts.settings.patches),
-            partition: 0,
-        };
-        let rollout = Rollout::new(previous(&name).as_ref(), &template_digest, new, &digests);
-        let mut metadata = of_workload(name, &self.pod.deployment, &self.pod.group);
         let annotations = [(TEMPLATE_DIGEST, template_digest), (DIGESTS, digests.join(" "))];
         let mut annotations: Labels = annotations.map(|(name, value)| (name.to_owned(), value)).into();
+        let template = template(&self.resolved(), &patches::of_pod(&self.pod, &parts.settings.patches));
+        let template = with_metadata(template, az_index, &annotations);
         if parts.given.is_active_passive() {
             annotations.insert(ACTIVE_PASSIVE.to_owned(), "true".to_owned());
         }
+        let name = names::stateful_set(&self.pod.deployment, &self.pod.group, az_index);
+        let mut metadata = of_workload(name, &self.pod.deployment, &self.pod.group);
         metadata.annotations = Some(annotations);
+        let strategy = match parts.settings.updated_by {
+            UpdatedBy::Deploy => "OnDelete",
+            UpdatedBy::Kubernetes => "RollingUpdate",
+        };
         let spec = StatefulSetSpec {
-            // All start at once: nodes of a cluster wait for each other. Updates take one after the other.
+            // All start at once: nodes of a cluster wait for each other.
             pod_management_policy: Some("Parallel".to_owned()),
             min_ready_seconds: self.min_ready_seconds(parts.given),
             replicas: i32::try_from(digests.len()).ok(),
             selector: selector(&self.pod, az_index),
             service_name: Some(self.service_name()),
-            template: labelled(template(&rollout.resolved, &rollout.patches), az_index),
-            update_strategy: Some(StatefulSetUpdateStrategy {
-                type_: Some("RollingUpdate".to_owned()),
-                rolling_update: Some(RollingUpdateStatefulSetStrategy {
-                    partition: i32::try_from(rollout.partition).ok(),
-                    ..RollingUpdateStatefulSetStrategy::default()
-                }),
-            }),
+            template,
+            update_strategy: Some(StatefulSetUpdateStrategy { type_: Some(strategy.to_owned()), rolling_update: None }),
             volume_claim_templates: Some(volumes::claims(&self.pod, &parts.given.group))
                 .filter(|claims| !claims.is_empty()),
             ..StatefulSetSpec::default()
@@ -379,10 +367,12 @@ fn selector(pod: &Pod, az_index: Option<u32>) -> LabelSelector {
     LabelSelector { match_labels: Some(labels), match_expressions: None }
 }
 
-fn labelled(mut template: PodTemplateSpec, az_index: Option<u32>) -> PodTemplateSpec {
+/// The template with the AZ's label, and with the annotations that tell what its pods run.
+fn with_metadata(mut template: PodTemplateSpec, az_index: Option<u32>, annotations: &Labels) -> PodTemplateSpec {
     let metadata = template.metadata.get_or_insert_with(ObjectMeta::default);
     let labels = metadata.labels.get_or_insert_default();
     labels.extend(az_index.map(|index| (AZ_INDEX.to_owned(), index.to_string())));
+    metadata.annotations.get_or_insert_default().extend(annotations.clone());
     template
 }
 

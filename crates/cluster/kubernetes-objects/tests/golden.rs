@@ -8,7 +8,8 @@ use std::time::Duration;
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{Deployment, DnsAlias, EnvVar, VmResources};
 use kubernetes_objects::{
-    Gather, GroupWorkload, Object, Previous, ScriptsAs, Settings, Workloads, gather_objects, needs, to_yaml,
+    Gather, GroupWorkload, Object, ScriptsAs, Settings, UpdatedBy, Workloads, gather_objects, is_current, needs,
+    to_yaml,
 };
 use workload::Pod;
 
@@ -30,6 +31,7 @@ fn settings(scripts_as: ScriptsAs) -> Settings {
         name_server: None,
         grace: Duration::from_secs(60),
         vm_types: BTreeMap::new(),
+        updated_by: UpdatedBy::Deploy,
     }
 }
 
@@ -51,8 +53,8 @@ fn workloads<'a>(deployment: &'a Deployment, infos: &[BpmInfo], version: u32, se
     Workloads { deployment, groups: groups.collect(), settings }
 }
 
-fn all(workloads: &Workloads, previous: impl Fn(&str) -> Option<Previous>) -> Vec<Object> {
-    let groups = workloads.groups(previous);
+fn all(workloads: &Workloads) -> Vec<Object> {
+    let groups = workloads.groups();
     workloads.shared().into_iter().chain(groups.into_iter().flat_map(|group| group.objects)).collect()
 }
 
@@ -62,7 +64,7 @@ fn objects_are_as_committed() {
     let mut wrong = Vec::new();
     for (name, scripts_as) in [("nats", ScriptsAs::Root), ("nats-restricted", ScriptsAs::Vcap)] {
         let settings = settings(scripts_as);
-        let yaml = to_yaml(&all(&workloads(&deployment, &infos, 3, &settings), |_| None));
+        let yaml = to_yaml(&all(&workloads(&deployment, &infos, 3, &settings)));
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
         wrong.extend(e2e::check(&golden.join(format!("{name}.yaml")), &yaml).err());
         let gather = gather_objects(&Gather {
@@ -103,71 +105,78 @@ fn each_instances_service_selects_the_pod_of_the_formula() {
     assert_eq!(pods, ["nats-nats-z1-0", "nats-nats-z1-1", "nats-nats-z2-0", "nats-nats-z2-1"]);
 }
 
-/// A new version of the documents in which nothing differs that a pod renders leaves every pod alone; a changed digest restarts
-/// the instances from the first one on that has it.
+/// The StatefulSets of a deployment.
+fn sets(deployment: &Deployment, version: u32, settings: &Settings) -> Vec<Object> {
+    let objects = all(&workloads(deployment, &documents().1, version, settings));
+    objects.into_iter().filter(|object| object["kind"] == "StatefulSet").collect()
+}
+
+/// Whether the pods of the earlier StatefulSets run what the later ones say.
+fn are_current(earlier: &[Object], later: &[Object]) -> Vec<bool> {
+    let of_pair = |(earlier, later): (&Object, &Object)| {
+        let annotations = earlier["spec"]["template"]["metadata"]["annotations"].clone();
+        let is = move |ordinal| is_current(|name| annotations[name].as_str(), None, later, ordinal);
+        (0..2).map(is).collect::<Vec<bool>>()
+    };
+    earlier.iter().zip(later).flat_map(of_pair).collect()
+}
+
+/// A new version of the documents in which nothing differs that a pod renders leaves every pod alone; a changed digest is that of its
+/// instance alone. Pods that are made anew get the newest version in any case.
 #[test]
 fn a_pod_restarts_exactly_when_what_it_renders_changes() {
-    let (mut deployment, infos) = documents();
+    let (mut deployment, _) = documents();
     let settings = settings(ScriptsAs::Root);
-    let live: Vec<Object> = all(&workloads(&deployment, &infos, 1, &settings), |_| None)
-        .into_iter()
-        .map(|mut object| {
-            object["metadata"]["generation"] = 1.into();
-            object["status"] =
-                serde_json::json!({"observedGeneration": 1, "currentRevision": "a", "updateRevision": "a"});
-            object
-        })
-        .collect();
-    let previous = |name: &str| {
-        let set = live.iter().find(|object| object["kind"] == "StatefulSet" && object["metadata"]["name"] == name);
-        set.and_then(Previous::of)
+    let earlier = sets(&deployment, 1, &settings);
+    let same = sets(&deployment, 2, &settings);
+    assert_eq!(are_current(&earlier, &same), [true; 4]);
+    let secret = |set: &Object| {
+        let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
+        volumes.iter().find_map(|volume| volume["secret"]["secretName"].as_str()).unwrap().to_owned()
     };
-    let sets = |deployment: &Deployment| -> Vec<(String, u64)> {
-        let objects = all(&workloads(deployment, &infos, 2, &settings), previous);
-        let sets = objects.iter().filter(|object| object["kind"] == "StatefulSet");
-        sets.map(|set| {
-            let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
-            let secret = volumes.iter().find_map(|volume| volume["secret"]["secretName"].as_str()).unwrap();
-            let partition = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_u64().unwrap();
-            (secret.to_owned(), partition)
-        })
-        .collect()
-    };
-    let v1 = || "ig-resolved.nats-v1".to_owned();
-    assert_eq!(sets(&deployment), [(v1(), 0), (v1(), 0)]);
+    assert_eq!(same.iter().map(secret).collect::<Vec<_>>(), ["ig-resolved.nats-v2"; 2]);
     let nats = deployment.instance_groups.iter_mut().find(|group| group.name == "nats").unwrap();
-    nats.instances.iter_mut().find(|instance| instance.index == 3).unwrap().digest = "f".repeat(64);
-    assert_eq!(sets(&deployment), [(v1(), 0), ("ig-resolved.nats-v2".to_owned(), 1)]);
+    nats.instances.iter_mut().find(|instance| instance.index == 2).unwrap().digest = "f".repeat(64);
+    assert_eq!(are_current(&earlier, &sets(&deployment, 2, &settings)), [true, true, false, true]);
+    let other_image = Settings { boson_image: "boson/boson:next".to_owned(), ..settings };
+    assert_eq!(are_current(&earlier, &sets(&deployment, 2, &other_image)), [false; 4]);
+}
+
+/// Nobody waits for pods that Kubernetes itself replaces.
+#[test]
+fn pods_are_replaced_by_deploy_or_by_kubernetes() {
+    let (deployment, _) = documents();
+    let strategy = |updated_by: UpdatedBy| {
+        let settings = Settings { updated_by, ..settings(ScriptsAs::Root) };
+        sets(&deployment, 1, &settings)[0]["spec"]["updateStrategy"].clone()
+    };
+    assert_eq!(strategy(UpdatedBy::Deploy), serde_json::json!({"type": "OnDelete"}));
+    assert_eq!(strategy(UpdatedBy::Kubernetes), serde_json::json!({"type": "RollingUpdate"}));
 }
 
 /// Patches of a release are applied in every pod; other patches restart no pod that renders the same.
 #[test]
 fn patches_reach_pods_and_restart_only_what_renders_something_else() {
-    let (deployment, infos) = documents();
+    let (deployment, _) = documents();
     let with = |config_map: &str| {
         let patches =
             [("nats", config_map), ("other", "p")].map(|(release, name)| (release.to_owned(), name.to_owned()));
-        Settings { patches: patches.into(), ..settings(ScriptsAs::Root) }
-    };
-    let sets = |settings: &Settings, previous: &dyn Fn(&str) -> Option<Previous>| -> Vec<Object> {
-        let objects = all(&workloads(&deployment, &infos, 1, settings), previous);
-        objects.into_iter().filter(|object| object["kind"] == "StatefulSet").collect()
+        sets(&deployment, 1, &Settings { patches: patches.into(), ..settings(ScriptsAs::Root) })
     };
     let config_maps = |set: &Object| -> Vec<String> {
         let volumes = set["spec"]["template"]["spec"]["volumes"].as_array().unwrap().iter();
         volumes.filter_map(|volume| volume["configMap"]["name"].as_str().map(str::to_owned)).collect()
     };
-    let first = sets(&with("p1"), &|_| None);
+    let first = with("p1");
     let copy = &first[0]["spec"]["template"]["spec"]["initContainers"][1];
     let program = "/var/vcap/all-releases/.boson/bin/copy-jobs";
     assert_eq!(copy["command"], serde_json::json!([program, "--release", "nats", "--patch", "/var/vcap/patches/nats"]));
     let mount = serde_json::json!({"mountPath": "/var/vcap/patches/nats", "name": "patches-nats", "readOnly": true});
     assert!(copy["volumeMounts"].as_array().unwrap().contains(&mount), "{copy}");
     assert_eq!(config_maps(&first[0]), ["p1"]);
-    let previous = |name: &str| first.iter().find(|object| object["metadata"]["name"] == name).and_then(Previous::of);
-    let same = sets(&with("p2"), &previous);
-    assert_eq!(config_maps(&same[0]), ["p1"]);
-    assert_eq!(same, first);
+    let second = with("p2");
+    assert_eq!(config_maps(&second[0]), ["p2"]);
+    assert_eq!(are_current(&first, &second), [true; 4]);
 }
 
 /// CoreDNS rewrites aliases to Services, and pods resolve names with it.
@@ -193,7 +202,7 @@ fn aliases_are_rewritten_to_services() {
     settings.name_server = Some("10.96.0.77".to_owned());
     let workloads = workloads(&deployment, &infos, 1, &settings);
     workloads.check().unwrap();
-    let objects = all(&workloads, |_| None);
+    let objects = all(&workloads);
     let find = |kind: &str, end: &str| {
         let is =
             |object: &&Object| object["kind"] == kind && object["metadata"]["name"].as_str().unwrap().ends_with(end);
@@ -225,7 +234,7 @@ fn a_group_without_instances_keeps_the_fields_that_cannot_change() {
     let (mut deployment, mut infos) = documents();
     let settings = settings(ScriptsAs::Root);
     let set = |deployment: &Deployment, infos: &[BpmInfo]| {
-        let objects = all(&workloads(deployment, infos, 1, &settings), |_| None);
+        let objects = all(&workloads(deployment, infos, 1, &settings));
         objects.into_iter().find(|object| object["metadata"]["name"] == "nats-nats-z1").unwrap()
     };
     let before = set(&deployment, &infos);
@@ -246,7 +255,7 @@ fn a_group_without_instances_keeps_the_fields_that_cannot_change() {
     assert_eq!(set(&deployment, &infos)["spec"]["template"]["spec"]["containers"][0]["name"], "tail-logs");
     deployment.dns_aliases =
         vec![DnsAlias { domain: "nats.cf.internal".to_owned(), targets: vec!["*.nats.default.nats.bosh".to_owned()] }];
-    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
+    let objects = all(&workloads(&deployment, &infos, 1, &settings));
     let corefile = objects.iter().find_map(|object| object["data"]["Corefile"].as_str()).unwrap();
     let rule = "rewrite stop name exact nats.cf.internal. nats-nats.default.svc.cluster.local. answer auto";
     assert!(corefile.contains(rule), "{corefile}");
@@ -277,7 +286,7 @@ fn nats_container(run: serde_json::Value) -> Object {
     let settings = settings(ScriptsAs::Vcap);
     let workloads = workloads(&deployment, &infos, 1, &settings);
     workloads.check().unwrap();
-    let objects = all(&workloads, |_| None);
+    let objects = all(&workloads);
     let set = objects.iter().find(|object| object["kind"] == "StatefulSet").unwrap();
     set["spec"]["template"]["spec"]["containers"][0].clone()
 }
@@ -334,7 +343,7 @@ fn a_process_with_capabilities_makes_its_job_root_and_no_other() {
         "privileged nats/monitor capabilities of bpm.yml: SYS_NICE",
     ];
     assert_eq!(needs, expected);
-    let objects = all(&workloads, |_| None);
+    let objects = all(&workloads);
     let set = objects.iter().find(|object| object["kind"] == "StatefulSet").unwrap();
     let containers = set["spec"]["template"]["spec"]["containers"].as_array().unwrap();
     let users: Vec<Option<u64>> =
@@ -351,7 +360,7 @@ fn a_process_with_capabilities_makes_its_job_root_and_no_other() {
 fn p15_pods_have_the_labels_that_select_them() {
     let (deployment, infos) = documents();
     let settings = settings(ScriptsAs::Root);
-    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
+    let objects = all(&workloads(&deployment, &infos, 1, &settings));
     for set in objects.iter().filter(|object| object["kind"] == "StatefulSet") {
         let labels = &set["spec"]["template"]["metadata"]["labels"];
         assert_eq!(labels["quarks.cloudfoundry.org/deployment-name"], "nats");
@@ -414,7 +423,7 @@ fn settings_of_the_manifest_are_in_pods() {
     }
     workloads.check().unwrap();
     let kinds = ["StatefulSet", "Job", "PersistentVolumeClaim"];
-    let objects: Vec<Object> = all(&workloads, |_| None)
+    let objects: Vec<Object> = all(&workloads)
         .into_iter()
         .filter(|object| {
             kinds.iter().any(|kind| object["kind"] == *kind) && !object["metadata"]["name"].to_string().contains("-z2")
@@ -452,7 +461,7 @@ fn mounts_below_a_shared_volume_propagate() {
     let path = "/var/vcap/data/grootfs".to_owned();
     process.additional_volumes.push(bpm::Volume { path, shared: true, ..bpm::Volume::default() });
     let settings = settings(ScriptsAs::Root);
-    let objects = all(&workloads(&deployment, &infos, 3, &settings), |_| None);
+    let objects = all(&workloads(&deployment, &infos, 3, &settings));
     let object = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
     let pod = &object("StatefulSet")["spec"]["template"]["spec"];
     let mut modes = BTreeSet::new();

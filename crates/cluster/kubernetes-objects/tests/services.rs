@@ -52,6 +52,7 @@ fn the_services_of_two_azs_are_as_documented() {
         name_server: None,
         grace: Duration::from_secs(60),
         vm_types: BTreeMap::new(),
+        updated_by: kubernetes_objects::UpdatedBy::Deploy,
     };
     let of_pods = workload::Settings { grace: settings.grace, template_settings: Vec::new() };
     let group = &deployment.instance_groups[0];

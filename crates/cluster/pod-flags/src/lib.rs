@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use handoff::deployment::VmResources;
-use kubernetes_objects::{ReleaseRef, ScriptsAs, Settings, release_images};
+use kubernetes_objects::{ReleaseRef, ScriptsAs, Settings, UpdatedBy, release_images};
 use problem::{Place, Problem, Problems, Result, code};
 use startup::parse_duration;
 
@@ -115,6 +115,7 @@ impl ObjectFlags {
             patches: BTreeMap::new(),
             dns_image: self.dns_image.clone(),
             strict_aliases: self.strict_aliases,
+            updated_by: UpdatedBy::default(),
             name_server: None,
             grace,
             vm_types,

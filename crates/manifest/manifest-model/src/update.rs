@@ -105,8 +105,8 @@ pub enum Count {
 }
 
 impl Count {
-    /// As BOSH reads it: a number below zero counts as zero.
-    fn parse(text: &str) -> Option<Count> {
+    /// As BOSH reads it: a number below zero counts as zero. Nothing if it is neither a number nor a percentage.
+    pub fn parse(text: &str) -> Option<Count> {
         if let Some(digits) = text.strip_suffix('%') {
             let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
             return digits.parse().ok().filter(|_| only_digits).map(Count::Percent);

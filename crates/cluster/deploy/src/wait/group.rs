@@ -1,15 +1,17 @@
-//! A group that is waited for.
+//! A group that is updated and waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use cluster::{Object, name};
+use cluster::{Cluster, Eviction, Kind, Object, name};
 use diagnosis::{Cause, Evidence, Finding, Phase, Pod, lost_node, lost_node_hint};
-use handoff::deployment::WatchTime;
-use kubernetes_objects::{GroupObjects, InstancePod};
-use problem::Problem;
+use handoff::deployment::{Update, WatchTime};
+use kubernetes_objects::{GroupObjects, InstancePod, is_current};
+use problem::{Problem, Result};
+use serde_json::json;
 
 use crate::output::say;
+use crate::update::{self, Next, State};
 use crate::watch::{Seen, Watch};
 use crate::{health, report, standby};
 
@@ -18,33 +20,46 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// Instances that such a line names.
 const MAX_SHOWN: usize = 5;
 
-/// A group that is waited for.
+/// A group that is updated and waited for.
 pub(super) struct Group<'a> {
     objects: &'a GroupObjects,
-    /// Its pods, those first that a StatefulSet replaces first.
+    /// The revisions of StatefulSets that nobody is to have, by the names of the StatefulSets.
+    edited: &'a BTreeMap<String, String>,
+    /// Its pods, by the index of their instances.
     pods: Vec<&'a InstancePod>,
+    /// Its StatefulSets as they are.
+    pub(super) sets: Vec<Object>,
     watch: Watch,
-    /// The pods that have the time of canaries, known from the first look on.
-    canaries: Option<BTreeSet<String>>,
+    /// The pods that have the time of canaries.
+    canaries: BTreeSet<String>,
     /// What is known about its pods since the last look.
     pub(super) findings: Vec<Finding>,
+    /// How its pods are since the last look; empty before the first.
     instances: Vec<Seen>,
+    /// The pods that are to be replaced now.
+    next: Next,
+    /// The pods that a disruption budget keeps, and why.
+    kept: BTreeMap<String, String>,
     /// Its pods on nodes that do not answer, with the nodes.
     lost: Vec<(String, String)>,
     shown: Option<(Instant, String)>,
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(objects: &'a GroupObjects) -> Group<'a> {
+    pub(super) fn new(objects: &'a GroupObjects, edited: &'a BTreeMap<String, String>) -> Group<'a> {
         let mut pods: Vec<&InstancePod> = objects.pods.iter().collect();
-        pods.sort_by_key(|pod| std::cmp::Reverse(pod.ordinal));
+        pods.sort_by_key(|pod| pod.index);
         Group {
             objects,
+            edited,
             pods,
+            sets: Vec::new(),
             watch: Watch::default(),
-            canaries: None,
+            canaries: BTreeSet::new(),
             findings: Vec::new(),
             instances: Vec::new(),
+            next: Next::default(),
+            kept: BTreeMap::new(),
             lost: Vec::new(),
             shown: None,
         }
@@ -54,57 +69,119 @@ impl<'a> Group<'a> {
         &self.objects.group
     }
 
-    pub(super) fn sets(&self) -> &[String] {
+    pub(super) fn set_names(&self) -> &[String] {
         &self.objects.stateful_sets
     }
 
-    /// Takes note of how its instances are.
-    pub(super) fn look(&mut self, now: Duration, sets: &[Object], evidence: &Evidence) {
-        self.findings = sets.iter().flat_map(|set| evidence.of_set(set)).collect();
+    /// Takes note of how its instances are, and chooses those that are to be replaced.
+    pub(super) fn look(&mut self, now: Duration, evidence: &Evidence) {
+        self.findings = self.sets.iter().flat_map(|set| evidence.of_set(set)).collect();
         self.lost.clear();
-        let mut instances = Vec::new();
+        let (mut instances, mut found) = (Vec::new(), Vec::new());
         for pod in &self.pods {
             let pod_name = pod.name();
-            let set = sets.iter().find(|set| name(set) == pod.set);
-            let found = evidence.pods.iter().find(|pod| pod.metadata.name.as_ref() == Some(&pod_name));
-            let phase = match (found, set) {
-                (Some(found), Some(set)) => phase(found, set, pod.ordinal),
-                _ => Phase::Missing,
-            };
-            let node = found.and_then(lost_node);
-            self.lost.extend(node.map(|node| (pod_name.clone(), node.to_owned())));
+            let set = self.sets.iter().find(|set| name(set) == pod.set);
+            let is_same = |found: &&Pod| found.metadata.name.as_ref() == Some(&pod_name);
+            let present = evidence
+                .pods
+                .iter()
+                .find(is_same)
+                .zip(set)
+                .map(|(of, set)| Present::new(of, set, pod.ordinal, self.edited.get(&pod.set)));
+            self.lost.extend(present.as_ref().and_then(|present| Some((pod_name.clone(), present.lost_node.clone()?))));
             let subject = format!("pod {pod_name}");
             let is_troubled =
                 self.findings.iter().any(|finding| finding.subject == subject && finding.cause != Cause::Probe);
-            instances.push(Seen { pod: pod_name, phase, is_troubled, is_next: false });
+            let phase = present.as_ref().map_or(Phase::Missing, |present| present.phase.clone());
+            instances.push(Seen { is_next: self.kept.contains_key(&pod_name), pod: pod_name, phase, is_troubled });
+            found.push(present);
         }
-        self.mark_next(&mut instances);
-        self.canaries.get_or_insert_with(|| canaries(self.objects, &instances));
+        let waits_for_lost =
+            |seen: &Seen| seen.phase == Phase::Ready || self.lost.iter().any(|(pod, _)| *pod == seen.pod);
+        if instances.iter().all(waits_for_lost) {
+            instances.iter_mut().for_each(|seen| seen.is_next |= seen.phase == Phase::Outdated);
+        }
+        if self.instances.is_empty() {
+            self.canaries = first_canaries(&self.objects.update, &instances);
+        }
         self.watch.look(now, &instances);
         self.instances = instances;
+        // Which pods are new is known when the controllers have seen the templates.
+        self.next = match self.sets.iter().all(health::is_observed) {
+            true => update::next(&self.states(&found), &self.objects.update),
+            false => Next::default(),
+        };
     }
 
-    /// Marks the pod of each StatefulSet that is replaced next: all before it are ready.
-    fn mark_next(&self, instances: &mut [Seen]) {
-        for set in self.sets() {
-            let own = self.pods.iter().zip(instances.iter_mut()).filter(|(pod, _)| pod.set == *set);
-            if let Some((_, next)) = own.into_iter().find(|(_, seen)| seen.phase != Phase::Ready) {
-                next.is_next = next.phase == Phase::Outdated;
+    /// How far each instance is.
+    fn states(&self, found: &[Option<Present>]) -> Vec<update::Instance> {
+        let of_instance = |((pod, seen), present): ((&&InstancePod, &Seen), &Option<Present>)| {
+            let state = match (present, &seen.phase) {
+                (Some(present), _) if present.lost_node.is_some() => State::Lost,
+                (Some(present), Phase::Outdated) => {
+                    State::Outdated { is_up: present.is_up, is_active: present.is_active }
+                }
+                (Some(present), Phase::Ready) if self.watch.is_settled(&seen.pod, self.time(&seen.pod).0) => {
+                    State::Done { is_new: present.is_new }
+                }
+                _ => State::InFlight,
+            };
+            update::Instance { az: pod.az, index: pod.index, state }
+        };
+        self.pods.iter().zip(&self.instances).zip(found).map(of_instance).collect()
+    }
+
+    /// Replaces the pods that were chosen: those that are ready as far as disruption budgets allow it.
+    ///
+    /// # Errors
+    /// Failures of the cluster.
+    pub(super) fn replace_next(&mut self, cluster: &Cluster, evidence: &Evidence) -> Result<()> {
+        self.kept.clear();
+        for position in std::mem::take(&mut self.next.instances) {
+            let pod_name = self.instances[position].pod.clone();
+            let Some(pod) = evidence.pods.iter().find(|pod| pod.metadata.name.as_ref() == Some(&pod_name)) else {
+                continue;
+            };
+            let target = json!({"metadata": {"name": pod_name, "uid": pod.metadata.uid}});
+            let result = match Phase::of(pod) {
+                Phase::Ready => cluster.evict(&target)?,
+                // Nobody misses it, and a budget would count it as missing.
+                _ => cluster.delete_exactly(Kind::POD, &target).map(|_| Eviction::Granted)?,
+            };
+            match result {
+                Eviction::Refused(why) => drop(self.kept.insert(pod_name, why)),
+                Eviction::Granted => {
+                    let canary = if self.next.are_canaries { ", as a canary" } else { "" };
+                    say(format_args!("instance {} is replaced{canary}", self.label(&pod_name)));
+                    self.instances[position].phase = Phase::Leaving;
+                    if self.next.are_canaries {
+                        self.canaries.insert(pod_name);
+                    }
+                }
             }
         }
+        Ok(())
     }
 
-    /// Whether all canaries have been ready for the minimum of their watch time. The others are the StatefulSet's matter
+    /// Whether all instances run what they are to run, and have been ready for long enough. The status of a StatefulSet may be a little
+    /// older than what is known of its pods.
+    pub(super) fn is_ready(&self) -> bool {
+        let is_up = |set: &Object| {
+            if standby::has_standbys(set) { health::is_observed(set) } else { health::is_ready(set) }
+        };
+        self.instances.iter().all(|seen| seen.phase == Phase::Ready) && self.sets.iter().all(is_up) && self.is_settled()
+    }
+
+    /// Whether all canaries have been ready for the minimum of their watch time. The status of a StatefulSet tells it of the others
     /// (`minReadySeconds`).
-    pub(super) fn is_settled(&self) -> bool {
+    fn is_settled(&self) -> bool {
         let time = self.objects.update.canary_watch_time;
-        self.canaries.iter().flatten().all(|pod| self.watch.is_settled(pod, time))
+        self.canaries.iter().all(|pod| self.watch.is_settled(pod, time))
     }
 
     /// The watch time of a pod, and its name in the manifest.
     fn time(&self, pod: &str) -> (WatchTime, &'static str) {
-        let is_canary = self.canaries.as_ref().is_some_and(|canaries| canaries.contains(pod));
-        match is_canary {
+        match self.canaries.contains(pod) {
             true => (self.objects.update.canary_watch_time, "canary_watch_time"),
             false => (self.objects.update.update_watch_time, "update_watch_time"),
         }
@@ -119,19 +196,10 @@ impl<'a> Group<'a> {
         self.late().next().is_some()
     }
 
-    /// Whether all instances that are not ready are on nodes that do not answer, or are to be replaced after one of these.
+    /// Whether all instances that are not ready are on nodes that do not answer.
     pub(super) fn is_held(&self) -> bool {
         let is_lost = |pod: &str| self.lost.iter().any(|(lost, _)| lost == pod);
-        let lost_ordinal = |set: &str| {
-            let lost = self.pods.iter().filter(|pod| pod.set == set && is_lost(&pod.name()));
-            lost.map(|pod| pod.ordinal).max()
-        };
-        let is_held = |(pod, seen): (&&InstancePod, &Seen)| match seen.phase {
-            Phase::Ready => true,
-            Phase::Outdated => is_lost(&seen.pod) || lost_ordinal(&pod.set).is_some_and(|lost| pod.ordinal < lost),
-            _ => is_lost(&seen.pod),
-        };
-        !self.lost.is_empty() && self.pods.iter().zip(&self.instances).all(is_held)
+        !self.lost.is_empty() && self.instances.iter().all(|seen| seen.phase == Phase::Ready || is_lost(&seen.pod))
     }
 
     /// `nats/0 (pod nats-nats-z1-0)`.
@@ -140,11 +208,18 @@ impl<'a> Group<'a> {
         found.map_or_else(|| format!("pod {pod}"), |instance| format!("{}/{} (pod {pod})", self.name(), instance.index))
     }
 
+    /// An instance and what it waits for.
+    fn describe(&self, seen: &Seen) -> String {
+        match self.kept.get(&seen.pod) {
+            Some(why) => format!("{} cannot be replaced now: {why}", self.label(&seen.pod)),
+            None => format!("{} {}", self.label(&seen.pod), seen.phase),
+        }
+    }
+
     /// Prints what its instances wait for, when that has changed.
     pub(super) fn show_progress(&mut self) {
         let waiting = || self.instances.iter().filter(|seen| seen.phase != Phase::Ready);
-        let mut names: Vec<String> =
-            waiting().take(MAX_SHOWN).map(|seen| format!("{} {}", self.label(&seen.pod), seen.phase)).collect();
+        let mut names: Vec<String> = waiting().take(MAX_SHOWN).map(|seen| self.describe(seen)).collect();
         if waiting().count() > MAX_SHOWN {
             names.push(format!("and {} more", waiting().count() - MAX_SHOWN));
         }
@@ -173,7 +248,12 @@ impl<'a> Group<'a> {
         let problem = Problem::update(format!("instance group '{}' {what}", self.name()));
         let known = |seen: &&Seen| self.findings.iter().any(|finding| finding.subject == format!("pod {}", seen.pod));
         let others = self.instances.iter().filter(|seen| seen.phase != Phase::Ready && !known(seen));
-        let others = others.take(MAX_SHOWN).map(|seen| format!("{} {}", self.label(&seen.pod), seen.phase));
+        let others = others.take(MAX_SHOWN).map(|seen| match seen.phase {
+            Phase::Outdated if !self.kept.contains_key(&seen.pod) => {
+                format!("{} keeps the earlier version", self.label(&seen.pod))
+            }
+            _ => self.describe(seen),
+        });
         let notes = report::lines(&self.findings).into_iter().chain(others);
         health::with_notes(problem, notes)
     }
@@ -201,14 +281,40 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The phase of a pod of a StatefulSet: whether it has to be replaced, too. A standby counts when it has started.
-fn phase(pod: &Pod, set: &Object, ordinal: u32) -> Phase {
-    let partition = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_u64().unwrap_or_default();
-    let is_observed = set["metadata"]["generation"] == set["status"]["observedGeneration"];
-    let revision = set["status"]["updateRevision"].as_str().filter(|_| is_observed && u64::from(ordinal) >= partition);
-    match Phase::of(pod, revision) {
-        Phase::Starting(_) if standby::has_standbys(set) && has_started(pod) => Phase::Ready,
-        phase => phase,
+/// A pod that exists.
+struct Present {
+    phase: Phase,
+    /// Whether it is ready, or a standby that has started, whichever version it runs.
+    is_up: bool,
+    /// Whether it is the active pod of a group with standbys.
+    is_active: bool,
+    /// Whether it has the newest template of its StatefulSet.
+    is_new: bool,
+    lost_node: Option<String>,
+}
+
+impl Present {
+    /// `edited` is a revision of its StatefulSet that it is not to have.
+    fn new(pod: &Pod, set: &Object, ordinal: u32, edited: Option<&String>) -> Present {
+        let annotation = |name: &str| pod.metadata.annotations.as_ref()?.get(name).map(String::as_str);
+        let revision = pod.metadata.labels.as_ref().and_then(|labels| labels.get("controller-revision-hash"));
+        let update_revision = set["status"]["updateRevision"].as_str();
+        let is_edited = edited.is_some() && revision == edited && update_revision != edited.map(String::as_str);
+        let (own, has_standbys) = (Phase::of(pod), standby::has_standbys(set));
+        let is_up = own == Phase::Ready || (has_standbys && matches!(own, Phase::Starting(_)) && has_started(pod));
+        let phase = match own.clone() {
+            Phase::Leaving => Phase::Leaving,
+            _ if is_edited || !is_current(annotation, revision.map(String::as_str), set, ordinal) => Phase::Outdated,
+            _ if is_up => Phase::Ready,
+            phase => phase,
+        };
+        Present {
+            phase,
+            is_up,
+            is_active: has_standbys && own == Phase::Ready,
+            is_new: revision.map(String::as_str) == update_revision,
+            lost_node: lost_node(pod).map(str::to_owned),
+        }
     }
 }
 
@@ -217,13 +323,14 @@ fn has_started(pod: &Pod) -> bool {
     statuses.is_some_and(|all| !all.is_empty() && all.iter().all(|container| container.started == Some(true)))
 }
 
-/// The pods with the time of canaries: all of a group that starts for the first time, else those that are replaced first.
-fn canaries(group: &GroupObjects, instances: &[Seen]) -> BTreeSet<String> {
+/// The pods with the time of canaries at the first look: all of a group that starts for the first time, else as many of those that are
+/// new. Others are added when they are replaced.
+fn first_canaries(update: &Update, instances: &[Seen]) -> BTreeSet<String> {
     let size = u32::try_from(instances.len()).unwrap_or(u32::MAX);
     let is_first =
         instances.iter().all(|seen| matches!(seen.phase, Phase::Missing | Phase::Unscheduled | Phase::Preparing(_)));
-    let count = if is_first { instances.len() } else { group.update.canaries_of(size) as usize };
-    let changing = instances.iter().filter(|seen| seen.phase != Phase::Ready);
+    let count = if is_first { instances.len() } else { update.canaries_of(size) as usize };
+    let changing = instances.iter().filter(|seen| !matches!(seen.phase, Phase::Ready | Phase::Outdated));
     changing.take(count).map(|seen| seen.pod.clone()).collect()
 }
 

@@ -13,7 +13,7 @@ fn packages_of_other_releases_are_mounted_at_their_paths() {
     deployment.instance_groups[0].jobs[0].foreign_packages = vec![package];
     let mut settings = settings(ScriptsAs::Vcap);
     settings.release_images.insert("tools".to_owned(), "registry.example/tools:1".to_owned());
-    let objects = all(&workloads(&deployment, &infos, 1, &settings), |_| None);
+    let objects = all(&workloads(&deployment, &infos, 1, &settings));
     let set = objects.iter().find(|object| object["kind"] == "StatefulSet").unwrap();
     let spec = &set["spec"]["template"]["spec"];
     let init = spec["initContainers"].as_array().unwrap();
@@ -40,7 +40,7 @@ fn shared_packages_are_writable_in_all_containers() {
     let (mut deployment, infos) = documents();
     let release = deployment.instance_groups[0].jobs[0].release.clone();
     deployment.instance_groups[0].jobs[0].quarks.run = serde_json::json!({"shared_packages": ["rootfs"]});
-    let objects = all(&workloads(&deployment, &infos, 1, &settings(ScriptsAs::Root)), |_| None);
+    let objects = all(&workloads(&deployment, &infos, 1, &settings(ScriptsAs::Root)));
     let set = objects.iter().find(|of| of["kind"] == "StatefulSet").unwrap();
     let spec = &set["spec"]["template"]["spec"];
     let containers = |kind: &str| spec[kind].as_array().unwrap().clone();

@@ -115,6 +115,7 @@ impl Store {
             "GET" if path == "/version" => (200, json!({"major": "1", "minor": "34+"})),
             "GET" if is_collection(path) => (200, self.list(request)),
             "GET" => self.objects.get(path).map_or_else(|| missing(path), |object| (200, object.clone())),
+            "POST" if path.ends_with("/eviction") => self.evict(path.trim_end_matches("/eviction"), &request.body),
             "POST" => {
                 let name = request.body["metadata"]["name"].as_str().unwrap_or("generated");
                 let path = format!("{path}/{name}");
@@ -123,6 +124,14 @@ impl Store {
                 }
                 (201, self.created(&path, &request.body, is_trial))
             }
+            // A merge patch; one of server-side apply has a manager.
+            "PATCH" if !request.query.contains_key("fieldManager") => match self.objects.get(path).cloned() {
+                Some(mut object) => {
+                    merge(&mut object, &request.body);
+                    (200, self.insert(path, object))
+                }
+                None => missing(path),
+            },
             "PATCH" => {
                 let manager = request.query.get("fieldManager").map_or("", String::as_str);
                 self.apply(path, &managed(&request.body, manager), is_trial)
@@ -145,6 +154,14 @@ impl Store {
             },
             other => failure(405, "MethodNotAllowed", other),
         }
+    }
+
+    /// As if no disruption budget were in the way.
+    fn evict(&mut self, pod: &str, eviction: &Value) -> (u16, Value) {
+        if !self.is_expected(pod, &eviction["deleteOptions"]["preconditions"]) {
+            return failure(409, "Conflict", "the object has been modified");
+        }
+        self.remove(pod).map_or_else(|| missing(pod), |_| (201, json!({"kind": "Status", "status": "Success"})))
     }
 
     /// Whether an object that exists has the version and the uid that a request expects, if it expects any.
@@ -191,6 +208,20 @@ impl Store {
             return (200, tried(path, body, present));
         }
         (200, self.insert(path, body.clone()))
+    }
+}
+
+/// A JSON Merge Patch (RFC 7396).
+fn merge(object: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else { return patch.clone_into(object) };
+    if !object.is_object() {
+        *object = json!({});
+    }
+    for (key, value) in fields {
+        match value {
+            Value::Null => drop(object.as_object_mut().map(|map| map.remove(key))),
+            value => merge(&mut object[key.as_str()], value),
+        }
     }
 }
 

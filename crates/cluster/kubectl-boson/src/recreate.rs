@@ -1,0 +1,107 @@
+//! `kubectl boson recreate`: makes instances anew.
+
+use clap::Args;
+use cluster::{Connection, Kind, Object, label, name};
+use deploy::errands::ended;
+use handoff::deployment::Count;
+use kubernetes_objects as objects;
+use problem::{Problem, Problems, Result, code};
+use serde_json::json;
+use startup::Common;
+
+use crate::interrupt::Interrupt;
+use crate::run::gather_jobs;
+use crate::status;
+use crate::target::{Deployment, DeploymentFlag};
+
+/// One line for `--help`.
+pub const ABOUT: &str = "Make instances anew";
+
+/// The arguments of the verb.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Make instances anew, with the present version and in the order of an update: AZ by AZ, canaries first, then \
+        max_in_flight at a time; the next ones wait until these are ready. Each instance drains before it stops, and keeps \
+        its disk. If the command is interrupted or an instance does not become ready, the others go on running; the next \
+        run, or the same command again, goes on.",
+    after_long_help = "Examples:\n\
+        \x20\x20kubectl boson recreate database/0\n\
+        \x20\x20kubectl boson recreate router api --max-in-flight 2\n\
+        \x20\x20kubectl boson recreate --all\n\n\
+        Exit codes: 0 done; 2 usage; 65 there is no such group or instance; 69 an instance does not become ready, or a run is under way; \
+        70 the API server failed or cannot be reached; 130 interrupted."
+)]
+pub struct Options {
+    /// The instances: GROUP, or GROUP/INDEX as `status` shows it
+    #[arg(value_name = "GROUP[/INDEX]", required_unless_present = "all", conflicts_with = "all")]
+    instances: Vec<String>,
+    /// All instances of the deployment
+    #[arg(long)]
+    all: bool,
+    /// How many instances of a group come first, instead of the manifest's `canaries`
+    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = deploy::count)]
+    canaries: Option<Count>,
+    /// How many instances of a group are away at a time, instead of the manifest's `max_in_flight`
+    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = deploy::count)]
+    max_in_flight: Option<Count>,
+    #[command(flatten)]
+    deployment: DeploymentFlag,
+    /// The cluster
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Runs the verb; returns the exit code.
+pub fn run(options: Options, common: &Common) -> Result<u8> {
+    let interrupt = Interrupt::handle()?;
+    let deployment = options.deployment.find(&options.connection)?;
+    let (versions, _) = deployment.versions()?;
+    let present = versions.runs.first().ok_or_else(|| Problem::internal("the record has no run"))?;
+    let chosen = chosen(&options.instances, &deployment)?;
+    refuse_beside_a_run(&deployment)?;
+    let mut deploy = deploy::Options::of_run(&deployment.name, present, deployment.connection.clone())?;
+    deploy.canaries = options.canaries.or(deploy.canaries);
+    deploy.max_in_flight = options.max_in_flight.or(deploy.max_in_flight);
+    deploy::check_run(deploy.clone(), present)?;
+    // The mark goes with the pod: what is left is known, whatever happens to this command.
+    for pod in &chosen {
+        let mark = json!({"metadata": {"annotations": {objects::RECREATE: "true"}}});
+        deployment.cluster.merge(Kind::POD, name(pod), &mark)?;
+    }
+    interrupt.explain("some instances are left", "the same command goes on, and so does the next run");
+    deploy::run(deploy, common)
+}
+
+/// The pods of the instances; of all without names.
+fn chosen(wanted: &[String], deployment: &Deployment) -> Result<Vec<Object>> {
+    let services = deployment.list(Kind::SERVICE)?;
+    let mut pods = deployment.pods()?;
+    // Pods of errands have no instance.
+    pods.retain(|pod| status::index(pod, &services).is_some());
+    let labels = |pod: &Object| {
+        let index = status::index(pod, &services).unwrap_or_default();
+        (label(pod, objects::GROUP).unwrap_or_default().to_owned(), index)
+    };
+    let is_it = |wanted: &str, pod: &Object| {
+        let (group, index) = labels(pod);
+        let (wanted, number) = wanted.split_once('/').map_or((wanted, None), |(group, index)| (group, Some(index)));
+        objects::deployment_label(wanted) == group && number.is_none_or(|number| number == index)
+    };
+    let known =
+        || pods.iter().map(labels).map(|(group, index)| format!("{group}/{index}")).collect::<Vec<_>>().join(", ");
+    let unknown = wanted.iter().filter(|wanted| !pods.iter().any(|pod| is_it(wanted, pod))).map(|wanted| {
+        let problem = Problem::input(format!("the deployment has no instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);
+        problem.hint(format!("its instances are: {}", known()))
+    });
+    Problems::check(unknown.collect())?;
+    let is_chosen = |pod: &&Object| wanted.is_empty() || wanted.iter().any(|wanted| is_it(wanted, pod));
+    Ok(pods.iter().filter(is_chosen).cloned().collect())
+}
+
+/// Two updates at a time would take more instances away than they may.
+fn refuse_beside_a_run(deployment: &Deployment) -> Result<()> {
+    let jobs = gather_jobs(&deployment.cluster, &deployment.name)?;
+    let Some(job) = jobs.iter().find(|job| ended(job).is_none()) else { return Ok(()) };
+    let problem = Problem::update(format!("a run is under way: Job {}", name(job))).code(code::UPDATE_UNDER_WAY);
+    Err(problem.hint("wait until it has ended, or stop it: kubectl boson cancel").into())
+}
