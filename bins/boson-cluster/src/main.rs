@@ -22,6 +22,7 @@ const EXECUTABLE: Executable = Executable {
                 "rollback" => kubectl_boson::rollback,
                 "cancel" => kubectl_boson::cancel,
                 "delete" => kubectl_boson::delete,
+                "objects" => kubectl_boson::objects,
             ),
         },
         Group {

@@ -3,6 +3,8 @@
 
 #[path = "deploys/failures.rs"]
 mod failures;
+#[path = "deploys/files.rs"]
+mod files;
 #[path = "deploys/repairs.rs"]
 mod repairs;
 #[path = "deploys/updates.rs"]

@@ -78,9 +78,9 @@ fn an_update_names_a_lost_node_and_updates_all_other_instances() {
     let printed = apply(&nats).unwrap_err();
     assert!(printed.starts_with("exit status: 69\n"), "{printed}");
     let label = |index: usize| format!("nats/{index} (pod {}) on node {}", ALL[index], node.0);
-    let named = format!("instance group 'nats' is updated except {}, {}: the node does not answer", label(3), label(2));
+    let named = format!("instance group 'nats' is updated except {}, {}: the node does not answer", label(2), label(3));
     let hint = format!("kubectl taint nodes {} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute", node.0);
-    let force = "kubectl delete pod nats-nats-z2-1 nats-nats-z2-0 --force --grace-period=0";
+    let force = "kubectl delete pod nats-nats-z2-0 nats-nats-z2-1 --force --grace-period=0";
     let again = "when the node is back, apply the manifest again";
     for part in [named.as_str(), &hint, force, again] {
         assert!(printed.contains(part), "{part}: {printed}");

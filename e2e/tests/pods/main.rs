@@ -29,5 +29,6 @@ mod templates;
 mod templates_api;
 mod timing;
 mod two_releases;
+mod updates;
 mod workloads;
 mod writers;

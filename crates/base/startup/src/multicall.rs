@@ -94,8 +94,11 @@ const SHIPPED: [(&str, &[&str]); 6] = [
         &[
             "apply",
             "errand",
+            "recreate",
             "rollback",
+            "cancel",
             "delete",
+            "objects",
             "status",
             "logs",
             "events",

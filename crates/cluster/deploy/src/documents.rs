@@ -38,10 +38,18 @@ impl Documents {
             let message = format!("{} has the deployment '{}', not '{name}'", directory.display(), deployment.name);
             return Err(Problem::input(message).code(code::DOCUMENT_INVALID).into());
         }
+        let parts = vec![1; deployment.instance_groups.len()];
+        let documents = Documents::of_plan(deployment, directory, &parts)?;
+        Ok(Documents { anchor: anchor(cluster, name)?, ..documents })
+    }
+
+    /// What `plan` has written, with the number of Secrets of each resolved group, without an anchor.
+    pub(crate) fn of_plan(deployment: Deployment, directory: &Path, parts: &[usize]) -> Result<Documents> {
         let infos = plan_output::groups(directory, &deployment)?;
         workload::check_platform(&infos)?;
-        let groups = infos.into_iter().map(|info| Group { info, version: 1, parts: 1 }).collect();
-        Ok(Documents { anchor: anchor(cluster, name)?, deployment, groups })
+        let groups = infos.into_iter().zip(parts);
+        let groups = groups.map(|(info, &parts)| Group { info, version: 1, parts }).collect();
+        Ok(Documents { anchor: Object::Null, deployment, groups })
     }
 
     /// Those of the present run.

@@ -7,6 +7,7 @@ mod documents;
 pub mod errands;
 pub mod health;
 mod name_server;
+mod offline;
 mod options;
 mod output;
 mod plan;
@@ -29,6 +30,7 @@ use startup::Common;
 
 pub use crate::differences::Difference;
 use crate::documents::Documents;
+pub use crate::offline::{Offline, offline};
 use crate::options::Request;
 pub use crate::options::{Options, count};
 use crate::output::say;

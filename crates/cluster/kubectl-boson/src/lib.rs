@@ -10,6 +10,7 @@ pub mod events;
 mod follow;
 mod interrupt;
 pub mod logs;
+pub mod objects;
 mod output;
 pub mod recreate;
 pub mod rollback;

@@ -81,12 +81,7 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
     let account = gather.service_account.map_or_else(|| names::gather_prefix(name), str::to_owned);
     let manifest = gather.manifest_secrets();
     let secrets: Vec<String> = manifest.iter().filter_map(|secret| secret.metadata.name.clone()).collect();
-    let anchor = ConfigMap {
-        metadata: of_deployment(names::anchor(name), name, &[(KIND, "anchor")]),
-        data: Some([(ownership::NAME.to_owned(), name.to_owned())].into()),
-        ..ConfigMap::default()
-    };
-    let mut objects = vec![object(&anchor)];
+    let mut objects = vec![anchor_object(name)];
     if gather.service_account.is_none() {
         objects.extend(account_objects(gather.deployment, &account, gather.settings.network_policies));
     }
@@ -102,6 +97,15 @@ pub fn gather_objects(gather: &Gather) -> Vec<Object> {
         }
     }
     objects
+}
+
+/// The anchor of a deployment: the ConfigMap that owns everything, and by which it is found.
+pub fn anchor_object(deployment: &str) -> Object {
+    object(&ConfigMap {
+        metadata: of_deployment(names::anchor(deployment), deployment, &[(KIND, "anchor")]),
+        data: Some([(ownership::NAME.to_owned(), deployment.to_owned())].into()),
+        ..ConfigMap::default()
+    })
 }
 
 /// The account of write-secrets and deploy: what they need, in one namespace.

@@ -31,7 +31,7 @@ mod workloads;
 
 pub use content::is_current;
 pub use dns::{check as check_dns_aliases, ignored as ignored_dns_aliases};
-pub use gather::{Gather, gather_objects};
+pub use gather::{Gather, anchor_object, gather_objects};
 pub use image::{ReleaseRef, release_images};
 pub use links::{ENTANGLEMENT, LINK, LINK_PROVIDER, LinkRef, link_object, link_provider_label, link_secret};
 pub use metadata::{

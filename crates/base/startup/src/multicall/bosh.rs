@@ -2,7 +2,7 @@
 //! `docs/guides/from-bosh.md` lists them all; a test compares it with this file.
 
 /// Commands of the bosh CLI that are other names of verbs: the executable, the command, the verb.
-pub(super) const ALIASES: [(&str, &str, &str); 18] = [
+pub(super) const ALIASES: [(&str, &str, &str); 20] = [
     ("boson", "deploy", "up"),
     ("boson", "delete-deployment", "down"),
     ("boson", "instances", "status"),
@@ -21,6 +21,8 @@ pub(super) const ALIASES: [(&str, &str, &str); 18] = [
     ("boson-cluster", "vms", "status"),
     ("boson-cluster", "run-errand", "errand"),
     ("boson-cluster", "exec", "ssh"),
+    ("boson-cluster", "restart", "recreate"),
+    ("boson-cluster", "cancel-task", "cancel"),
 ];
 
 /// Commands that boson has by the same name.
@@ -78,8 +80,8 @@ pub(super) const INSTEAD: &[(&str, &str)] = &[
     ("clean-up", "`boson cache prune` and `boson disks delete --all` remove what no deployment uses"),
     ("tasks", TASKS),
     ("task", TASKS),
-    ("cancel-task", "Ctrl-C ends the wait for an update; `boson down` stops everything"),
-    ("cancel-tasks", "Ctrl-C ends the wait for an update; `boson down` stops everything"),
+    ("cancel-task", CANCEL),
+    ("cancel-tasks", CANCEL),
     ("events", "`boson logs` shows logs; `kubectl boson events` shows the events of a cluster"),
     ("event", "`boson logs` shows logs; `kubectl boson events` shows the events of a cluster"),
     ("deployment", "`boson status -d NAME` shows a deployment"),
@@ -126,6 +128,7 @@ const DIRECTOR: &str = "there is no director";
 const UPLOADED: &str = "nothing is uploaded: give a release's directory or archive with `-r PATH`";
 const CONFIGS: &str = "give configs with `--cloud-config FILE` and `--runtime-config FILE`";
 const INFRASTRUCTURE: &str = "there is no infrastructure to configure";
+const CANCEL: &str = "Ctrl-C ends the wait for an update, `boson down` stops everything; `kubectl boson cancel` stops a run in a cluster";
 const TASKS: &str = "a verb shows its progress itself, and exits with the result";
 const SNAPSHOTS: &str = "copy the directory that `boson disks` shows while its instance is stopped";
 const INIT: &str = "`boson init release NAME` and `boson init job NAME` write a release and a job of it";
