@@ -1,9 +1,14 @@
 //! Updates of running instances, as a director makes them: one after the other, and no further than a canary that fails.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
 
+use e2e::here;
 use serde_json::Value;
+use testkit::files::write_program;
 
+use crate::cluster::{from_run, output};
 use crate::gathered::{Gathered, RESTRICTED};
 
 fn apply(nats: &Gathered) -> Result<String, String> {
@@ -32,44 +37,81 @@ fn changed(before: &[String], after: &[String]) -> Vec<usize> {
     (0..before.len()).filter(|position| before[*position] != after[*position]).collect()
 }
 
-#[test]
-fn a_canary_that_fails_stops_the_update_and_a_corrected_manifest_goes_on() {
-    let nats = Gathered::new("canary", "nats");
-    nats.edit("5000-60000", "1000-20000");
-    apply(&nats).unwrap();
-    let first = uids(&nats);
-    // The server does not start with this.
-    nats.edit("max_payload: 65536", "max_payload: much");
-    let failed = apply(&nats).unwrap_err();
-    assert!(failed.starts_with("exit status: 69\n"), "{failed}");
-    assert!(failed.contains("nats/0 (pod nats-nats-z1-0) is replaced, as a canary"), "{failed}");
-    for (index, pod) in [(1, "z1-1"), (2, "z2-0"), (3, "z2-1")] {
-        let kept = format!("nats/{index} (pod nats-nats-{pod}) keeps the earlier version");
-        assert!(failed.contains(&kept), "{kept}: {failed}");
-    }
-    assert_eq!(changed(&first, &uids(&nats)), [0]);
-    let status = nats.kubectl_boson(&["status"]).unwrap_err();
-    assert!(status.contains("instance nats/3 (pod nats-nats-z2-1) runs an earlier version\n"), "{status}");
+/// The commands of the guide, with these images in the place of the registry.
+struct Shell {
+    flags: String,
+    directory: tempfile::TempDir,
+}
 
-    // Nobody has to help: the broken canary is replaced first, then one after the other.
-    nats.edit("max_payload: much", "max_payload: 131072");
-    let broken = uids(&nats);
-    let printed = std::thread::scope(|scope| {
-        let run = scope.spawn(|| apply(&nats));
-        let mut most = 0;
-        while !run.is_finished() {
-            most = most.max(away(&nats));
+impl Shell {
+    fn new(nats: &Gathered) -> Shell {
+        let directory = tempfile::tempdir().unwrap();
+        fs::copy(nats.manifest(), directory.path().join("nats.yml")).unwrap();
+        fs::create_dir(directory.path().join("bin")).unwrap();
+        let (boson, kubectl) = (from_run("E2E_BOSON_CLUSTER"), from_run("E2E_KUBECTL"));
+        let namespace = &nats.namespace.name;
+        let script = format!(
+            "#!/bin/sh\ncase $1 in\nboson) shift; exec '{}' \"$@\" --namespace {namespace} ;;\n\
+             *) exec '{}' --namespace {namespace} \"$@\" ;;\nesac\n",
+            boson.display(),
+            kubectl.display()
+        );
+        write_program(&directory.path().join("bin/kubectl"), script, 0o755);
+        let flags = nats.images().into_iter().chain(RESTRICTED.map(str::to_owned)).collect::<Vec<_>>().join(" ");
+        Shell { flags, directory }
+    }
+
+    /// Whether the command succeeds, and what it prints.
+    fn run(&self, command: &str) -> (bool, String) {
+        let command = command.replace("--registry registry.example/releases", &self.flags);
+        let path = format!("{}:{}", self.directory.path().join("bin").display(), std::env::var("PATH").unwrap());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec 2>&1\n{command}")]).current_dir(self.directory.path()).env("PATH", path);
+        let result = output(&mut shell);
+        (result.is_ok(), result.unwrap_or_else(|printed| printed))
+    }
+}
+
+/// Looks, updates, meets a canary that fails, corrects it, goes back, repairs, removes.
+#[test]
+fn every_command_of_the_guide_for_operators_does_what_the_page_says() {
+    let nats = Gathered::new("guide", "nats");
+    nats.edit("5000-60000", "1000-20000");
+    let shell = Shell::new(&nats);
+    let page = fs::read_to_string(here().join("../docs/guides/operate.md")).unwrap();
+    let mut before = Vec::new();
+    for example in testkit::page::texts(&page, "console").iter().flat_map(|block| testkit::page::examples(block)) {
+        let is_update = example.command.starts_with("kubectl boson apply") && !before.is_empty();
+        let most = example.command.contains("--max-in-flight 2").then_some(2).filter(|_| is_update);
+        let (succeeds, printed) = std::thread::scope(|scope| {
+            let run = scope.spawn(|| shell.run(&example.command));
+            let mut seen = 0;
+            while most.is_some() && !run.is_finished() {
+                seen = seen.max(away(&nats));
+            }
+            assert!(most.is_none_or(|most| seen <= most), "{seen} were away");
+            run.join().unwrap()
+        });
+        let fails = example.output.contains("error:") || example.output.contains("runs an earlier version");
+        assert_eq!(succeeds, !fails, "{}: {printed}", example.command);
+        let mut rest = printed.as_str();
+        for line in example.output.lines().filter(|line| *line != "...") {
+            let found = rest.find(line);
+            assert!(found.is_some(), "{}: {line:?} is not in {rest}", example.command);
+            rest = &rest[found.unwrap_or_default() + line.len()..];
         }
-        assert_eq!(most, 1);
-        run.join().unwrap().unwrap()
-    });
-    assert!(
-        printed.find("nats/0 (pod").unwrap() < printed.find("nats/1 (pod nats-nats-z1-1) is replaced").unwrap(),
-        "{printed}"
-    );
-    assert_eq!(changed(&broken, &uids(&nats)), [0, 1, 2, 3]);
-    nats.kubectl_boson(&["status"]).unwrap();
-    nats.delete();
+        if example.command.starts_with("kubectl boson delete") {
+            break;
+        }
+        let now = uids(&nats);
+        if example.output.contains("keeps the earlier version") {
+            assert_eq!(changed(&before, &now), [0]);
+        }
+        if example.command.contains("recreate") {
+            assert_eq!(changed(&before, &now), [2]);
+        }
+        before = now;
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use handoff::deployment::WatchTime;
 use serde_json::{Value, json};
 use testkit::api_server::{Request, Store};
 
-use super::{Cluster, Printed, make_name_server_ready};
+use super::controllers::{make_name_server_ready, make_ready, pod as pod_of};
+use super::{Cluster, Printed};
 
 const POD: &str = "nats-nats-z1-0";
 /// The exit code of an update that failed, which the gather Job does not try again.
@@ -36,7 +37,7 @@ fn controller(cluster: &Cluster, mut act: impl FnMut(&Request, &mut Store) + Sen
 /// A pod of the first zone's StatefulSet, with its template.
 fn pod(store: &Store, status: Value) -> Value {
     let set = store.get("apps/v1/statefulsets/nats-nats-z1").unwrap();
-    let mut pod = super::pod(set, POD, "");
+    let mut pod = pod_of(set, POD, "");
     pod["metadata"]["uid"] = "pod".into();
     pod["status"] = status;
     pod
@@ -211,7 +212,7 @@ fn a_namespace_that_is_being_deleted_ends_the_run() {
 fn instances_on_a_node_that_does_not_answer_are_named_and_the_rest_is_updated() {
     let cluster = cluster(4_000);
     controller(&cluster, |request, store| {
-        super::make_ready(request, store);
+        make_ready(request, store);
         let is_first = request.path.ends_with("/nats-nats-z1");
         if let Some(set) = store.objects.get_mut(&request.path).filter(|_| is_first) {
             set["status"]["readyReplicas"] = 1.into();
@@ -264,7 +265,7 @@ fn a_crash_loop_is_not_ready() {
     });
     let mut looks = 0;
     controller(&cluster, move |request, store| {
-        super::make_ready(request, store);
+        make_ready(request, store);
         looks += 1;
         let is_up = looks % 4 < 2;
         let message = "job \"nats\", process \"nats\": exit status 1; its last lines:\nno license";

@@ -8,7 +8,8 @@ use handoff::deployment::{Count, WatchTime};
 use serde_json::{Value, json};
 use testkit::api_server::{Request, Store, failure};
 
-use super::{Cluster, PODS, make_name_server_ready, pod, revision, set_ready};
+use super::Cluster;
+use super::controllers::{PODS, make_name_server_ready, pod, revision, set_ready};
 
 const SETS: &str = "/apis/apps/v1/namespaces/test/statefulsets/";
 

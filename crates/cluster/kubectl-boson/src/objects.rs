@@ -17,7 +17,7 @@ use startup::Common;
 use crate::output::line;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Write the objects of a deployment as files for kustomize, without a cluster";
+pub const ABOUT: &str = "Write the objects of a deployment as files for kustomize";
 
 /// The arguments of the verb.
 #[derive(Debug, Args)]
