@@ -22,7 +22,6 @@ const EXECUTABLE: Executable = Executable {
                 "rollback" => kubectl_boson::rollback,
                 "cancel" => kubectl_boson::cancel,
                 "delete" => kubectl_boson::delete,
-                "objects" => kubectl_boson::objects,
             ),
         },
         Group {
@@ -30,10 +29,13 @@ const EXECUTABLE: Executable = Executable {
             topic: None,
             verbs: startup::verbs!("boson-cluster":
                 "status" => kubectl_boson::status,
+                "diff" => kubectl_boson::diff,
                 "logs" => kubectl_boson::logs,
                 "events" => kubectl_boson::events,
                 "ssh" => kubectl_boson::ssh,
                 "versions" => kubectl_boson::versions,
+                "documents" => kubectl_boson::documents,
+                "objects" => kubectl_boson::objects,
             ),
         },
         Group {

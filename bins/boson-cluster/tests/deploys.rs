@@ -67,13 +67,18 @@ impl Cluster {
         fs::write(directory.join("output.json"), encode(key, text)).unwrap();
     }
 
-    /// Changes the document of the deployment.
+    /// Changes the document of the deployment, and writes it.
     fn edit_deployment(&self, edit: impl Fn(&mut handoff::deployment::Deployment)) {
+        self.plan(edit);
+        self.write_secrets();
+    }
+
+    /// Changes the document of the deployment, as `plan` would.
+    fn plan(&self, edit: impl Fn(&mut handoff::deployment::Deployment)) {
         let text = fs::read_to_string(e2e::here().join("scenarios/nats/3-output/deployment.yaml")).unwrap();
         let mut deployment = handoff::deployment::Deployment::decode(&text, "deployment.yaml").unwrap();
         edit(&mut deployment);
         self.put("deployment", DEPLOYMENT_YAML, &deployment.encode().unwrap());
-        self.write_secrets();
     }
 
     fn write_secrets(&self) {

@@ -118,12 +118,17 @@ fn deployed() -> (Cluster, Arc<Mutex<Controller>>) {
     (cluster, controller)
 }
 
-/// Changes what these instances of nats render, and the deployment. Watch times begin at once, and end soon.
+/// Watch times begin at once, and end soon.
+fn at_once(group: &mut handoff::deployment::InstanceGroup) {
+    let time = WatchTime { from: 0, to: 3_000 };
+    (group.update.canary_watch_time, group.update.update_watch_time) = (time, time);
+}
+
+/// Changes what these instances of nats render, and the deployment.
 fn change(cluster: &Cluster, instances: &[u32], edit: impl Fn(&mut handoff::deployment::InstanceGroup)) {
     cluster.edit_deployment(|deployment| {
         let group = &mut deployment.instance_groups[0];
-        let time = WatchTime { from: 0, to: 3_000 };
-        (group.update.canary_watch_time, group.update.update_watch_time) = (time, time);
+        at_once(group);
         for instance in group.instances.iter_mut().filter(|instance| instances.contains(&instance.index)) {
             instance.digest = "f".repeat(64);
         }
@@ -339,4 +344,95 @@ fn instances_are_made_anew_on_request() {
     assert_eq!((cancelled.code, cancelled.out.as_str()), (0, "Job nats-gather-1 stopped\n"), "{}", cancelled.err);
     let nothing = cluster.run(&["cancel"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (0, "no run of nats is under way\n"), "{}", nothing.err);
+}
+
+/// What `diff` says of a directory of `plan`: the instances that are replaced, and the lines.
+fn diff(cluster: &Cluster, more: &[&str]) -> (i32, Value) {
+    let planned = cluster.path("output");
+    let command =
+        [&["diff", planned.to_str().unwrap(), "--image", "nats=r/nats:1", "--format", "json"][..], more].concat();
+    let printed = cluster.run(&command);
+    (printed.code, serde_json::from_str(&printed.out).unwrap_or_else(|_| panic!("{}{}", printed.out, printed.err)))
+}
+
+/// The pods of the instances with this effect.
+fn pods_with(diff: &Value, effect: &str) -> Vec<String> {
+    let groups = diff["groups"].as_array().unwrap();
+    let instances = groups.iter().flat_map(|group| group["instances"].as_array().unwrap());
+    let pods = ["nats-nats-z1-0", "nats-nats-z1-1", "nats-nats-z2-0", "nats-nats-z2-1"];
+    let with_effect = instances.filter(|one| one["effect"] == effect);
+    with_effect
+        .map(|one| pods[one["name"].as_str().unwrap().trim_start_matches("nats/").parse::<usize>().unwrap()].to_owned())
+        .collect()
+}
+
+/// Edits at random: what `diff` says before is exactly what a run replaces.
+#[test]
+fn exactly_those_instances_are_replaced_that_diff_names() {
+    let (cluster, controller) = deployed();
+    let mut state = 20_261_128_u64;
+    let mut next = |limit: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % limit
+    };
+    let mut digests: Vec<String> = (0..4).map(|number| format!("{number:064}")).collect();
+    for round in 0..12 {
+        for digest in &mut digests {
+            if next(3) == 0 {
+                *digest = format!("{:016x}{:048}", next(u64::MAX >> 33), 0);
+            }
+        }
+        let image = format!("nats=r/nats:{}", if next(6) == 0 { 2 } else { 1 });
+        // `diff` sees what is planned, before `write-secrets`.
+        cluster.plan(|deployment| {
+            let group = &mut deployment.instance_groups[0];
+            at_once(group);
+            (group.update.canaries, group.update.max_in_flight) = (Count::Number(0), Count::Number(4));
+            group.instances.iter_mut().for_each(|one| one.digest.clone_from(&digests[one.index as usize]));
+        });
+        let before = cluster.server.store().versions();
+        let (code, said) = diff(&cluster, &["--image", &image]);
+        assert_eq!(cluster.server.store().versions(), before, "diff has changed something");
+        cluster.write_secrets();
+        controller.lock().unwrap().replaced.clear();
+        let printed = cluster.deploy(&["--image", &image]);
+        assert_eq!(printed.code, 0, "{}{}", printed.out, printed.err);
+        let mut replaced = controller.lock().unwrap().replaced.clone();
+        replaced.sort();
+        assert_eq!(pods_with(&said, "replaced"), replaced, "round {round}: {said:#}");
+        assert_eq!(code, i32::from(said["objects"] != json!([]) || !replaced.is_empty()), "{said:#}");
+        let (code, said) = diff(&cluster, &["--image", &image]);
+        assert_eq!((code, &said["groups"], &said["objects"]), (0, &json!([]), &json!([])), "round {round}");
+    }
+}
+
+#[test]
+fn diff_says_why_and_which_objects_change() {
+    let (cluster, _) = deployed();
+    cluster.write_secrets_of(&["--image", "nats=r/nats:1"]);
+    let planned = cluster.path("output");
+    let text = |more: &[&str]| cluster.run(&[&["diff", planned.to_str().unwrap()][..], more].concat());
+    let same = text(&["--image", "nats=r/nats:1"]);
+    assert_eq!((same.code, same.out.as_str()), (0, "no changes\n"), "{}", same.err);
+    let image = text(&["--image", "nats=r/nats:2"]);
+    assert_eq!(image.code, 1, "{}", image.err);
+    let lines = "  nats/0, nats/1, nats/2, nats/3: replaced (images, processes or settings of the pod)\n\n4 instances to replace\n";
+    assert!(image.out.ends_with(lines) && image.out.contains("  StatefulSet nats-nats-z1: changed\n"), "{}", image.out);
+
+    // The documents of the run, as `plan` writes them.
+    let now = cluster.path("now");
+    let printed = cluster.run(&["documents", "--output", now.to_str().unwrap()]);
+    assert_eq!(
+        (printed.code, printed.out.as_str()),
+        (0, "5 documents of run 3 of deployment nats\n"),
+        "{}",
+        printed.err
+    );
+    for file in ["deployment", "nats/ig-resolved", "nats/bpm", "smoke-tests/ig-resolved", "smoke-tests/bpm"] {
+        let file = format!("{file}/output.json");
+        let read = |directory: &std::path::Path| std::fs::read_to_string(directory.join(&file)).unwrap();
+        assert_eq!(read(&now), read(&planned), "{file}");
+    }
+    let unknown = cluster.run(&["documents", "--output", now.to_str().unwrap(), "--run", "9"]);
+    assert!(unknown.code == 65 && unknown.err.contains("there is no run 9"), "{}", unknown.err);
 }

@@ -16,10 +16,22 @@ pub struct Difference {
     is_missing: bool,
 }
 
+impl Difference {
+    /// The object: `Service nats-nats-0`.
+    pub(crate) fn object(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
+    /// Whether it does not exist.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.is_missing
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.is_missing { "is missing" } else { "differs from the documents of the present run" };
-        write!(f, "{} {} {what}", self.kind, self.name)
+        write!(f, "{} {what}", self.object())
     }
 }
 

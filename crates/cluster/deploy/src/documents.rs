@@ -5,7 +5,7 @@ use std::path::Path;
 use cluster::{Cluster, Kind, Object};
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{Count, Deployment, InstanceGroup};
-use handoff::output::{BPM_YAML, DEPLOYMENT_YAML};
+use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML};
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
 use manifest_model::replaced::is_spec_unneeded;
@@ -41,6 +41,36 @@ impl Documents {
         let parts = vec![1; deployment.instance_groups.len()];
         let documents = Documents::of_plan(deployment, directory, &parts)?;
         Ok(Documents { anchor: anchor(cluster, name)?, ..documents })
+    }
+
+    /// What `plan` has written, with the versions that it gets beside the documents of the present run; the deployment may not exist yet.
+    pub(crate) fn planned_after(
+        cluster: &Cluster,
+        name: &str,
+        directory: &Path,
+        present: Option<&Run>,
+    ) -> Result<Documents> {
+        let deployment = plan_output::deployment(directory)?;
+        let parts = vec![1; deployment.instance_groups.len()];
+        let mut documents = Documents::of_plan(deployment, directory, &parts)?;
+        let Some(present) = present else { return Ok(documents) };
+        documents.anchor = anchor(cluster, name)?;
+        for (group, own) in documents.deployment.instance_groups.iter().zip(&mut documents.groups) {
+            let resolved = plan_output::text(directory, &format!("{}/ig-resolved", group.name), PROPERTIES_YAML)?;
+            let bpm = plan_output::text(directory, &format!("{}/bpm", group.name), BPM_YAML)?;
+            own.parts = objects::divided("", PROPERTIES_YAML, &resolved).len();
+            let Some(&version) = present.groups.get(&group.name) else { continue };
+            let known =
+                |kind: &str, key: &str| document(cluster, &objects::versioned(kind, Some(&group.name), version), key);
+            let is_same = known("ig-resolved", PROPERTIES_YAML)? == resolved && known("bpm", BPM_YAML)? == bpm;
+            own.version = if is_same { version } else { version + 1 };
+        }
+        Ok(documents)
+    }
+
+    /// The document of the deployment.
+    pub(crate) fn deployment(&self) -> &Deployment {
+        &self.deployment
     }
 
     /// What `plan` has written, with the number of Secrets of each resolved group, without an anchor.
@@ -171,6 +201,22 @@ impl Documents {
         });
         Workloads { deployment: &self.deployment, groups: groups.collect(), settings }
     }
+}
+
+/// The texts of the documents of a run, by the directory in which `plan` would have written them, and their keys.
+///
+/// # Errors
+/// Documents that are missing or broken, failures of the cluster.
+pub fn of_run(cluster: &Cluster, run: &Run) -> Result<Vec<(String, &'static str, String)>> {
+    let secret = objects::versioned("deployment", None, run.deployment);
+    let mut texts = vec![("deployment".to_owned(), DEPLOYMENT_YAML, document(cluster, &secret, DEPLOYMENT_YAML)?)];
+    for (group, version) in &run.groups {
+        for (kind, key) in [("ig-resolved", PROPERTIES_YAML), ("bpm", BPM_YAML)] {
+            let secret = objects::versioned(kind, Some(group), *version);
+            texts.push((format!("{group}/{kind}"), key, document(cluster, &secret, key)?));
+        }
+    }
+    Ok(texts)
 }
 
 fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {

@@ -11,6 +11,7 @@ mod offline;
 mod options;
 mod output;
 mod plan;
+mod preview;
 mod prune;
 pub mod report;
 pub mod requests;
@@ -30,11 +31,13 @@ use startup::Common;
 
 pub use crate::differences::Difference;
 use crate::documents::Documents;
+pub use crate::documents::of_run as documents_of_run;
 pub use crate::offline::{Offline, offline};
 use crate::options::Request;
 pub use crate::options::{Options, count};
 use crate::output::say;
 use crate::plan::Plan;
+pub use crate::preview::{Preview, preview};
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Apply the workloads of a deployment";

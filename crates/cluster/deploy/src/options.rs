@@ -113,6 +113,24 @@ impl Options {
         Ok(Options { deployment_name: Some(deployment.to_owned()), connection, ..options })
     }
 
+    /// The options for comparing: these images and this placement, and the patches of `present`.
+    pub fn of_flags(deployment: &str, pods: ObjectFlags, present: Option<&Options>, connection: Connection) -> Options {
+        Options {
+            deployment_name: Some(deployment.to_owned()),
+            dry_run: true,
+            check: None,
+            output_dir: None,
+            force_conflicts: false,
+            ready_timeout: None,
+            canaries: None,
+            max_in_flight: None,
+            patches: present.map(|present| present.patches.clone()).unwrap_or_default(),
+            run_errands: Vec::new(),
+            pods,
+            connection,
+        }
+    }
+
     pub(crate) fn check(self) -> Result<Request> {
         let mut problems = Vec::new();
         let deployment = self.deployment_name.filter(|name| !name.is_empty()).unwrap_or_else(|| {

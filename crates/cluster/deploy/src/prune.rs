@@ -24,7 +24,7 @@ pub(crate) fn prune(cluster: &Cluster, request: &Request, plan: &Plan) -> Result
 
 /// The present objects that are not wanted. What has a kind of its own (anchor, record, gather Jobs, errands that run) is no part of
 /// a workload; the Jobs of errands are.
-fn unwanted<'a>(
+pub(crate) fn unwanted<'a>(
     wanted: impl Iterator<Item = &'a Object>,
     present: impl Iterator<Item = &'a Object>,
 ) -> Vec<&'a Object> {

@@ -5,6 +5,8 @@
 pub mod apply;
 pub mod cancel;
 pub mod delete;
+pub mod diff;
+pub mod documents;
 pub mod errand;
 pub mod events;
 mod follow;

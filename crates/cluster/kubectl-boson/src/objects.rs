@@ -134,8 +134,8 @@ fn write(directory: &Path, offline: &Offline) -> Result<()> {
     fs::write(&path, format!("{HEADER}{}", text.trim_start_matches("---\n"))).io("write", &path)
 }
 
-/// Writes a file that only its owner can read.
-fn write_secret(path: &Path, content: &[u8]) -> Result<()> {
+/// Writes a file that only its owner can read, and the directories that it needs.
+pub(crate) fn write_secret(path: &Path, content: &[u8]) -> Result<()> {
     use std::io::Write;
 
     let parent = path.parent().unwrap_or(path);

@@ -1,0 +1,150 @@
+//! What a run would do with the instances and objects of a deployment: found by comparing, and by trials of the API server.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use cluster::{Cluster, Kind, Object, label, name};
+use deployment_diff::{Diff, Effect, GroupDiff, InstanceDiff, Presence};
+use handoff::deployment::Deployment;
+use handoff::versions::Run;
+use kubernetes_objects as objects;
+use objects::{DIGESTS, GroupObjects, RECREATE, TEMPLATE_DIGEST, is_current};
+use problem::Result;
+
+use crate::differences;
+use crate::documents::Documents;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::prune::unwanted;
+use crate::settings;
+
+/// What a run would do.
+#[derive(Debug)]
+pub struct Preview {
+    /// What would happen to the instances.
+    pub instances: Diff,
+    /// The objects that would be made, changed or deleted: `Service nats-nats-4: created`.
+    pub objects: Vec<String>,
+}
+
+impl Preview {
+    /// Whether nothing would change.
+    pub fn is_empty(&self) -> bool {
+        self.instances.is_empty() && self.objects.is_empty()
+    }
+}
+
+/// Compares what `plan` has written into a directory with the cluster; `present` is the run whose documents are valid.
+///
+/// # Errors
+/// Documents, flags, names and settings that are wrong; objects that the API server refuses; failures of the cluster.
+pub fn preview(options: Options, planned: &Path, present: Option<&Run>) -> Result<Preview> {
+    let request = options.check()?;
+    let cluster = Cluster::connect(&request.connection)?;
+    let documents = Documents::planned_after(&cluster, &request.deployment, planned, present)?;
+    let settings = settings(&cluster, &request, &documents, false)?;
+    let plan = Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?;
+    plan.check_owners(request.force_conflicts)?;
+    let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&request.deployment));
+    let pods = cluster.list(Kind::POD, &selector)?;
+    let instances = instances(&plan, documents.deployment(), &pods);
+    Ok(Preview { instances, objects: changed_objects(&cluster, &plan)? })
+}
+
+/// What happens to the instances of all groups.
+fn instances(plan: &Plan, deployment: &Deployment, pods: &[Object]) -> Diff {
+    let group_of = |name: &str, presence: Presence, instances: Vec<InstanceDiff>| GroupDiff {
+        name: name.to_owned(),
+        presence,
+        changes: Vec::new(),
+        instances,
+        files: Vec::new(),
+        files_unknown: Vec::new(),
+    };
+    let sets: BTreeSet<&str> = plan.live().filter(|of| of["kind"] == Kind::STATEFUL_SET.kind).map(name).collect();
+    let mut groups = Vec::new();
+    for group in &plan.groups {
+        let is_known = group.stateful_sets.iter().any(|set| sets.contains(set.as_str()));
+        let presence = if is_known { Presence::Changed } else { Presence::Added };
+        let mut found: Vec<InstanceDiff> = group.pods.iter().filter_map(|pod| of_instance(group, pod, pods)).collect();
+        found.sort_by_key(|one| one.name.rsplit_once('/').and_then(|(_, index)| index.parse::<u32>().ok()));
+        found.extend(removed(&group.group, &group.stateful_sets, &group.pods, pods));
+        if !found.is_empty() {
+            groups.push(group_of(&group.group, presence, found));
+        }
+    }
+    let known: Vec<String> =
+        deployment.instance_groups.iter().map(|group| objects::deployment_label(&group.name)).collect();
+    let gone = plan.live().filter(|of| of["kind"] == Kind::STATEFUL_SET.kind && plan.is_own(of));
+    let gone = gone.filter_map(|set| Some((label(set, objects::GROUP)?, name(set))));
+    for (group, set) in gone.filter(|(group, _)| known.iter().all(|known| known != group)) {
+        let found: Vec<InstanceDiff> = removed(group, &[set.to_owned()], &[], pods).collect();
+        match groups.iter_mut().find(|known| known.name == group) {
+            Some(known) => known.instances.extend(found),
+            None => groups.push(group_of(group, Presence::Removed, found)),
+        }
+    }
+    Diff { deployment: Vec::new(), groups }
+}
+
+/// What happens to an instance; nothing if its pod stays.
+fn of_instance(group: &GroupObjects, pod: &objects::InstancePod, pods: &[Object]) -> Option<InstanceDiff> {
+    let instance = format!("{}/{}", group.group, pod.index);
+    let set = group.objects.iter().find(|of| of["kind"] == Kind::STATEFUL_SET.kind && name(of) == pod.set)?;
+    let Some(present) = pods.iter().find(|present| name(present) == pod.name()) else {
+        return Some(InstanceDiff { name: instance, effect: Effect::New, reasons: Vec::new() });
+    };
+    let annotation = |name: &str| present["metadata"]["annotations"][name].as_str();
+    if is_current(annotation, None, set, pod.ordinal) {
+        return None;
+    }
+    let of_set = |name: &str| set["metadata"]["annotations"][name].as_str();
+    let of_ordinal = |digests: Option<&str>| {
+        digests.and_then(|all| all.split_whitespace().nth(pod.ordinal as usize).map(str::to_owned))
+    };
+    let reasons = [
+        (annotation(TEMPLATE_DIGEST).is_none(), "an earlier boson made its pod"),
+        (annotation(RECREATE).is_some(), "to be made anew"),
+        (
+            annotation(TEMPLATE_DIGEST).is_some() && annotation(TEMPLATE_DIGEST) != of_set(TEMPLATE_DIGEST),
+            "images, processes or settings of the pod",
+        ),
+        (
+            annotation(DIGESTS).is_some() && of_ordinal(annotation(DIGESTS)) != of_ordinal(of_set(DIGESTS)),
+            "rendered files",
+        ),
+    ];
+    let reasons = reasons.into_iter().filter(|(is, _)| *is).map(|(_, reason)| reason.to_owned()).collect();
+    Some(InstanceDiff { name: instance, effect: Effect::Replaced, reasons })
+}
+
+/// The pods of these StatefulSets that no instance has any more.
+fn removed<'a>(
+    group: &'a str,
+    sets: &'a [String],
+    wanted: &'a [objects::InstancePod],
+    pods: &'a [Object],
+) -> impl Iterator<Item = InstanceDiff> + 'a {
+    let is_of = |pod: &&Object| name(pod).rsplit_once('-').is_some_and(|(set, _)| sets.iter().any(|own| own == set));
+    let is_left = |pod: &&Object| wanted.iter().all(|instance| instance.name() != name(pod));
+    pods.iter().filter(is_of).filter(is_left).map(move |pod| InstanceDiff {
+        name: format!("{group} (pod {})", name(pod)),
+        effect: Effect::Removed,
+        reasons: Vec::new(),
+    })
+}
+
+/// The objects that would be made, changed or deleted.
+fn changed_objects(cluster: &Cluster, plan: &Plan) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for difference in differences::of_plan(cluster, plan)? {
+        let what = if difference.is_missing() { "created" } else { "changed" };
+        lines.push(format!("{}: {what}", difference.object()));
+    }
+    let own = plan.live().filter(|object| plan.is_own(object));
+    let deleted = unwanted(plan.objects(), own).into_iter();
+    lines.extend(
+        deleted.map(|object| format!("{} {}: deleted", object["kind"].as_str().unwrap_or_default(), name(object))),
+    );
+    Ok(lines)
+}
