@@ -22,6 +22,8 @@ struct Controller {
     most_away: usize,
     /// Revisions whose pods do not become ready.
     broken: BTreeSet<String>,
+    /// Whether their images do not exist.
+    has_no_image: bool,
     /// How often a pod was looked at since it was made: it is ready at the second look.
     looks: BTreeMap<String, u32>,
     /// Refuses evictions with this message.
@@ -96,6 +98,11 @@ impl Controller {
                     .clone();
                 let is_ready = self.looks[&pod_name] >= 2 && !self.broken.contains(own.as_str().unwrap());
                 set_ready(store, &pod_name, is_ready);
+                if self.has_no_image && !is_ready && self.broken.contains(own.as_str().unwrap()) {
+                    let waiting = json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}});
+                    let pod = store.objects.get_mut(&format!("{PODS}{pod_name}")).unwrap();
+                    pod["status"]["containerStatuses"][0]["state"] = waiting;
+                }
                 ready += u64::from(is_ready);
                 is_update |= own != *revision || !self.replaced.is_empty();
             }
@@ -230,7 +237,12 @@ fn a_failed_canary_leaves_the_others_alone_and_a_corrected_version_replaces_it_f
         }
         controller.act(request, store)
     }));
-    controller.lock().unwrap().replaced.clear();
+    {
+        let mut controller = controller.lock().unwrap();
+        controller.replaced.clear();
+        // What can never start is no reason to give up: it is replaced.
+        controller.has_no_image = true;
+    }
     change(&cluster, &[], |group| group.instances.iter_mut().for_each(|instance| instance.digest = "e".repeat(64)));
     let corrected = cluster.deploy(&[]);
     assert_eq!(corrected.code, 0, "{}{}", corrected.out, corrected.err);

@@ -101,6 +101,7 @@ impl<'a> Group<'a> {
         if instances.iter().all(waits_for_lost) {
             instances.iter_mut().for_each(|seen| seen.is_next |= seen.phase == Phase::Outdated);
         }
+        self.findings = about_present(std::mem::take(&mut self.findings), &instances);
         if self.instances.is_empty() {
             self.canaries = first_canaries(&self.objects.update, &instances);
         }
@@ -131,7 +132,8 @@ impl<'a> Group<'a> {
         self.pods.iter().zip(&self.instances).zip(found).map(of_instance).collect()
     }
 
-    /// Replaces the pods that were chosen: those that are ready as far as disruption budgets allow it.
+    /// Replaces the pods that were chosen: those that are ready as far as disruption budgets allow it. A budget counts the pods of a node
+    /// that does not answer as missing, and would allow nothing until it is back: then budgets are not asked.
     ///
     /// # Errors
     /// Failures of the cluster.
@@ -144,8 +146,8 @@ impl<'a> Group<'a> {
             };
             let target = json!({"metadata": {"name": pod_name, "uid": pod.metadata.uid}});
             let result = match Phase::of(pod) {
-                Phase::Ready => cluster.evict(&target)?,
-                // Nobody misses it, and a budget would count it as missing.
+                Phase::Ready if self.lost.is_empty() => cluster.evict(&target)?,
+                // One that is not ready is missing already.
                 _ => cluster.delete_exactly(Kind::POD, &target).map(|_| Eviction::Granted)?,
             };
             match result {
@@ -321,6 +323,19 @@ impl Present {
 fn has_started(pod: &Pod) -> bool {
     let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
     statuses.is_some_and(|all| !all.is_empty() && all.iter().all(|container| container.started == Some(true)))
+}
+
+/// The findings about what is deployed now: what is wrong with an earlier version ends with its pod, and a pod that stops is replaced
+/// whatever is wrong with it.
+fn about_present(findings: Vec<Finding>, instances: &[Seen]) -> Vec<Finding> {
+    let phase = |finding: &Finding| {
+        let pod = finding.subject.strip_prefix("pod ")?;
+        instances.iter().find(|seen| seen.pod == pod).map(|seen| seen.phase.clone())
+    };
+    let present = findings.into_iter().filter(|finding| phase(finding) != Some(Phase::Outdated));
+    present
+        .map(|finding| Finding { may_pass: finding.may_pass || phase(&finding) == Some(Phase::Leaving), ..finding })
+        .collect()
 }
 
 /// The pods with the time of canaries at the first look: all of a group that starts for the first time, else as many of those that are
