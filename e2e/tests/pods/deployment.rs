@@ -148,6 +148,8 @@ fn the_account_may_do_what_the_steps_need_and_no_more() {
         ("patch", "deployments.apps"),
         ("delete", "jobs.batch"),
         ("list", "pods"),
+        ("delete", "pods"),
+        ("create", "pods/eviction"),
         ("get", "pods/log"),
         ("create", "events"),
     ] {
@@ -156,7 +158,6 @@ fn the_account_may_do_what_the_steps_need_and_no_more() {
     let denied = [
         ("create", "pods/exec"),
         ("create", "pods/portforward"),
-        ("delete", "pods"),
         ("delete", "persistentvolumeclaims"),
         ("create", "serviceaccounts/token"),
         ("create", "serviceaccounts"),
