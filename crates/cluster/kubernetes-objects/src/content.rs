@@ -43,7 +43,12 @@ mod tests {
     fn a_pod_is_current_if_template_and_own_digest_are_those_of_the_set() {
         let is = |pod: [Option<&'static str>; 2], ordinal: u32| {
             let set = json!({"metadata": {"annotations": {TEMPLATE_DIGEST: "t", DIGESTS: "a b c"}}});
-            is_current(|name| if name == DIGESTS { pod[1] } else { pod[0] }, None, &set, ordinal)
+            let annotation = |name: &str| match name {
+                TEMPLATE_DIGEST => pod[0],
+                DIGESTS => pod[1],
+                _ => None,
+            };
+            is_current(annotation, None, &set, ordinal)
         };
         assert!(is([Some("t"), Some("a b")], 1), "it was scaled");
         assert!(is([Some("t"), Some("x b")], 1), "another instance differs");
