@@ -1,8 +1,6 @@
 //! `write-secrets` and `deploy` against an API server without controllers: what they write, refuse and report.
 #![allow(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-#[path = "deploys/controllers.rs"]
-mod controllers;
 #[path = "deploys/failures.rs"]
 mod failures;
 #[path = "deploys/files.rs"]
@@ -19,9 +17,8 @@ use std::process::{Command, Output};
 use handoff::deployment::PersistentDisk;
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML, encode};
 use serde_json::{Value, json};
+use testkit::api_server::controllers::make_ready;
 use testkit::api_server::{ApiServer, Request, Store, failure};
-
-use controllers::make_ready;
 
 /// The documents of the demo's NATS, and a cluster.
 struct Cluster {

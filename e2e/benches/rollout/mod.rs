@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use base64::Engine;
-use serde_json::{Value, json};
+use serde_json::json;
+use testkit::api_server::controllers::make_ready;
 use testkit::api_server::{ApiServer, Request, Store};
 
 use crate::generate::foundation::Foundation;
@@ -90,35 +91,11 @@ impl Rollout {
 
 /// All pods of a StatefulSet are ready as soon as somebody looks, a gather Job has ended, and the server of aliases answers.
 fn finish(request: &Request, store: &mut Store) {
-    let Some(object) = store.objects.get_mut(&request.path) else { return };
-    let generation = object["metadata"]["generation"].clone();
-    let replicas = object["spec"]["replicas"].clone();
-    let is = |kind: &str| request.path.contains(kind);
-    if is("/statefulsets/") {
-        object["status"] = json!({"observedGeneration": generation, "replicas": replicas, "readyReplicas": replicas,
-            "availableReplicas": replicas, "updateRevision": "a"});
-        let set = object.clone();
-        for ordinal in 0..replicas.as_u64().unwrap_or_default() {
-            let pod = pod(&set, ordinal);
-            let path = format!("pods/{}", pod["metadata"]["name"].as_str().unwrap_or_default());
-            if store.get(&path).is_none() {
-                store.put(&path, pod);
-            }
-        }
-    } else if is("/deployments/") {
-        object["status"] = json!({"observedGeneration": generation, "updatedReplicas": 1, "availableReplicas": 1});
-    } else if is("/jobs/") && is("-gather-") {
-        object["status"] = json!({"conditions": [{"type": "Complete", "status": "True"}]});
+    make_ready(request, store);
+    let is_gather = request.path.contains("/jobs/") && request.path.contains("-gather-");
+    if let Some(job) = store.objects.get_mut(&request.path).filter(|_| is_gather) {
+        job["status"] = json!({"conditions": [{"type": "Complete", "status": "True"}]});
     }
-}
-
-/// A pod of a StatefulSet that is ready.
-fn pod(set: &Value, ordinal: u64) -> Value {
-    let mut metadata = set["spec"]["template"]["metadata"].clone();
-    metadata["name"] = format!("{}-{ordinal}", set["metadata"]["name"].as_str().unwrap_or_default()).into();
-    metadata["labels"]["controller-revision-hash"] = "a".into();
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-a", "containers": []},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
 }
 
 /// Runs a command; gives what it logged.

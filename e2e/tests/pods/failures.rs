@@ -16,11 +16,7 @@ fn nats(test: &str, watch_time: &str) -> Gathered {
 /// `kubectl boson apply`, which fails; gives what it printed.
 #[track_caller]
 fn failed(of: &Gathered, more: &[&str]) -> String {
-    let images = of.images();
-    let images: Vec<&str> = images.iter().map(String::as_str).collect();
-    let manifest = of.manifest();
-    let apply = [&["apply", manifest.to_str().unwrap()][..], &images, &RESTRICTED, more].concat();
-    of.kubectl_boson(&apply).unwrap_err()
+    of.kubectl_boson_apply(more).unwrap_err()
 }
 
 /// Each part was printed while the run went on, and again by its end; the run was not tried again.

@@ -135,6 +135,20 @@ impl Gathered {
         output(command.args(arguments).args(["--namespace", &self.namespace.name]))
     }
 
+    /// The arguments of `kubectl boson apply`.
+    pub(crate) fn apply_arguments(&self, more: &[&str]) -> Vec<String> {
+        let mut all = vec!["apply".to_owned(), self.manifest().display().to_string()];
+        all.extend(self.images());
+        all.extend(RESTRICTED.iter().chain(more).map(|&text| text.to_owned()));
+        all
+    }
+
+    /// `kubectl boson apply`.
+    pub(crate) fn kubectl_boson_apply(&self, more: &[&str]) -> Result<String, String> {
+        let arguments = self.apply_arguments(more);
+        self.kubectl_boson(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
     #[track_caller]
     pub(crate) fn assert_complete(&self, job: &str) {
         let state = self.ended(job);

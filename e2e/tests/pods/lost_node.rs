@@ -7,7 +7,7 @@ use e2e::here;
 use serde_json::Value;
 
 use crate::cluster::{Namespace, from_run, kubectl, output};
-use crate::gathered::{Gathered, RESTRICTED};
+use crate::gathered::Gathered;
 
 /// A node of the second zone that does not answer; it comes back when this is dropped.
 struct Lost(String);
@@ -36,12 +36,6 @@ impl Drop for Lost {
     }
 }
 
-fn apply(nats: &Gathered) -> Result<String, String> {
-    let (manifest, images) = (nats.manifest(), nats.images());
-    let texts = ["apply", manifest.to_str().unwrap()].into_iter().chain(images.iter().map(String::as_str));
-    nats.kubectl_boson(&texts.chain(RESTRICTED).collect::<Vec<_>>())
-}
-
 /// The uid of a pod.
 fn uid(namespace: &Namespace, pod: &str) -> Value {
     namespace.get(&format!("pod/{pod}"))["metadata"]["uid"].clone()
@@ -66,7 +60,7 @@ fn an_update_names_a_lost_node_and_updates_all_other_instances() {
         "      smoke_tests:\n        messages: 250",
         "      nats: {user: a, password: b, cluster: {user: c, password: d}}",
     );
-    apply(&nats).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     let namespace = nats.namespace.clone();
     let before = ALL.map(|pod| uid(&namespace, pod));
     let single = uid(&namespace, "nats-smoke-tests-z1-0");
@@ -75,7 +69,7 @@ fn an_update_names_a_lost_node_and_updates_all_other_instances() {
     namespace.wait_until("the node is lost", || ALL[2..].iter().all(|pod| is_not_ready(&namespace, pod)));
     nats.edit("max_payload: 65536", "max_payload: 131072");
     nats.edit("{user: a, password: b,", "{user: a, password: changed,");
-    let printed = apply(&nats).unwrap_err();
+    let printed = nats.kubectl_boson_apply(&[]).unwrap_err();
     assert!(printed.starts_with("exit status: 69\n"), "{printed}");
     let label = |index: usize| format!("nats/{index} (pod {}) on node {}", ALL[index], node.0);
     let named = format!("instance group 'nats' is updated except {}, {}: the node does not answer", label(2), label(3));
@@ -93,7 +87,7 @@ fn an_update_names_a_lost_node_and_updates_all_other_instances() {
     assert!(status.contains(&format!("its node {} does not answer", node.0)) && status.contains(&hint), "{status}");
 
     drop(node);
-    apply(&nats).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     let after = ALL.map(|pod| uid(&namespace, pod));
     assert!(after[..2] == during[..2] && after[2] != before[2] && after[3] != before[3], "{during:?} {after:?}");
     nats.kubectl_boson(&["status"]).unwrap();

@@ -11,18 +11,6 @@ use serde_json::Value;
 use crate::cluster::from_run;
 use crate::gathered::{Gathered, RESTRICTED};
 
-/// The arguments of `kubectl boson apply`.
-fn arguments(of: &Gathered) -> Vec<String> {
-    let mut all = vec!["apply".to_owned(), of.manifest().display().to_string()];
-    all.extend(of.images());
-    all.extend(RESTRICTED.map(str::to_owned));
-    all
-}
-
-fn apply(of: &Gathered) -> Result<String, String> {
-    of.kubectl_boson(&arguments(of).iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// Name and uid of each pod of NATS.
 fn identities(nats: &Gathered) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -32,7 +20,7 @@ fn identities(nats: &Gathered) -> Vec<(String, String)> {
 /// Starts a run and interrupts the command as soon as the Job exists; gives the Job's name.
 fn interrupted(nats: &Gathered) -> String {
     let mut command = Command::new(from_run("E2E_BOSON_CLUSTER"));
-    command.args(arguments(nats)).args(["--namespace", &nats.namespace.name]);
+    command.args(nats.apply_arguments(&[])).args(["--namespace", &nats.namespace.name]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let job = lines.find_map(|line| line.strip_prefix("Job ").map(str::to_owned)).unwrap();
@@ -49,7 +37,7 @@ fn interrupted(nats: &Gathered) -> String {
 fn the_same_manifest_repairs_what_was_deleted_or_edited_by_hand() {
     let nats = Gathered::new("repairs", "nats");
     let job = interrupted(&nats);
-    let joined = apply(&nats).unwrap();
+    let joined = nats.kubectl_boson_apply(&[]).unwrap();
     assert!(joined.contains(&format!("Job {job} is under way already, and is followed")), "{joined}");
     let before = identities(&nats);
     assert_eq!(before.len(), 4);
@@ -74,15 +62,15 @@ fn the_same_manifest_repairs_what_was_deleted_or_edited_by_hand() {
     }
     assert!(status.starts_with("exit status: 69"), "{status}");
 
-    apply(&nats).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     let after = identities(&nats);
     assert_eq!((after.len(), &after[0]), (4, &before[0]));
     nats.kubectl_boson(&["status"]).unwrap();
 
     // A run with nothing to repair, and the same again after somebody has deleted the Job, change nothing.
-    apply(&nats).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     kubectl(&["delete", "job", &job]);
-    apply(&nats).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     assert_eq!(identities(&nats), after);
 }
 
@@ -91,7 +79,7 @@ fn the_same_manifest_repairs_what_was_deleted_or_edited_by_hand() {
 fn links_of_other_deployments_are_read_by_every_run() {
     let nats = Gathered::new("relinks", "nats");
     nats.edit("provides: {nats: {aliases", "provides: {nats: {shared: true, aliases");
-    apply(&nats).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     let manifest = std::fs::read_to_string(nats.manifest()).unwrap();
     let errand = &manifest[manifest.find("- name: smoke-tests").unwrap()..];
     let head = &manifest[..manifest.find("instance_groups:").unwrap()];
@@ -101,12 +89,12 @@ fn links_of_other_deployments_are_read_by_every_run() {
         .replace("    release: nats\n", "    release: nats\n    consumes: {nats: {from: nats, deployment: nats}}\n");
     let second = nats.beside("second", &consumer);
     let run = || second.kubectl_boson(&["errand", "smoke-tests", "--deployment-name", "second"]).unwrap();
-    apply(&second).unwrap();
+    second.kubectl_boson_apply(&[]).unwrap();
     let printed = run();
     assert!(printed.contains("smoke-tests: 4 nodes"), "{printed}");
     nats.edit("  instances: 4\n", "  instances: 2\n");
-    apply(&nats).unwrap();
-    apply(&second).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
+    second.kubectl_boson_apply(&[]).unwrap();
     let printed = run();
     assert!(printed.contains("smoke-tests: 2 nodes"), "{printed}");
 }
@@ -117,7 +105,7 @@ fn a_config_map_of_others_is_neither_adopted_nor_deleted() {
     nats.namespace.kubectl(&["create", "configmap", "nats", "--from-literal", "nats.conf=port: 4222"]);
     let before = nats.namespace.get("configmap/nats");
     let message = "ConfigMap nats exists, and does not belong to deployment nats";
-    let refused = apply(&nats).unwrap_err();
+    let refused = nats.kubectl_boson_apply(&[]).unwrap_err();
     assert!(refused.starts_with("exit status: 65") && refused.contains(message), "{refused}");
     assert_eq!(nats.namespace.get("configmap/nats"), before);
 
@@ -134,12 +122,10 @@ fn a_config_map_of_others_is_neither_adopted_nor_deleted() {
 fn objects_of_others_are_taken_over_only_on_request() {
     let nats = Gathered::new("takes", "nats");
     nats.namespace.kubectl(&["create", "service", "clusterip", "nats-nats-0", "--clusterip", "None"]);
-    let refused = apply(&nats).unwrap_err();
+    let refused = nats.kubectl_boson_apply(&[]).unwrap_err();
     assert!(refused.starts_with("exit status: 65"), "{refused}");
     assert!(refused.contains("Service nats-nats-0 exists, and does not belong to deployment nats"), "{refused}");
     assert!(refused.contains("--force-conflicts"), "{refused}");
-    let mut forced = arguments(&nats);
-    forced.push("--force-conflicts".to_owned());
-    nats.kubectl_boson(&forced.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    nats.kubectl_boson_apply(&["--force-conflicts"]).unwrap();
     nats.kubectl_boson(&["status"]).unwrap();
 }

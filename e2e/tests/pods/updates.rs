@@ -11,12 +11,6 @@ use testkit::files::write_program;
 use crate::cluster::{from_run, output};
 use crate::gathered::{Gathered, RESTRICTED};
 
-fn apply(nats: &Gathered, more: &[&str]) -> Result<String, String> {
-    let (manifest, images) = (nats.manifest(), nats.images());
-    let texts = ["apply", manifest.to_str().unwrap()].into_iter().chain(images.iter().map(String::as_str));
-    nats.kubectl_boson(&texts.chain(RESTRICTED).chain(more.iter().copied()).collect::<Vec<_>>())
-}
-
 /// The uids of the pods of NATS, by the indexes of their instances.
 fn uids(nats: &Gathered) -> Vec<String> {
     nats.pods("nats").iter().map(|pod| pod["metadata"]["uid"].as_str().unwrap().to_owned()).collect()
@@ -118,11 +112,11 @@ fn every_command_of_the_guide_for_operators_does_what_the_page_says() {
 fn instances_are_made_anew_as_far_as_disruption_budgets_allow_it() {
     let nats = Gathered::new("recreate", "nats");
     nats.edit("5000-60000", "1000-15000");
-    // Where nobody waits, Kubernetes would replace pods; a run that waits does it itself from then on.
+    // Kubernetes replaces the pods of a run that does not wait; a run that waits replaces them itself from then on.
     let strategy = || nats.namespace.get("statefulset/nats-nats-z1")["spec"]["updateStrategy"].clone();
-    apply(&nats, &["--ready-timeout", "0"]).unwrap();
+    nats.kubectl_boson_apply(&["--ready-timeout", "0"]).unwrap();
     assert_eq!(strategy()["type"], "RollingUpdate");
-    apply(&nats, &[]).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     assert_eq!(strategy(), serde_json::json!({"type": "OnDelete"}));
     let first = uids(&nats);
     nats.namespace.kubectl(&[
@@ -141,7 +135,7 @@ fn instances_are_made_anew_as_far_as_disruption_budgets_allow_it() {
     assert_eq!(uids(&nats), first);
     nats.namespace.kubectl(&["delete", "poddisruptionbudget", "mine"]);
     // The instance that is left is known: any run goes on.
-    apply(&nats, &[]).unwrap();
+    nats.kubectl_boson_apply(&[]).unwrap();
     assert_eq!(changed(&first, &uids(&nats)), [2]);
     let before = uids(&nats);
     nats.kubectl_boson(&["recreate", "nats/0", "nats/3", "--max-in-flight", "2"]).unwrap();

@@ -2,9 +2,9 @@
 
 use handoff::deployment::WatchTime;
 use serde_json::{Value, json};
+use testkit::api_server::controllers::{make_deployment_ready, make_ready, pod as pod_of};
 use testkit::api_server::{Request, Store};
 
-use super::controllers::{make_name_server_ready, make_ready, pod as pod_of};
 use super::{Cluster, Printed};
 
 const POD: &str = "nats-nats-z1-0";
@@ -26,7 +26,7 @@ fn cluster(to: u64) -> Cluster {
 /// Has a StatefulSet's controller do this whenever the StatefulSet is read.
 fn controller(cluster: &Cluster, mut act: impl FnMut(&Request, &mut Store) + Send + 'static) {
     cluster.server.set_hook(Box::new(move |request, store| {
-        make_name_server_ready(request, store);
+        make_deployment_ready(request, store);
         if request.path.contains("/statefulsets/") && store.objects.contains_key(&request.path) {
             act(request, store);
         }
@@ -196,7 +196,7 @@ fn a_namespace_that_is_being_deleted_ends_the_run() {
     let namespace = json!({"metadata": {"name": "test", "deletionTimestamp": "2026-11-24T10:00:00Z"}});
     cluster.server.store().objects.insert("/api/v1/namespaces/test".to_owned(), namespace);
     cluster.server.set_hook(Box::new(|request, store| {
-        make_name_server_ready(request, store);
+        make_deployment_ready(request, store);
         let is_read = request.method == "GET" && request.path.contains("/statefulsets/");
         is_read.then(|| store.remove(&request.path)).flatten();
         None
@@ -237,7 +237,7 @@ fn a_post_start_that_fails_is_reported_and_becomes_an_event() {
     let cluster = cluster(1_500);
     let log = "error: job \"nats\", process \"nats\": post-start failed, so that it does not become ready\n  caused by: exit status 4\n  code: x\n";
     cluster.server.set_hook(Box::new(move |request, store| {
-        make_name_server_ready(request, store);
+        make_deployment_ready(request, store);
         if request.path.contains("/statefulsets/") && store.get("apps/v1/statefulsets/nats-nats-z1").is_some() {
             let pod = started(store, &json!({"started": true, "state": {"running": {}}}), false);
             store.put(&format!("pods/{POD}"), pod);

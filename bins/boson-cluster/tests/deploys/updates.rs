@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use handoff::deployment::{Count, WatchTime};
 use serde_json::{Value, json};
+use testkit::api_server::controllers::{PODS, make_deployment_ready, pod, revision, set_ready};
 use testkit::api_server::{Request, Store, failure};
 
 use super::Cluster;
-use super::controllers::{PODS, make_name_server_ready, pod, revision, set_ready};
 
 const SETS: &str = "/apis/apps/v1/namespaces/test/statefulsets/";
 
@@ -48,7 +48,7 @@ impl Controller {
             }
             *left -= 1;
         }
-        make_name_server_ready(request, store);
+        make_deployment_ready(request, store);
         let evicted = request.path.strip_suffix("/eviction").filter(|_| request.method == "POST");
         if let (Some(_), Some(message)) = (evicted, self.refusal) {
             return Some(failure(429, "TooManyRequests", message));
@@ -97,7 +97,7 @@ impl Controller {
                 let own = store.objects[&format!("{PODS}{pod_name}")]["metadata"]["labels"]["controller-revision-hash"]
                     .clone();
                 let is_ready = self.looks[&pod_name] >= 2 && !self.broken.contains(own.as_str().unwrap());
-                set_ready(store, &pod_name, is_ready);
+                set_ready(store.objects.get_mut(&format!("{PODS}{pod_name}")).unwrap(), is_ready);
                 if self.has_no_image && !is_ready && self.broken.contains(own.as_str().unwrap()) {
                     let waiting = json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}});
                     let pod = store.objects.get_mut(&format!("{PODS}{pod_name}")).unwrap();
@@ -240,7 +240,7 @@ fn a_failed_canary_leaves_the_others_alone_and_a_corrected_version_replaces_it_f
     {
         let mut controller = controller.lock().unwrap();
         controller.replaced.clear();
-        // What can never start is no reason to give up: it is replaced.
+        // A pod that can never start does not end the run: it is replaced.
         controller.has_no_image = true;
     }
     change(&cluster, &[], |group| group.instances.iter_mut().for_each(|instance| instance.digest = "e".repeat(64)));
@@ -285,7 +285,7 @@ fn a_run_that_ends_at_any_request_is_continued() {
     assert!(*ends.lock().unwrap() > 5);
 }
 
-/// A run that ends after so many requests, and the next one; tells whether the first one was whole.
+/// Ends a run after `left` requests, and starts the next one. Returns whether the first one was complete.
 fn ends_after(left: u32) -> bool {
     let (cluster, controller) = deployed();
     change(&cluster, &[1, 2], |_| ());
