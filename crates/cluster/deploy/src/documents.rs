@@ -4,12 +4,13 @@ use std::path::Path;
 
 use cluster::{Cluster, Kind, Object};
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::{Count, Deployment, InstanceGroup};
+use handoff::deployment::{Deployment, InstanceGroup};
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML};
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
 use manifest_model::replaced::is_spec_unneeded;
 use objects::{GroupWorkload, ReleaseRef, Settings, Workloads};
+use pod_flags::UpdateFlags;
 use problem::{Problem, Result, code};
 use workload::Pod;
 
@@ -38,8 +39,7 @@ impl Documents {
             let message = format!("{} has the deployment '{}', not '{name}'", directory.display(), deployment.name);
             return Err(Problem::input(message).code(code::DOCUMENT_INVALID).into());
         }
-        let parts = vec![1; deployment.instance_groups.len()];
-        let documents = Documents::of_plan(deployment, directory, &parts)?;
+        let documents = Documents::of_plan(deployment, directory)?;
         Ok(Documents { anchor: anchor(cluster, name)?, ..documents })
     }
 
@@ -50,9 +50,7 @@ impl Documents {
         directory: &Path,
         present: Option<&Run>,
     ) -> Result<Documents> {
-        let deployment = plan_output::deployment(directory)?;
-        let parts = vec![1; deployment.instance_groups.len()];
-        let mut documents = Documents::of_plan(deployment, directory, &parts)?;
+        let mut documents = Documents::of_plan(plan_output::deployment(directory)?, directory)?;
         let Some(present) = present else { return Ok(documents) };
         documents.anchor = anchor(cluster, name)?;
         for (group, own) in documents.deployment.instance_groups.iter().zip(&mut documents.groups) {
@@ -73,13 +71,25 @@ impl Documents {
         &self.deployment
     }
 
-    /// What `plan` has written, with the number of Secrets of each resolved group, without an anchor.
-    pub(crate) fn of_plan(deployment: Deployment, directory: &Path, parts: &[usize]) -> Result<Documents> {
+    /// What `plan` has written, without an anchor. Each resolved group is taken to fit into one Secret.
+    pub(crate) fn of_plan(deployment: Deployment, directory: &Path) -> Result<Documents> {
         let infos = plan_output::groups(directory, &deployment)?;
         workload::check_platform(&infos)?;
-        let groups = infos.into_iter().zip(parts);
-        let groups = groups.map(|(info, &parts)| Group { info, version: 1, parts }).collect();
+        let groups = infos.into_iter().map(|info| Group { info, version: 1, parts: 1 }).collect();
         Ok(Documents { anchor: Object::Null, deployment, groups })
+    }
+
+    /// The Secrets with the resolved groups that `plan` has written: name, key and content. Their numbers are known from then on.
+    pub(crate) fn resolved_secrets(&mut self, directory: &Path) -> Result<Vec<(String, String, Vec<u8>)>> {
+        let mut secrets = Vec::new();
+        for (group, own) in self.deployment.instance_groups.iter().zip(&mut self.groups) {
+            let text = plan_output::text(directory, &format!("{}/ig-resolved", group.name), PROPERTIES_YAML)?;
+            let first = objects::versioned("ig-resolved", Some(&group.name), own.version);
+            let of_group = objects::divided(&first, PROPERTIES_YAML, &text);
+            own.parts = of_group.len();
+            secrets.extend(of_group);
+        }
+        Ok(secrets)
     }
 
     /// Those of the present run.
@@ -116,12 +126,9 @@ impl Documents {
         Ok(Documents { anchor, deployment, groups })
     }
 
-    /// These with other numbers of instances that are updated first, and at a time.
-    pub(crate) fn updated_as(mut self, canaries: Option<Count>, max_in_flight: Option<Count>) -> Documents {
-        for group in &mut self.deployment.instance_groups {
-            group.update.canaries = canaries.unwrap_or(group.update.canaries);
-            group.update.max_in_flight = max_in_flight.unwrap_or(group.update.max_in_flight);
-        }
+    /// These with the update of all groups that the flags give.
+    pub(crate) fn updated_as(mut self, flags: UpdateFlags) -> Documents {
+        self.deployment.instance_groups.iter_mut().for_each(|group| flags.apply_to(&mut group.update));
         self
     }
 

@@ -2,6 +2,7 @@
 
 use cluster::Object;
 use diagnosis::{Evidence, Finding};
+use kubernetes_objects::is_observed;
 use problem::{Note, Place, Problem};
 
 /// Whether a StatefulSet has all its pods, all of them ready, for long enough.
@@ -14,11 +15,6 @@ pub fn is_ready(set: &Object) -> bool {
         && is_available
         && number(&status["replicas"]) == replicas
         && number(&status["readyReplicas"]) == replicas
-}
-
-/// Whether a StatefulSet's controller has seen its present specification.
-pub(crate) fn is_observed(set: &Object) -> bool {
-    set["metadata"]["generation"] == set["status"]["observedGeneration"]
 }
 
 /// What keeps a pod from being ready, as far as the pod itself shows; empty if nothing is known.

@@ -33,8 +33,8 @@ pub use crate::differences::Difference;
 use crate::documents::Documents;
 pub use crate::documents::of_run as documents_of_run;
 pub use crate::offline::{Offline, offline};
+pub use crate::options::Options;
 use crate::options::Request;
-pub use crate::options::{Options, count};
 use crate::output::say;
 use crate::plan::Plan;
 pub use crate::preview::{Preview, preview};
@@ -55,7 +55,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         Some(directory) => Documents::planned(&cluster, &request.deployment, directory)?,
         None => Documents::read(&cluster, &request.deployment)?,
     };
-    let documents = documents.updated_as(request.canaries, request.max_in_flight);
+    let documents = documents.updated_as(request.update);
     documents.warn_of_ignored_aliases();
     documents.warn_of_sysctls();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
@@ -85,10 +85,7 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
 pub fn check_run(options: Options, run: &Run) -> Result<()> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
-    let documents = Documents::of_run(&cluster, &request.deployment, run)?;
-    let documents = documents.updated_as(request.canaries, request.max_in_flight);
-    let settings = settings(&cluster, &request, &documents, false)?;
-    check(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)
+    check(&cluster, &request, &plan_of_run(&cluster, &request, run)?)
 }
 
 /// The objects of a run that are missing or differ in the cluster; changes nothing.
@@ -98,18 +95,22 @@ pub fn check_run(options: Options, run: &Run) -> Result<()> {
 pub fn differences(options: Options, run: &Run) -> Result<Vec<Difference>> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
-    let documents = Documents::of_run(&cluster, &request.deployment, run)?;
-    let documents = documents.updated_as(request.canaries, request.max_in_flight);
-    let settings = settings(&cluster, &request, &documents, false)?;
-    differences::of_plan(&cluster, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)
+    differences::of_plan(&cluster, &plan_of_run(&cluster, &request, run)?)
+}
+
+/// What a run is to have in the cluster; changes nothing.
+fn plan_of_run(cluster: &Cluster, request: &Request, run: &Run) -> Result<Plan> {
+    let documents = Documents::of_run(cluster, &request.deployment, run)?.updated_as(request.update);
+    let settings = settings(cluster, request, &documents, false)?;
+    Plan::new(cluster, &documents.workloads(&settings), &documents.anchor)
 }
 
 /// The settings of all pods, with the address of the server of DNS aliases, for which `apply` makes a Service.
 fn settings(cluster: &Cluster, request: &Request, documents: &Documents, apply: bool) -> Result<objects::Settings> {
     let settings = request.pods.settings(&documents.releases())?;
-    // Where nobody waits, and where others apply the objects.
-    let is_left_alone = request.output_dir.is_some() || request.ready_timeout.is_some_and(|time| time.is_zero());
-    let updated_by = if is_left_alone { UpdatedBy::Kubernetes } else { UpdatedBy::Deploy };
+    // A run that does not wait for pods, or only writes files, cannot replace them.
+    let is_unable = request.output_dir.is_some() || request.ready_timeout.is_some_and(|time| time.is_zero());
+    let updated_by = if is_unable { UpdatedBy::Kubernetes } else { UpdatedBy::Deploy };
     let settings = objects::Settings { patches: request.patches.clone(), updated_by, ..settings };
     let workloads = documents.workloads(&settings);
     workloads.check()?;

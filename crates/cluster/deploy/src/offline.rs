@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use handoff::output::PROPERTIES_YAML;
 use kubernetes_objects as objects;
 use objects::{Object, UpdatedBy};
 use pod_flags::ObjectFlags;
@@ -30,16 +29,8 @@ pub struct Offline {
 pub fn offline(planned: &Path, pods: &ObjectFlags, name_server: Option<&str>) -> Result<Offline> {
     let deployment = plan_output::deployment(planned)?;
     objects::check_dns_aliases(&deployment)?;
-    let mut secrets = Vec::new();
-    let mut parts = Vec::new();
-    for group in &deployment.instance_groups {
-        let text = plan_output::text(planned, &format!("{}/ig-resolved", group.name), PROPERTIES_YAML)?;
-        let of_group =
-            objects::divided(&objects::versioned("ig-resolved", Some(&group.name), 1), PROPERTIES_YAML, &text);
-        parts.push(of_group.len());
-        secrets.extend(of_group);
-    }
-    let documents = Documents::of_plan(deployment, planned, &parts)?;
+    let mut documents = Documents::of_plan(deployment, planned)?;
+    let secrets = documents.resolved_secrets(planned)?;
     documents.warn_of_ignored_aliases();
     documents.warn_of_sysctls();
     let settings = pods.settings(&documents.releases())?;

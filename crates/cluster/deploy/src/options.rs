@@ -7,9 +7,8 @@ use std::time::Duration;
 use clap::builder::Resettable;
 use clap::{Args, FromArgMatches};
 use cluster::Connection;
-use handoff::deployment::Count;
 use handoff::versions::Run;
-use pod_flags::ObjectFlags;
+use pod_flags::{ObjectFlags, UpdateFlags};
 use problem::{Problem, Problems, Result, code};
 
 /// The arguments of `deploy`.
@@ -46,12 +45,9 @@ pub struct Options {
     /// it has ended; 0: do not wait [default: canary_watch_time and update_watch_time of `update`; 15m for an errand]
     #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION")]
     pub ready_timeout: Option<String>,
-    /// How many instances of a group are updated first, instead of the manifest's `canaries`
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = count)]
-    pub canaries: Option<Count>,
-    /// How many instances of a group are updated at a time, instead of the manifest's `max_in_flight`
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = count)]
-    pub max_in_flight: Option<Count>,
+    /// How instances are updated
+    #[command(flatten)]
+    pub update: UpdateFlags,
     /// The ConfigMap with the patches of a release's job sources, which the gather Job names; repeatable
     #[arg(long = "patches", value_name = "RELEASE=CONFIGMAP")]
     pub patches: Vec<String>,
@@ -66,14 +62,6 @@ pub struct Options {
     pub connection: Connection,
 }
 
-/// A number of instances, or a percentage of a group's, as a flag has it.
-///
-/// # Errors
-/// What is neither.
-pub fn count(text: &str) -> std::result::Result<Count, String> {
-    Count::parse(text).ok_or_else(|| "neither a number nor a percentage of instances".to_owned())
-}
-
 /// The options, checked.
 pub(crate) struct Request {
     pub(crate) deployment: String,
@@ -83,8 +71,7 @@ pub(crate) struct Request {
     pub(crate) force_conflicts: bool,
     /// The time limit instead of those of the manifest.
     pub(crate) ready_timeout: Option<Duration>,
-    pub(crate) canaries: Option<Count>,
-    pub(crate) max_in_flight: Option<Count>,
+    pub(crate) update: UpdateFlags,
     pub(crate) run_errands: Vec<String>,
     pub(crate) patches: BTreeMap<String, String>,
     pub(crate) pods: ObjectFlags,
@@ -122,8 +109,7 @@ impl Options {
             output_dir: None,
             force_conflicts: false,
             ready_timeout: None,
-            canaries: None,
-            max_in_flight: None,
+            update: UpdateFlags::default(),
             patches: present.map(|present| present.patches.clone()).unwrap_or_default(),
             run_errands: Vec::new(),
             pods,
@@ -158,8 +144,7 @@ impl Options {
             output_dir: self.output_dir.filter(|path| !path.as_os_str().is_empty()),
             force_conflicts: self.force_conflicts,
             ready_timeout,
-            canaries: self.canaries,
-            max_in_flight: self.max_in_flight,
+            update: self.update,
             run_errands: self.run_errands,
             patches,
             pods: self.pods,

@@ -8,7 +8,7 @@ use deployment_diff::{Diff, Effect, GroupDiff, InstanceDiff, Presence};
 use handoff::deployment::Deployment;
 use handoff::versions::Run;
 use kubernetes_objects as objects;
-use objects::{DIGESTS, GroupObjects, RECREATE, TEMPLATE_DIGEST, is_current};
+use objects::{GroupObjects, Outdated, outdated};
 use problem::Result;
 
 use crate::differences;
@@ -95,26 +95,16 @@ fn of_instance(group: &GroupObjects, pod: &objects::InstancePod, pods: &[Object]
         return Some(InstanceDiff { name: instance, effect: Effect::New, reasons: Vec::new() });
     };
     let annotation = |name: &str| present["metadata"]["annotations"][name].as_str();
-    if is_current(annotation, None, set, pod.ordinal) {
+    let reasons = outdated(annotation, None, set, pod.ordinal).into_iter().map(|reason| match reason {
+        Outdated::Unknown => "an earlier boson made its pod",
+        Outdated::Recreated => "to be made anew",
+        Outdated::Template => "images, processes or settings of the pod",
+        Outdated::Files => "rendered files",
+    });
+    let reasons: Vec<String> = reasons.map(str::to_owned).collect();
+    if reasons.is_empty() {
         return None;
     }
-    let of_set = |name: &str| set["metadata"]["annotations"][name].as_str();
-    let of_ordinal = |digests: Option<&str>| {
-        digests.and_then(|all| all.split_whitespace().nth(pod.ordinal as usize).map(str::to_owned))
-    };
-    let reasons = [
-        (annotation(TEMPLATE_DIGEST).is_none(), "an earlier boson made its pod"),
-        (annotation(RECREATE).is_some(), "to be made anew"),
-        (
-            annotation(TEMPLATE_DIGEST).is_some() && annotation(TEMPLATE_DIGEST) != of_set(TEMPLATE_DIGEST),
-            "images, processes or settings of the pod",
-        ),
-        (
-            annotation(DIGESTS).is_some() && of_ordinal(annotation(DIGESTS)) != of_ordinal(of_set(DIGESTS)),
-            "rendered files",
-        ),
-    ];
-    let reasons = reasons.into_iter().filter(|(is, _)| *is).map(|(_, reason)| reason.to_owned()).collect();
     Some(InstanceDiff { name: instance, effect: Effect::Replaced, reasons })
 }
 

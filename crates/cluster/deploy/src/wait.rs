@@ -46,15 +46,16 @@ pub(crate) fn until_ready(
         if is_thorough && !waiting.is_empty() {
             let evidence = reporter.evidence()?;
             for group in &mut waiting {
-                group.look(start.elapsed(), &evidence);
-                group.replace_next(cluster, &evidence)?;
+                let next = group.look(start.elapsed(), &evidence);
+                group.replace(&next, cluster, &evidence)?;
             }
         }
         waiting.retain(|group| {
-            if group.is_ready() {
+            let is_ready = group.is_ready();
+            if is_ready {
                 say(format_args!("instance group {} is ready", group.name()));
             }
-            !group.is_ready()
+            !is_ready
         });
         if waiting.is_empty() {
             break;

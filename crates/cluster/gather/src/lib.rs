@@ -105,12 +105,8 @@ pub fn objects(options: &Options) -> Result<Vec<Object>> {
         (texts(&manifest.documents.runtime_configs), texts(&manifest.documents.cloud_configs));
     let mut deploy = pod_flags::arguments(&settings);
     deploy.extend(options.run_errands.iter().flat_map(|name| ["--run-errand".to_owned(), name.clone()]));
-    let values = [
-        ("--ready-timeout", &options.ready_timeout),
-        ("--canaries", &options.canaries),
-        ("--max-in-flight", &options.max_in_flight),
-    ];
-    deploy.extend(values.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?))));
+    deploy.extend(options.ready_timeout.iter().map(|timeout| format!("--ready-timeout={timeout}")));
+    deploy.extend(options.update.arguments());
     Ok(gather_objects(&Gather {
         deployment: &manifest.name,
         manifest: manifest.documents.manifest.text(),

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use manifest_inputs::{Configs, Inputs};
-use manifest_model::update::Count;
-use pod_flags::ObjectFlags;
+use pod_flags::{ObjectFlags, UpdateFlags};
 
 /// What the objects are made of.
 #[derive(Debug, Args)]
@@ -35,12 +34,9 @@ pub struct Options {
     /// [default: canary_watch_time and update_watch_time of `update`]
     #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION", value_parser = duration)]
     pub ready_timeout: Option<String>,
-    /// How many instances of a group are updated first, instead of the manifest's `canaries`
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = count)]
-    pub canaries: Option<String>,
-    /// How many instances of a group are updated at a time, instead of the manifest's `max_in_flight`
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = count)]
-    pub max_in_flight: Option<String>,
+    /// How instances are updated
+    #[command(flatten)]
+    pub update: UpdateFlags,
     /// Take over objects that belong to others
     #[arg(long, env = "FORCE_CONFLICTS")]
     pub force_conflicts: bool,
@@ -64,12 +60,6 @@ pub struct Options {
 /// A duration as written, for `deploy`.
 fn duration(text: &str) -> Result<String, String> {
     startup::parse_duration(text).map(|_| text.to_owned())
-}
-
-/// A number of instances, or a percentage of a group's, as written, for `deploy`.
-fn count(text: &str) -> Result<String, String> {
-    let valid = Count::parse(text).map(|_| text.to_owned());
-    valid.ok_or_else(|| "neither a number nor a percentage of instances".to_owned())
 }
 
 /// Which containers plan a manifest.

@@ -21,7 +21,7 @@ pub const ABOUT: &str = "Stop a run that is under way";
         keep the earlier one and go on running. An instance that stops or starts at this moment ends up with the new version. \
         `kubectl boson apply` goes on with the update, `kubectl boson rollback` returns to an earlier version.",
     after_long_help = "Example:\n\x20\x20kubectl boson cancel nats\n\n\
-        Exit codes: 0 stopped, or nothing was under way; 2 usage; 65 there is no such deployment; 70 the API server failed or cannot be \
+        Exit codes: 0 stopped, or no run was under way; 2 usage; 65 the deployment does not exist; 70 the API server failed or cannot be \
         reached."
 )]
 pub struct Options {

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use cluster::{Cluster, Connection, Kind};
+use cluster::{Cluster, Connection};
 use deploy::Preview;
 use deployment_diff::text::{self, Style};
-use handoff::versions::{VERSIONS_YAML, Versions};
-use kubernetes_objects as objects;
 use pod_flags::ObjectFlags;
 use problem::{Problem, Result};
 use serde_json::json;
 use startup::{Common, write_stdout};
+
+use crate::target::Deployment;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Show which instances and objects a run would change";
@@ -61,13 +61,15 @@ const DIFFERS: u8 = 1;
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let deployment = plan_output::deployment(&options.planned)?.name;
+    let name = plan_output::deployment(&options.planned)?.name;
     let cluster = Cluster::connect(&options.connection)?;
-    let versions = versions(&cluster, &deployment)?;
-    let present = versions.as_ref().and_then(|versions| versions.runs.first());
+    let deployment = Deployment { cluster, connection: options.connection, name };
+    let record = deployment.record()?;
+    let present = record.as_ref().and_then(|(versions, _)| versions.runs.first());
+    let Deployment { name, connection, .. } = &deployment;
     // A run of an earlier boson has no flags, and no patches.
-    let flags = present.and_then(|run| deploy::Options::of_run(&deployment, run, options.connection.clone()).ok());
-    let request = deploy::Options::of_flags(&deployment, options.pods, flags.as_ref(), options.connection);
+    let flags = present.and_then(|run| deploy::Options::of_run(name, run, connection.clone()).ok());
+    let request = deploy::Options::of_flags(name, options.pods, flags.as_ref(), connection.clone());
     let preview = deploy::preview(request, &options.planned, present)?;
     let text = match options.format {
         Format::Text => as_text(&preview, startup::is_colored(&std::io::stdout())),
@@ -80,15 +82,6 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     };
     write_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(if preview.is_empty() { 0 } else { DIFFERS })
-}
-
-/// The record of the deployment's runs; nothing before the first one.
-fn versions(cluster: &Cluster, deployment: &str) -> Result<Option<Versions>> {
-    let name = objects::record(deployment);
-    let Some(record) = cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(None) };
-    objects::check_record(&record, deployment)?;
-    let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-    Versions::decode(text, &format!("ConfigMap {name}")).map(Some)
 }
 
 /// Instances, then objects, then a line with their numbers.

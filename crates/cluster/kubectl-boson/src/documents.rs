@@ -22,7 +22,7 @@ pub const ABOUT: &str = "Write the documents of a run into files";
     after_long_help = "Examples:\n\
         \x20\x20kubectl boson documents --output now\n\
         \x20\x20boson diff now planned -r ./nats-release\n\n\
-        Exit codes: 0 done; 2 usage; 65 there is no such deployment or run; 70 a file cannot be written, the API server failed or \
+        Exit codes: 0 done; 2 usage; 65 the deployment or the run does not exist; 70 a file cannot be written, the API server failed or \
         cannot be reached."
 )]
 pub struct Options {

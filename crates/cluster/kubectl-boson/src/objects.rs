@@ -26,8 +26,8 @@ pub const ABOUT: &str = "Write the objects of a deployment as files for kustomiz
         below secrets/ what templates see, from which kustomize makes Secrets. Needs no cluster, no gather Job and no \
         images: PLANNED is what `boson plan --output-dir PLANNED` has written. The same input gives the same bytes.\n\n\
         Whoever applies the objects updates the deployment: `kubectl apply -k`, Argo CD or Flux. Kubernetes then replaces the \
-        pods, all of a StatefulSet one after the other. Nobody runs post-deploy scripts and errands; `kubectl boson errand` \
-        does.\n\n\
+        pods, all of a StatefulSet one after the other. Post-deploy scripts do not run, and errands run with `kubectl boson \
+        errand` only.\n\n\
         secrets/ holds the properties of all jobs, passwords included: encrypt it before you commit it, or generate it where \
         it is applied. Files of yours in the directory stay.",
     after_long_help = "Examples:\n\

@@ -1,10 +1,10 @@
 //! `kubectl boson recreate`: makes instances anew.
 
 use clap::Args;
-use cluster::{Connection, Kind, Object, label, name};
+use cluster::{Connection, Kind, Object, name};
 use deploy::errands::ended;
-use handoff::deployment::Count;
 use kubernetes_objects as objects;
+use pod_flags::UpdateFlags;
 use problem::{Problem, Problems, Result, code};
 use serde_json::json;
 use startup::Common;
@@ -28,7 +28,7 @@ pub const ABOUT: &str = "Make instances anew";
         \x20\x20kubectl boson recreate database/0\n\
         \x20\x20kubectl boson recreate router api --max-in-flight 2\n\
         \x20\x20kubectl boson recreate --all\n\n\
-        Exit codes: 0 done; 2 usage; 65 there is no such group or instance; 69 an instance does not become ready, or a run is under way; \
+        Exit codes: 0 done; 2 usage; 65 the group or the instance does not exist; 69 an instance does not become ready, or a run is under way; \
         70 the API server failed or cannot be reached; 130 interrupted."
 )]
 pub struct Options {
@@ -38,12 +38,8 @@ pub struct Options {
     /// All instances of the deployment
     #[arg(long)]
     all: bool,
-    /// How many instances of a group come first, instead of the manifest's `canaries`
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = deploy::count)]
-    canaries: Option<Count>,
-    /// How many instances of a group are away at a time, instead of the manifest's `max_in_flight`
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = deploy::count)]
-    max_in_flight: Option<Count>,
+    #[command(flatten)]
+    update: UpdateFlags,
     #[command(flatten)]
     deployment: DeploymentFlag,
     /// The cluster
@@ -60,8 +56,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let chosen = chosen(&options.instances, &deployment)?;
     refuse_beside_a_run(&deployment)?;
     let mut deploy = deploy::Options::of_run(&deployment.name, present, deployment.connection.clone())?;
-    deploy.canaries = options.canaries.or(deploy.canaries);
-    deploy.max_in_flight = options.max_in_flight.or(deploy.max_in_flight);
+    deploy.update = options.update.or(deploy.update);
     deploy::check_run(deploy.clone(), present)?;
     // The mark goes with the pod: what is left is known, whatever happens to this command.
     for pod in &chosen {
@@ -74,28 +69,21 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
 
 /// The pods of the instances; of all without names.
 fn chosen(wanted: &[String], deployment: &Deployment) -> Result<Vec<Object>> {
-    let services = deployment.list(Kind::SERVICE)?;
-    let mut pods = deployment.pods()?;
-    // Pods of errands have no instance.
-    pods.retain(|pod| status::index(pod, &services).is_some());
-    let labels = |pod: &Object| {
-        let index = status::index(pod, &services).unwrap_or_default();
-        (label(pod, objects::GROUP).unwrap_or_default().to_owned(), index)
-    };
+    let (services, mut pods) = (deployment.list(Kind::SERVICE)?, deployment.pods()?);
     let is_it = |wanted: &str, pod: &Object| {
-        let (group, index) = labels(pod);
-        let (wanted, number) = wanted.split_once('/').map_or((wanted, None), |(group, index)| (group, Some(index)));
-        objects::deployment_label(wanted) == group && number.is_none_or(|number| number == index)
+        let (name, number) = wanted.split_once('/').map_or((wanted, None), |(group, index)| (group, Some(index)));
+        let is_same = |(group, index): (String, String)| {
+            objects::deployment_label(name) == group && number.is_none_or(|number| number == index)
+        };
+        status::instance(pod, &services).is_some_and(is_same)
     };
-    let known =
-        || pods.iter().map(labels).map(|(group, index)| format!("{group}/{index}")).collect::<Vec<_>>().join(", ");
-    let unknown = wanted.iter().filter(|wanted| !pods.iter().any(|pod| is_it(wanted, pod))).map(|wanted| {
-        let problem = Problem::input(format!("the deployment has no instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);
-        problem.hint(format!("its instances are: {}", known()))
+    let unknown = wanted.iter().filter(|wanted| !pods.iter().any(|pod| is_it(wanted, pod)));
+    Problems::check(unknown.map(|wanted| status::unknown_instance(wanted, &pods, &services)).collect())?;
+    pods.retain(|pod| match wanted {
+        [] => status::instance(pod, &services).is_some(),
+        wanted => wanted.iter().any(|wanted| is_it(wanted, pod)),
     });
-    Problems::check(unknown.collect())?;
-    let is_chosen = |pod: &&Object| wanted.is_empty() || wanted.iter().any(|wanted| is_it(wanted, pod));
-    Ok(pods.iter().filter(is_chosen).cloned().collect())
+    Ok(pods)
 }
 
 /// Two updates at a time would take more instances away than they may.

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use cluster::{Apply, Object};
-use handoff::deployment::Count;
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
+use pod_flags::UpdateFlags;
 use problem::{Problem, Result, code};
 use serde_json::json;
 use startup::Common;
@@ -40,12 +40,8 @@ pub struct Options {
     /// that of the run]
     #[arg(long, env = "READY_TIMEOUT", value_name = "DURATION")]
     ready_timeout: Option<String>,
-    /// How many instances of a group come first, instead of `canaries` of that run
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = deploy::count)]
-    canaries: Option<Count>,
-    /// How many instances of a group are away at a time, instead of `max_in_flight` of that run
-    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = deploy::count)]
-    max_in_flight: Option<Count>,
+    #[command(flatten)]
+    update: UpdateFlags,
 }
 
 /// Runs the verb; returns the exit code.
@@ -57,8 +53,7 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let mut deploy = deploy::Options::of_run(&deployment.name, earlier, deployment.connection.clone())?;
     deploy.force_conflicts = options.force_conflicts;
     deploy.ready_timeout = options.ready_timeout.filter(|text| !text.is_empty()).or(deploy.ready_timeout);
-    deploy.canaries = options.canaries.or(deploy.canaries);
-    deploy.max_in_flight = options.max_in_flight.or(deploy.max_in_flight);
+    deploy.update = options.update.or(deploy.update);
     // What the cluster refuses is reported before anything changes.
     deploy::check_run(deploy.clone(), earlier)?;
     run::delete_all(&deployment.cluster, &deployment.name)?;

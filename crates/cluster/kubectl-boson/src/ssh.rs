@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use clap::Args;
-use cluster::{Connection, Kind, Object, label, name};
+use cluster::{Connection, Kind, Object, name};
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 use startup::Common;
@@ -84,22 +84,12 @@ fn find<'o, 'p>(wanted: &'o str, pods: &'p [Object], services: &[Object]) -> Res
     if let Some(pod) = pods.iter().find(|pod| name(pod) == first) {
         return Ok((pod, rest));
     }
-    let unknown = || Problem::input(format!("the deployment has no instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);
-    let instance = |pod: &Object| {
-        let index = status::index(pod, services)?;
-        Some((label(pod, objects::GROUP)?.to_owned(), index))
-    };
     let (index, job) =
         rest.map_or(("", None), |rest| rest.split_once('/').map_or((rest, None), |(i, job)| (i, Some(job))));
     let group = objects::deployment_label(first);
-    let is_it = |pod: &&Object| instance(pod).is_some_and(|found| found == (group.clone(), index.to_owned()));
-    let Some(pod) = pods.iter().find(is_it) else {
-        let known: Vec<String> =
-            pods.iter().filter_map(instance).map(|(group, index)| format!("{group}/{index}")).collect();
-        let hint = || format!("its instances are: {}", known.join(", "));
-        return Err(if known.is_empty() { unknown() } else { unknown().hint(hint()) }.into());
-    };
-    Ok((pod, job))
+    let instance = Some((group, index.to_owned()));
+    let found = pods.iter().find(|pod| status::instance(pod, services) == instance);
+    Ok((found.ok_or_else(|| status::unknown_instance(wanted, pods, services))?, job))
 }
 
 /// The container in which a job runs: that of its first process, or the one that waits for its requests.

@@ -7,7 +7,7 @@ use cluster::{Kind, Object, label, name};
 use deploy::report::{self, Reporter};
 use deploy::{errands, health, standby};
 use kubernetes_objects as objects;
-use problem::Result;
+use problem::{Problem, Result, code};
 use startup::Common;
 
 use crate::output::{line, row, table};
@@ -64,11 +64,10 @@ pub(crate) fn outdated(sets: &[Object], pods: &[Object], services: &[Object]) ->
         let (set, ordinal) = name(pod).rsplit_once('-')?;
         let set = sets.iter().find(|known| name(known) == set)?;
         let annotation = |name: &str| pod["metadata"]["annotations"][name].as_str();
-        let is_current =
-            objects::is_current(annotation, label(pod, "controller-revision-hash"), set, ordinal.parse().ok()?);
-        let group = label(pod, objects::GROUP).unwrap_or("-");
-        let index = index(pod, services).unwrap_or_else(|| "-".to_owned());
-        (!is_current).then(|| format!("instance {group}/{index} (pod {})", name(pod)))
+        let reasons = objects::outdated(annotation, label(pod, "controller-revision-hash"), set, ordinal.parse().ok()?);
+        let instance =
+            instance(pod, services).map_or_else(|| "-".to_owned(), |(group, index)| format!("{group}/{index}"));
+        (!reasons.is_empty()).then(|| format!("instance {instance} (pod {})", name(pod)))
     };
     pods.iter().filter_map(of_pod).collect()
 }
@@ -150,10 +149,26 @@ fn name_of(container: &Object) -> &str {
 }
 
 /// The index of a pod's instance: the number at the end of the Service that selects it alone.
-pub(crate) fn index(pod: &Object, services: &[Object]) -> Option<String> {
+fn index(pod: &Object, services: &[Object]) -> Option<String> {
     let label = "statefulset.kubernetes.io/pod-name";
     let service = services.iter().find(|service| service["spec"]["selector"][label] == name(pod))?;
     name(service).rsplit_once('-').map(|(_, index)| index.to_owned())
+}
+
+/// The label of the group and the index of a pod's instance; nothing for a pod of an errand.
+pub(crate) fn instance(pod: &Object, services: &[Object]) -> Option<(String, String)> {
+    Some((label(pod, objects::GROUP)?.to_owned(), index(pod, services)?))
+}
+
+/// An instance that the deployment does not have, with those that it has.
+pub(crate) fn unknown_instance(wanted: &str, pods: &[Object], services: &[Object]) -> Problem {
+    let problem = Problem::input(format!("the deployment has no instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);
+    let known: Vec<String> = pods
+        .iter()
+        .filter_map(|pod| instance(pod, services))
+        .map(|(group, index)| format!("{group}/{index}"))
+        .collect();
+    if known.is_empty() { problem } else { problem.hint(format!("its instances are: {}", known.join(", "))) }
 }
 
 /// Containers and restarts of a pod, counted as `kubectl get pods` counts them.

@@ -4,29 +4,50 @@ use object_basics::Object;
 
 use crate::metadata::{DIGESTS, RECREATE, TEMPLATE_DIGEST};
 
-/// Whether a pod runs what its StatefulSet says: the same template without regard to the versions of documents and patches, in which
-/// the instance with its ordinal renders the same; and whether nobody has asked for it to be made anew ([`RECREATE`]). `annotation` and
-/// `revision`, the label `controller-revision-hash`, are the pod's. A pod of an earlier release of boson does not tell.
-pub fn is_current<'a>(
+/// Why a pod does not run what its StatefulSet says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outdated {
+    /// An earlier release of boson made it, and it does not tell what it runs.
+    Unknown,
+    /// It is to be recreated: [`RECREATE`].
+    Recreated,
+    /// The template differs, without regard to the versions of documents and patches.
+    Template,
+    /// The instance renders other files.
+    Files,
+}
+
+/// Why a pod does not run what its StatefulSet says; empty if it does. `annotation` and `revision`, the label
+/// `controller-revision-hash`, are the pod's, `ordinal` is its number.
+pub fn outdated<'a>(
     annotation: impl Fn(&str) -> Option<&'a str>,
     revision: Option<&str>,
     set: &Object,
     ordinal: u32,
-) -> bool {
+) -> Vec<Outdated> {
     let of_set = |name: &str| set["metadata"]["annotations"][name].as_str();
-    let of_instance = || nth(annotation(DIGESTS)?, ordinal);
-    let has_same = || {
-        annotation(TEMPLATE_DIGEST).is_some()
-            && annotation(TEMPLATE_DIGEST) == of_set(TEMPLATE_DIGEST)
-            && of_instance().is_some_and(|own| of_set(DIGESTS).and_then(|all| nth(all, ordinal)) == Some(own))
-    };
-    annotation(RECREATE).is_none() && (has_newest(revision, set) || has_same())
+    let is_newest = has_newest(revision, set);
+    let (template, digests) = (annotation(TEMPLATE_DIGEST), annotation(DIGESTS));
+    let of_instance = |digests: Option<&'a str>| nth(digests?, ordinal);
+    let has_same_files =
+        || of_instance(digests).is_some_and(|own| of_set(DIGESTS).and_then(|all| nth(all, ordinal)) == Some(own));
+    let reasons = [
+        (annotation(RECREATE).is_some(), Outdated::Recreated),
+        (!is_newest && template.is_none(), Outdated::Unknown),
+        (!is_newest && template.is_some() && template != of_set(TEMPLATE_DIGEST), Outdated::Template),
+        (!is_newest && template.is_some() && !has_same_files(), Outdated::Files),
+    ];
+    reasons.into_iter().filter(|(is, _)| *is).map(|(_, reason)| reason).collect()
 }
 
 /// Whether a pod has the present template of its StatefulSet, whatever an admission webhook has made of it since.
 fn has_newest(revision: Option<&str>, set: &Object) -> bool {
-    let is_observed = set["metadata"]["generation"] == set["status"]["observedGeneration"];
-    is_observed && revision.is_some() && revision == set["status"]["updateRevision"].as_str()
+    is_observed(set) && revision.is_some() && revision == set["status"]["updateRevision"].as_str()
+}
+
+/// Whether a StatefulSet's controller has seen its present specification.
+pub fn is_observed(set: &Object) -> bool {
+    set["metadata"]["generation"] == set["status"]["observedGeneration"]
 }
 
 fn nth(digests: &str, ordinal: u32) -> Option<&str> {
@@ -38,6 +59,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn is_current<'a>(
+        annotation: impl Fn(&str) -> Option<&'a str>,
+        revision: Option<&str>,
+        set: &Object,
+        ordinal: u32,
+    ) -> bool {
+        outdated(annotation, revision, set, ordinal).is_empty()
+    }
 
     #[test]
     fn a_pod_is_current_if_template_and_own_digest_are_those_of_the_set() {

@@ -2,7 +2,7 @@
 //!
 //! * [`gather_objects`]: what `boson gather` prints: the gather Job and what it needs.
 //! * [`Workloads`]: what `deploy` applies, from [`workload::Pod`] and the document of the deployment.
-//! * [`is_current`]: whether a pod runs what its StatefulSet says.
+//! * [`outdated()`]: whether a pod runs what its StatefulSet says.
 //!
 //! Nothing here talks to an API server, and no value of a property is in an object, except in the Secrets that hold documents.
 
@@ -29,7 +29,7 @@ mod settings;
 mod volumes;
 mod workloads;
 
-pub use content::is_current;
+pub use content::{Outdated, is_observed, outdated};
 pub use dns::{check as check_dns_aliases, ignored as ignored_dns_aliases};
 pub use gather::{Gather, anchor_object, gather_objects};
 pub use image::{ReleaseRef, release_images};

@@ -69,6 +69,6 @@ pub enum UpdatedBy {
     /// `deploy`, as the manifest's `update` says, and only pods in which something changes.
     #[default]
     Deploy,
-    /// The StatefulSet's controller, where nobody waits: all pods, one after the other.
+    /// The StatefulSet's controller, if `deploy` does not wait for pods: all pods, one after the other.
     Kubernetes,
 }

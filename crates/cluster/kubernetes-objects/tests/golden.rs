@@ -8,8 +8,7 @@ use std::time::Duration;
 use handoff::bpm_info::BpmInfo;
 use handoff::deployment::{Deployment, DnsAlias, EnvVar, VmResources};
 use kubernetes_objects::{
-    Gather, GroupWorkload, Object, ScriptsAs, Settings, UpdatedBy, Workloads, gather_objects, is_current, needs,
-    to_yaml,
+    Gather, GroupWorkload, Object, ScriptsAs, Settings, UpdatedBy, Workloads, gather_objects, needs, outdated, to_yaml,
 };
 use workload::Pod;
 
@@ -115,7 +114,7 @@ fn sets(deployment: &Deployment, version: u32, settings: &Settings) -> Vec<Objec
 fn are_current(earlier: &[Object], later: &[Object]) -> Vec<bool> {
     let of_pair = |(earlier, later): (&Object, &Object)| {
         let annotations = earlier["spec"]["template"]["metadata"]["annotations"].clone();
-        let is = move |ordinal| is_current(|name| annotations[name].as_str(), None, later, ordinal);
+        let is = move |ordinal| outdated(|name| annotations[name].as_str(), None, later, ordinal).is_empty();
         (0..2).map(is).collect::<Vec<bool>>()
     };
     earlier.iter().zip(later).flat_map(of_pair).collect()
@@ -142,7 +141,7 @@ fn a_pod_restarts_exactly_when_what_it_renders_changes() {
     assert_eq!(are_current(&earlier, &sets(&deployment, 2, &other_image)), [false; 4]);
 }
 
-/// Nobody waits for pods that Kubernetes itself replaces.
+/// Kubernetes itself replaces pods if `deploy` does not wait for them.
 #[test]
 fn pods_are_replaced_by_deploy_or_by_kubernetes() {
     let (deployment, _) = documents();

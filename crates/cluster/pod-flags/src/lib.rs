@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use handoff::deployment::VmResources;
+use handoff::deployment::{Count, Update, VmResources};
 use kubernetes_objects::{ReleaseRef, ScriptsAs, Settings, UpdatedBy, release_images};
 use problem::{Place, Problem, Problems, Result, code};
 use startup::parse_duration;
@@ -73,6 +73,40 @@ pub enum User {
     Root,
     /// Without privileges.
     Vcap,
+}
+
+/// How instances are updated, instead of what the manifest says.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct UpdateFlags {
+    /// How many instances of a group are updated first, instead of the manifest's `canaries`
+    #[arg(long, value_name = "COUNT|PERCENT%")]
+    pub canaries: Option<Count>,
+    /// How many instances of a group are updated at a time, instead of the manifest's `max_in_flight`
+    #[arg(long, value_name = "COUNT|PERCENT%")]
+    pub max_in_flight: Option<Count>,
+}
+
+impl UpdateFlags {
+    /// These, or what `others` have where these have nothing.
+    #[must_use]
+    pub fn or(self, others: UpdateFlags) -> UpdateFlags {
+        UpdateFlags {
+            canaries: self.canaries.or(others.canaries),
+            max_in_flight: self.max_in_flight.or(others.max_in_flight),
+        }
+    }
+
+    /// Replaces what the manifest says.
+    pub fn apply_to(self, update: &mut Update) {
+        update.canaries = self.canaries.unwrap_or(update.canaries);
+        update.max_in_flight = self.max_in_flight.unwrap_or(update.max_in_flight);
+    }
+
+    /// The arguments from which `deploy` reads them.
+    pub fn arguments(self) -> impl Iterator<Item = String> {
+        let flags = [("--canaries", self.canaries), ("--max-in-flight", self.max_in_flight)];
+        flags.into_iter().filter_map(|(flag, count)| Some(format!("{flag}={}", count?)))
+    }
 }
 
 impl ObjectFlags {

@@ -1,5 +1,8 @@
 //! How a group is updated: `update` of the manifest and of its groups (BOSH: update config).
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -59,7 +62,7 @@ impl Update {
         let mut update = defaults;
         for (key, field) in [("canaries", &mut update.canaries), ("max_in_flight", &mut update.max_in_flight)] {
             let message = format!("'{key}' must be a number or a percentage of instances");
-            read(reader, &section, key, field, |text| Count::parse(text).ok_or(message));
+            read(reader, &section, key, field, |text| text.parse().map_err(|_: String| message));
         }
         let (canary, other) = (&mut update.canary_watch_time, &mut update.update_watch_time);
         read(reader, &section, "canary_watch_time", canary, WatchTime::parse);
@@ -105,16 +108,6 @@ pub enum Count {
 }
 
 impl Count {
-    /// As BOSH reads it: a number below zero counts as zero. Nothing if it is neither a number nor a percentage.
-    pub fn parse(text: &str) -> Option<Count> {
-        if let Some(digits) = text.strip_suffix('%') {
-            let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-            return digits.parse().ok().filter(|_| only_digits).map(Count::Percent);
-        }
-        let number: i64 = text.parse().ok()?;
-        u32::try_from(number.max(0)).ok().map(Count::Number)
-    }
-
     /// How many that is of `size` instances, as BOSH computes it.
     pub fn of(self, size: u32) -> u32 {
         match self {
@@ -127,11 +120,36 @@ impl Count {
     }
 }
 
+impl FromStr for Count {
+    type Err = String;
+
+    /// As BOSH reads it: a number below zero counts as zero.
+    fn from_str(text: &str) -> Result<Count, String> {
+        let count = match text.strip_suffix('%') {
+            Some(digits) => {
+                let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+                digits.parse().ok().filter(|_| only_digits).map(Count::Percent)
+            }
+            None => text.parse().ok().and_then(|number: i64| u32::try_from(number.max(0)).ok()).map(Count::Number),
+        };
+        count.ok_or_else(|| "neither a number nor a percentage of instances".to_owned())
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Count::Number(number) => number.fmt(f),
+            Count::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
 impl Serialize for Count {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Count::Number(number) => serializer.serialize_u32(*number),
-            Count::Percent(percent) => serializer.collect_str(&format_args!("{percent}%")),
+            Count::Percent(_) => serializer.collect_str(self),
         }
     }
 }
@@ -283,7 +301,7 @@ mod tests {
             ("3.5", None),
         ];
         for (text, count) in counts {
-            assert_eq!(Count::parse(text), count, "{text:?}");
+            assert_eq!(text.parse().ok(), count, "{text:?}");
         }
         let times = [
             ("5000", Ok((5000, 5000))),

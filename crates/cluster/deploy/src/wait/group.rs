@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Eviction, Kind, Object, name};
 use diagnosis::{Cause, Evidence, Finding, Phase, Pod, lost_node, lost_node_hint};
 use handoff::deployment::{Update, WatchTime};
-use kubernetes_objects::{GroupObjects, InstancePod, is_current};
+use kubernetes_objects::{GroupObjects, InstancePod, is_observed, outdated};
 use problem::{Problem, Result};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 5;
 /// A group that is updated and waited for.
 pub(super) struct Group<'a> {
     objects: &'a GroupObjects,
-    /// The revisions of StatefulSets that nobody is to have, by the names of the StatefulSets.
+    /// The revisions of StatefulSets whose pods must be replaced, by the names of the StatefulSets.
     edited: &'a BTreeMap<String, String>,
     /// Its pods, by the index of their instances.
     pods: Vec<&'a InstancePod>,
@@ -36,8 +36,6 @@ pub(super) struct Group<'a> {
     pub(super) findings: Vec<Finding>,
     /// How its pods are since the last look; empty before the first.
     instances: Vec<Seen>,
-    /// The pods that are to be replaced now.
-    next: Next,
     /// The pods that a disruption budget keeps, and why.
     kept: BTreeMap<String, String>,
     /// Its pods on nodes that do not answer, with the nodes.
@@ -58,7 +56,6 @@ impl<'a> Group<'a> {
             canaries: BTreeSet::new(),
             findings: Vec::new(),
             instances: Vec::new(),
-            next: Next::default(),
             kept: BTreeMap::new(),
             lost: Vec::new(),
             shown: None,
@@ -74,7 +71,7 @@ impl<'a> Group<'a> {
     }
 
     /// Takes note of how its instances are, and chooses those that are to be replaced.
-    pub(super) fn look(&mut self, now: Duration, evidence: &Evidence) {
+    pub(super) fn look(&mut self, now: Duration, evidence: &Evidence) -> Next {
         self.findings = self.sets.iter().flat_map(|set| evidence.of_set(set)).collect();
         self.lost.clear();
         let (mut instances, mut found) = (Vec::new(), Vec::new());
@@ -96,9 +93,7 @@ impl<'a> Group<'a> {
             instances.push(Seen { is_next: self.kept.contains_key(&pod_name), pod: pod_name, phase, is_troubled });
             found.push(present);
         }
-        let waits_for_lost =
-            |seen: &Seen| seen.phase == Phase::Ready || self.lost.iter().any(|(pod, _)| *pod == seen.pod);
-        if instances.iter().all(waits_for_lost) {
+        if instances.iter().all(|seen| self.is_ready_or_lost(seen)) {
             instances.iter_mut().for_each(|seen| seen.is_next |= seen.phase == Phase::Outdated);
         }
         self.findings = about_present(std::mem::take(&mut self.findings), &instances);
@@ -108,10 +103,10 @@ impl<'a> Group<'a> {
         self.watch.look(now, &instances);
         self.instances = instances;
         // Which pods are new is known when the controllers have seen the templates.
-        self.next = match self.sets.iter().all(health::is_observed) {
+        match self.sets.iter().all(is_observed) {
             true => update::next(&self.states(&found), &self.objects.update),
             false => Next::default(),
-        };
+        }
     }
 
     /// How far each instance is.
@@ -137,9 +132,9 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     /// Failures of the cluster.
-    pub(super) fn replace_next(&mut self, cluster: &Cluster, evidence: &Evidence) -> Result<()> {
+    pub(super) fn replace(&mut self, next: &Next, cluster: &Cluster, evidence: &Evidence) -> Result<()> {
         self.kept.clear();
-        for position in std::mem::take(&mut self.next.instances) {
+        for &position in &next.instances {
             let pod_name = self.instances[position].pod.clone();
             let Some(pod) = evidence.pods.iter().find(|pod| pod.metadata.name.as_ref() == Some(&pod_name)) else {
                 continue;
@@ -153,10 +148,10 @@ impl<'a> Group<'a> {
             match result {
                 Eviction::Refused(why) => drop(self.kept.insert(pod_name, why)),
                 Eviction::Granted => {
-                    let canary = if self.next.are_canaries { ", as a canary" } else { "" };
+                    let canary = if next.are_canaries { ", as a canary" } else { "" };
                     say(format_args!("instance {} is replaced{canary}", self.label(&pod_name)));
                     self.instances[position].phase = Phase::Leaving;
-                    if self.next.are_canaries {
+                    if next.are_canaries {
                         self.canaries.insert(pod_name);
                     }
                 }
@@ -169,7 +164,7 @@ impl<'a> Group<'a> {
     /// older than what is known of its pods.
     pub(super) fn is_ready(&self) -> bool {
         let is_up = |set: &Object| {
-            if standby::has_standbys(set) { health::is_observed(set) } else { health::is_ready(set) }
+            if standby::has_standbys(set) { is_observed(set) } else { health::is_ready(set) }
         };
         self.instances.iter().all(|seen| seen.phase == Phase::Ready) && self.sets.iter().all(is_up) && self.is_settled()
     }
@@ -200,8 +195,11 @@ impl<'a> Group<'a> {
 
     /// Whether all instances that are not ready are on nodes that do not answer.
     pub(super) fn is_held(&self) -> bool {
-        let is_lost = |pod: &str| self.lost.iter().any(|(lost, _)| lost == pod);
-        !self.lost.is_empty() && self.instances.iter().all(|seen| seen.phase == Phase::Ready || is_lost(&seen.pod))
+        !self.lost.is_empty() && self.instances.iter().all(|seen| self.is_ready_or_lost(seen))
+    }
+
+    fn is_ready_or_lost(&self, seen: &Seen) -> bool {
+        seen.phase == Phase::Ready || self.lost.iter().any(|(lost, _)| *lost == seen.pod)
     }
 
     /// `nats/0 (pod nats-nats-z1-0)`.
@@ -302,11 +300,12 @@ impl Present {
         let revision = pod.metadata.labels.as_ref().and_then(|labels| labels.get("controller-revision-hash"));
         let update_revision = set["status"]["updateRevision"].as_str();
         let is_edited = edited.is_some() && revision == edited && update_revision != edited.map(String::as_str);
+        let is_outdated = !outdated(annotation, revision.map(String::as_str), set, ordinal).is_empty();
         let (own, has_standbys) = (Phase::of(pod), standby::has_standbys(set));
         let is_up = own == Phase::Ready || (has_standbys && matches!(own, Phase::Starting(_)) && has_started(pod));
         let phase = match own.clone() {
             Phase::Leaving => Phase::Leaving,
-            _ if is_edited || !is_current(annotation, revision.map(String::as_str), set, ordinal) => Phase::Outdated,
+            _ if is_edited || is_outdated => Phase::Outdated,
             _ if is_up => Phase::Ready,
             phase => phase,
         };
