@@ -183,3 +183,56 @@ fn certificates_that_expire_are_reported_and_expired_ones_refused() {
     let soon = machine.up(&store).ends_with(0);
     assert!(soon.stderr.contains(" WARN the certificate 'tls' expires in "), "{}", soon.stderr);
 }
+
+const AUTHORITY: &str = "---
+variables:
+- {name: ca, type: certificate, options: {is_ca: true, common_name: ca, key_length: 2048}}
+- {name: tls, type: certificate, options: {ca: ca, common_name: tls, key_length: 2048}}
+";
+
+/// Whether `openssl` trusts the certificate with nothing but these authorities.
+fn is_trusted(machine: &Machine, certificate: &str, authorities: &str) -> bool {
+    machine.write("certificate.pem", certificate);
+    machine.write("authorities.pem", authorities);
+    let arguments = ["verify", "-CAfile", "authorities.pem", "-no-CApath", "-no-CAstore", "certificate.pem"];
+    Command::new("openssl").args(arguments).current_dir(machine.path("")).output().unwrap().status.success()
+}
+
+#[test]
+fn an_authority_is_replaced_while_every_certificate_is_trusted() {
+    let machine = Machine::new();
+    machine.write("variables.yml", AUTHORITY);
+    let store = ["--vars-store", "creds.yml"];
+    let get = |name: &str| machine.boson(&[&["variables", "get", name], &store[..]].concat()).ends_with(0).stdout;
+    let run = || machine.boson(&[&["interpolate", "variables.yml"], &store[..]].concat()).ends_with(0);
+    let step = || machine.boson(&[&["variables", "rotate-authority", "ca"], &store[..]].concat());
+    // What servers present, and what clients trust: by the certificate's `ca`, or by the authority's `certificate`.
+    let deployed = || (get("tls.certificate"), get("tls.ca"), get("ca.certificate"));
+    run();
+    let mut before = deployed();
+    let first = before.clone();
+    for number in 1..=3 {
+        step().ends_with(0);
+        if number < 3 {
+            // No run has done anything yet.
+            let refused = step().ends_with(65);
+            assert!(refused.stderr.contains("boson up"), "{}", refused.stderr);
+        }
+        let said = run();
+        assert!(!said.stderr.contains("warning"), "{}", said.stderr);
+        let now = deployed();
+        // Instances are updated one after the other: both versions run beside each other.
+        for (server, client) in [(&before, &now), (&now, &before), (&now, &now)] {
+            assert!(is_trusted(&machine, &server.0, &client.1), "step {number}");
+            assert!(is_trusted(&machine, &server.0, &client.2), "step {number}");
+        }
+        run();
+        assert_eq!(deployed(), now, "step {number} is done once");
+        before = now;
+    }
+    assert_eq!(before.1.matches("-----BEGIN").count(), 1);
+    assert_ne!(before, first);
+    assert!(!is_trusted(&machine, &first.0, &before.1) && !is_trusted(&machine, &before.0, &first.1));
+    let wrong = machine.boson(&[&["variables", "rotate-authority", "tsl"], &store[..]].concat()).ends_with(65);
+    assert!(wrong.stderr.contains("did you mean 'tls'"), "{}", wrong.stderr);
+}

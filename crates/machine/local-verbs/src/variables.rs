@@ -9,7 +9,7 @@ use manifest_inputs::{StoreFile, StorePaths};
 use problem::{Problem, Problems, Result, code, did_you_mean, hint_for_unknown};
 use startup::Common;
 use variable_generator::Expiry;
-use variables::Store;
+use variables::{Refusal, Rotation, Step, Store};
 
 use crate::confirmation;
 use local_state::output;
@@ -24,10 +24,13 @@ use local_state::{StateDir, Which};
         it prints a secret (--non-interactive: not).\n\n\
         `boson variables rotate` lets the next run that uses the store (`boson up`, `boson plan`, `boson interpolate`) \
         generate variables anew, if the manifest defines them. Until then their values stay. Certificates that a rotated \
-        authority has signed keep their values, and are reported: rotate them, too.",
+        authority has signed keep their values, and are reported: rotate them, too.\n\n\
+        `boson variables rotate-authority NAME` replaces a certificate authority in three steps, between which all \
+        certificates are trusted.",
     after_long_help = "Examples:\n\
         \x20\x20boson variables --vars-store creds.yml\n\
         \x20\x20boson variables rotate nats_ca nats_tls --vars-store creds.yml\n\
+        \x20\x20boson variables rotate-authority nats_ca -d nats\n\
         \x20\x20boson variables -d nats --expiring 30d\n\
         \x20\x20boson variables get nats_tls.certificate -d nats"
 )]
@@ -54,6 +57,26 @@ pub(crate) enum Verb {
         /// Print a secret without asking; never asked without a terminal
         #[arg(long, short = 'n', env = "BOSH_NON_INTERACTIVE")]
         non_interactive: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Do the next of the three steps that replace a certificate authority
+    #[command(
+        long_about = "Replace a certificate authority in three steps, so that all certificates are trusted at every time. Each call \
+            does the next step; after each, run `boson up` of every deployment that uses the authority.\n\n\
+            1. A new authority is generated. Both are trusted, and the present one goes on signing.\n\
+            2. The new authority signs: its certificates are generated anew. Both are trusted.\n\
+            3. The authority before is forgotten.\n\n\
+            Between the steps, `certificate` of the authority and `ca` of its certificates hold both certificates, that of the \
+            authority that signs first. Authorities that it has signed are rotated in the same way, before its third step.",
+        after_long_help = "Example:\n\
+            \x20\x20boson variables rotate-authority nats_ca && boson up -m nats.yml -r ./nats-release\n\n\
+            Exit codes: 0 the step is done; 65 the step before needs a run first, or the variable is no authority."
+    )]
+    RotateAuthority {
+        /// The certificate authority
+        #[arg(value_name = "VARIABLE")]
+        variable: String,
         #[command(flatten)]
         place: Place,
     },
@@ -108,6 +131,9 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         None => list(options.place, options.expiring, &options.table),
         Some(Verb::Get { variable, non_interactive, place }) => {
             get(place.or(options.place).paths()?, &variable, !non_interactive && confirmation::is_possible())
+        }
+        Some(Verb::RotateAuthority { variable, place }) => {
+            rotate_authority(place.or(options.place).paths()?, &variable)
         }
         Some(Verb::Rotate { names, place }) => rotate(place.or(options.place).paths()?, &names),
     }
@@ -196,6 +222,47 @@ fn rotate(paths: StorePaths, names: &[String]) -> Result<u8> {
     Ok(0)
 }
 
+/// Does the next step of an authority's rotation, and says what comes after it.
+fn rotate_authority(paths: StorePaths, name: &str) -> Result<u8> {
+    existing(&paths)?;
+    let mut file = StoreFile::lock(paths)?;
+    if file.store.get(name).is_none() {
+        return Err(unknown(&file.store, name).into());
+    }
+    let step = file.store.rotate_authority(name).map_err(|refusal| refused(name, &refusal))?;
+    file.save()?;
+    output::line(&match step {
+        Step::Trust => format!("{name}, step 1 of 3: the next run generates a new authority, and lets all trust both"),
+        Step::Sign => format!("{name}, step 2 of 3: the next run generates certificates that the new authority signs"),
+        Step::Forget => format!("{name}, step 3 of 3: the next run lets all trust the new authority alone"),
+    });
+    output::line("  run `boson up` of every deployment that uses it");
+    if step != Step::Forget {
+        output::line(&format!("  then `boson variables rotate-authority {name}` again"));
+    }
+    Ok(0)
+}
+
+/// Why a step of a rotation cannot be done.
+fn refused(name: &str, refusal: &Refusal) -> Problem {
+    let (message, hint) = match refusal {
+        Refusal::NotACertificate => (
+            format!("the variable '{name}' is no certificate authority"),
+            "`boson variables rotate` replaces other variables".to_owned(),
+        ),
+        Refusal::NotGenerated => (
+            format!("the new authority of '{name}' has not been generated yet"),
+            "`boson up` generates it, if the manifest defines the variable".to_owned(),
+        ),
+        Refusal::StillUsed(users) => (
+            format!("'{name}': the authority before has signed {}", users.join(", ")),
+            "`boson up` generates certificates anew; `boson variables rotate-authority` replaces authorities that it has signed"
+                .to_owned(),
+        ),
+    };
+    Problem::input(message).code(code::INPUT_INVALID).hint(hint)
+}
+
 /// A mistaken path is not an empty store here.
 fn existing(paths: &StorePaths) -> Result<()> {
     if paths.own.exists() || paths.shared.as_ref().is_some_and(|path| path.exists()) {
@@ -222,6 +289,9 @@ fn table(store: &Store, certificates: &[(&str, Option<Expiry>)], expiring: Optio
         }
         let state = match expiry {
             _ if store.is_marked(name) => "to be rotated",
+            _ if store.rotation(name) == Some(&Rotation::Wanted) => "rotation: generated by the next run",
+            _ if store.rotation(name) == Some(&Rotation::Signing) => "rotation: new authority signs",
+            _ if store.rotation(name).is_some() => "rotation: both are trusted",
             Some(expiry) if expiry.seconds <= 0 => "expired",
             _ => "",
         };

@@ -9,6 +9,7 @@ use problem::did_you_mean;
 use crate::graph::sorted;
 use crate::links::LinkNames;
 use crate::order::{Error, Generate, Order, Signer};
+use crate::rotation::{Rotation, first, with};
 use crate::specification::Specification;
 use crate::store::{Record, Store};
 
@@ -39,22 +40,27 @@ pub fn complete(
     save: &mut Save,
 ) -> Result<Completed, Error> {
     sources.set_store(store.values().clone());
-    let mut run = Run { sources, store, links, generator, save, done: Completed::default(), without: BTreeSet::new() };
+    let done = Completed::default();
+    let (without, signed) = (BTreeSet::new(), Vec::new());
+    let mut run = Run { sources, store, links, generator, save, done, without, signed };
     let mut pending = run.candidates(definitions)?;
     while !pending.is_empty() {
         let (ready, rest) = run.ready(pending)?;
         run.decide_and_generate(ready)?;
         pending = rest;
     }
+    run.refresh()?;
     let defined: BTreeSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
-    for name in run.store.marked().filter(|name| !defined.contains(name)) {
+    let rotated = run.store.marked().chain(run.store.rotated_authorities());
+    for name in rotated.filter(|name| !defined.contains(name)) {
         let message = format!("variable '{name}' is to be rotated, but the manifest does not define it");
         run.done.warnings.push(Failure::new(message, go_yaml::Origin::default()));
     }
     Ok(run.done)
 }
 
-/// Whether [`complete()`] may generate something: a variable has no value, is marked, or has an `update_mode` that replaces values.
+/// Whether [`complete()`] may change something: a variable has no value, is marked, or has an `update_mode` that replaces values; an
+/// authority is being rotated, or was, and certificates have not been told.
 pub fn may_generate<'d>(
     definitions: impl IntoIterator<Item = &'d Definition>,
     sources: &Sources,
@@ -62,7 +68,8 @@ pub fn may_generate<'d>(
 ) -> bool {
     definitions.into_iter().filter(|definition| definition.kind.is_some()).any(|definition| {
         let name = &definition.name;
-        let keeps = matches!(mode(definition), Ok(Mode::NoOverwrite)) && !store.is_marked(name);
+        let is_rotated = store.is_marked(name) || store.is_rotating(name);
+        let keeps = matches!(mode(definition), Ok(Mode::NoOverwrite)) && !is_rotated;
         sources.given(name).is_none() && (store.get(name).is_none() || !keeps)
     })
 }
@@ -116,6 +123,8 @@ struct Run<'a> {
     done: Completed,
     /// Definitions that stay without a value.
     without: BTreeSet<String>,
+    /// Certificates and their authorities.
+    signed: Vec<(String, String)>,
 }
 
 impl Run<'_> {
@@ -243,6 +252,7 @@ impl Run<'_> {
                 continue;
             }
             let record = Record::new(item.kind, &item.specification);
+            self.signed.extend(item.ca().map(|ca| (name.to_owned(), ca.to_owned())));
             if !self.generates(item, &record, &ordered) {
                 continue;
             }
@@ -251,7 +261,10 @@ impl Run<'_> {
             }
             match self.signer(item, &ordered) {
                 Ok(signer) => {
-                    ordered.insert(name, orders.len());
+                    // An authority that is only trusted for now signs nothing.
+                    if !self.is_to_be_trusted(item) {
+                        ordered.insert(name, orders.len());
+                    }
                     let (origin, specification) = (item.definition.origin, item.specification.clone());
                     orders.push(Order { name: name.to_owned(), origin, specification, signer });
                     records.push(record);
@@ -269,11 +282,19 @@ impl Run<'_> {
             return Ok(());
         }
         let expected: Vec<(&Order, Record)> = orders.iter().zip(records).collect();
+        let trusted: BTreeSet<&str> =
+            ready.iter().filter(|item| self.is_to_be_trusted(item)).map(|item| item.definition.name.as_str()).collect();
         self.generator.generate(&orders, &mut |values| {
             for (index, value) in values {
                 let Some((order, record)) = expected.get(index) else { continue };
-                self.sources.set_store_value(&order.name, value.clone());
-                self.store.set(&order.name, value, record.clone());
+                if trusted.contains(order.name.as_str()) {
+                    self.store.trust(&order.name, &value);
+                } else {
+                    let value = of_rotated(self.store, &order.signer, value);
+                    self.store.set(&order.name, value, record.clone());
+                }
+                let value = self.store.get(&order.name).cloned();
+                value.into_iter().for_each(|value| self.sources.set_store_value(&order.name, value));
             }
             (self.save)(self.store)
         })?;
@@ -285,7 +306,7 @@ impl Run<'_> {
     fn generates(&mut self, item: &Ready, record: &Record, ordered: &BTreeMap<&str, usize>) -> bool {
         let name = &item.definition.name;
         let Some(value) = self.store.get(name) else { return true };
-        if item.mode == Mode::Overwrite || self.store.is_marked(name) {
+        if item.mode == Mode::Overwrite || self.store.is_marked(name) || self.is_to_be_trusted(item) {
             return true;
         }
         let mut changed = self.store.record(name).map(|known| known.differences(record)).unwrap_or_default();
@@ -295,6 +316,10 @@ impl Run<'_> {
         let is_of_other_ca = item.ca().is_some_and(|ca| ordered.contains_key(ca) || !self.has_signed(ca, value));
         if changed.is_empty() && !is_of_other_ca {
             return false;
+        }
+        let is_ca = matches!(&item.specification, Specification::Certificate(certificate) if certificate.is_ca);
+        if is_of_other_ca && !is_ca && item.ca().is_some_and(|ca| self.store.rotation(ca) == Some(&Rotation::Signing)) {
+            return true;
         }
         if item.mode == Mode::Converge {
             return true;
@@ -312,9 +337,29 @@ impl Run<'_> {
         false
     }
 
+    /// Whether an authority that exists is generated to be trusted beside the present one.
+    fn is_to_be_trusted(&self, item: &Ready) -> bool {
+        let name = &item.definition.name;
+        let is_replaced = item.mode == Mode::Overwrite || self.store.is_marked(name) || self.store.get(name).is_none();
+        !is_replaced && self.store.rotation(name) == Some(&Rotation::Wanted)
+    }
+
+    /// Gives certificates whose authority is being rotated, or was, its present certificates.
+    fn refresh(&mut self) -> problem::Result<()> {
+        let mut is_changed = false;
+        for (name, ca) in std::mem::take(&mut self.signed) {
+            if let Some(value) = self.store.refresh(&name, &ca) {
+                self.sources.set_store_value(&name, value);
+                is_changed = true;
+            }
+        }
+        if is_changed { (self.save)(self.store) } else { Ok(()) }
+    }
+
     /// Whether the value has the authority's present certificate as its own authority; also if either is not a certificate.
+    /// Of an authority that is being rotated, the certificate of the key counts.
     fn has_signed(&self, ca: &str, value: &Node) -> bool {
-        let text = |node: Option<&Node>, key: &str| Some(node?.get(key)?.as_str()?.trim().to_owned());
+        let text = |node: Option<&Node>, key: &str| Some(first(node?.get(key)?.as_str()?).to_owned());
         match (text(self.sources.get(ca), "certificate"), text(Some(value), "ca")) {
             (Some(present), Some(signed_by)) => present == signed_by,
             _ => true,
@@ -361,6 +406,16 @@ impl Run<'_> {
         };
         let (certificate, private_key) = (part("certificate", "Certificate")?, part("private_key", "Private key")?);
         Ok(Signer::Existing { name: ca.to_owned(), certificate, private_key })
+    }
+}
+
+/// A new certificate with all certificates of its authority: there is more than one while it is being rotated.
+fn of_rotated(store: &Store, signer: &Signer, value: Node) -> Node {
+    match signer {
+        Signer::Existing { name, certificate, .. } if store.rotation(name).is_some() => {
+            with(&value, &[("ca", certificate)])
+        }
+        _ => value,
     }
 }
 

@@ -10,6 +10,7 @@ mod graph;
 mod links;
 mod options;
 mod order;
+mod rotation;
 mod specification;
 mod store;
 
@@ -17,5 +18,6 @@ pub use certificate::{AlternativeName, Certificate, ExtendedKeyUsage, KeyUsage, 
 pub use complete::{Completed, Save, complete, may_generate};
 pub use links::{ConsumedLink, LinkNames, LinkedName};
 pub use order::{Error, Generate, Keep, Order, Signer};
+pub use rotation::{Refusal, Rotation, Step};
 pub use specification::{Password, Specification, User, placeholder};
 pub use store::{Invalid, Record, Store};

@@ -8,6 +8,7 @@ use go_yaml::{Key, Map, Node, Origin, Source, Value, read_names, write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::rotation::Rotation;
 use crate::specification::Specification;
 
 /// The first line of a store that boson has written.
@@ -32,6 +33,9 @@ struct Notes {
     definitions: BTreeMap<String, Record>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     rotate: BTreeSet<String>,
+    /// Authorities that are being rotated.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    authorities: BTreeMap<String, Rotation>,
 }
 
 /// The definition that a value was generated from.
@@ -126,9 +130,11 @@ impl Store {
     fn only_dyn(&self, wanted: &dyn Fn(&str) -> bool) -> Store {
         let values = self.values.iter().filter(|(key, _)| key.as_str().is_some_and(wanted));
         let definitions = self.notes.definitions.iter().filter(|(name, _)| wanted(name));
+        let authorities = self.notes.authorities.iter().filter(|(name, _)| wanted(name));
         let notes = Notes {
             definitions: definitions.map(|(name, record)| (name.clone(), record.clone())).collect(),
             rotate: self.notes.rotate.iter().filter(|name| wanted(name)).cloned().collect(),
+            authorities: authorities.map(|(name, rotation)| (name.clone(), rotation.clone())).collect(),
         };
         Store { values: values.map(|(key, node)| (key.clone(), node.clone())).collect(), notes }
     }
@@ -139,10 +145,12 @@ impl Store {
             let name = key.as_str().unwrap_or_default();
             self.notes.definitions.remove(name);
             self.notes.rotate.remove(name);
+            self.notes.authorities.remove(name);
             self.values.insert(key.clone(), node.clone());
         }
         self.notes.definitions.extend(other.notes.definitions.clone());
         self.notes.rotate.extend(other.notes.rotate.clone());
+        self.notes.authorities.extend(other.notes.authorities.clone());
     }
 
     /// The value of a variable.
@@ -185,11 +193,34 @@ impl Store {
         self.notes.rotate.insert(name.to_owned());
     }
 
+    /// Where the rotation of an authority is; `None` if none is under way.
+    pub fn rotation(&self, name: &str) -> Option<&Rotation> {
+        self.notes.authorities.get(name)
+    }
+
+    /// The authorities that are being rotated.
+    pub fn rotated_authorities(&self) -> impl Iterator<Item = &str> {
+        self.notes.authorities.keys().map(String::as_str)
+    }
+
+    pub(crate) fn set_rotation(&mut self, name: &str, rotation: Option<Rotation>) {
+        match rotation {
+            Some(rotation) => drop(self.notes.authorities.insert(name.to_owned(), rotation)),
+            None => drop(self.notes.authorities.remove(name)),
+        }
+    }
+
+    /// Replaces a value; how it was generated stays.
+    pub(crate) fn replace(&mut self, name: &str, value: Node) {
+        self.values.insert(Key::String(name.to_owned()), value);
+    }
+
     /// Sets a generated value.
     pub(crate) fn set(&mut self, name: &str, value: Node, record: Record) {
         self.values.insert(Key::String(name.to_owned()), value);
         self.notes.definitions.insert(name.to_owned(), record);
         self.notes.rotate.remove(name);
+        self.notes.authorities.remove(name);
     }
 }
 

@@ -388,3 +388,68 @@ proptest! {
         prop_assert_eq!(store.text(), text);
     }
 }
+
+/// The parts of a certificate: its authority's, its own, and its key.
+fn parts(store: &Store, name: &str) -> [String; 3] {
+    ["ca", "certificate", "private_key"]
+        .map(|key| store.get(name).unwrap().get(key).unwrap().as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_new_authority_is_trusted_before_it_signs() {
+    let mut store = Store::default();
+    run(CHAIN, &[], &mut store);
+    let [before_ca, before, before_key] = parts(&store, "middle");
+    store.rotate_authority("middle").unwrap();
+    // A certificate that is new in this run is signed by the authority that is known everywhere.
+    let more = format!("{CHAIN}- {{name: other, type: certificate, options: {{ca: middle, common_name: other}}}}\n");
+    let outcome = run(&more, &[], &mut store);
+    assert_eq!(outcome.orders, ["middle", "other"]);
+    assert!(warnings(&outcome).is_empty(), "{:?}", warnings(&outcome));
+    let [ca, both, key] = parts(&store, "middle");
+    assert_eq!((&ca, &key), (&before_ca, &before_key));
+    assert!(both.starts_with(before.trim()) && both.len() > before.len());
+    assert_eq!([&parts(&store, "leaf")[0], &parts(&store, "other")[0]], [&both, &both]);
+
+    store.rotate_authority("middle").unwrap();
+    let outcome = run(&more, &[], &mut store);
+    assert_eq!(outcome.orders, ["leaf", "other"]);
+    let [_, both, key] = parts(&store, "middle");
+    assert!(both.trim().ends_with(before.trim()) && key != before_key);
+    assert_eq!(parts(&store, "leaf")[0], both);
+
+    store.rotate_authority("middle").unwrap();
+    let outcome = run(&more, &[], &mut store);
+    assert!(outcome.orders.is_empty() && warnings(&outcome).is_empty());
+    assert_eq!(parts(&store, "leaf")[0], parts(&store, "middle")[1]);
+}
+
+#[test]
+fn an_authority_below_a_rotated_one_is_reported_and_rotated_before_the_last_step() {
+    let mut store = Store::default();
+    run(CHAIN, &[], &mut store);
+    for _ in 0..2 {
+        store.rotate_authority("root").unwrap();
+        run(CHAIN, &[], &mut store);
+    }
+    let outcome = run(CHAIN, &[], &mut store);
+    let [warning] = warnings(&outcome)[..] else { panic!("{:?}", warnings(&outcome)) };
+    assert!(warning.contains("'middle' was signed by an earlier value of 'root'"), "{warning}");
+    assert!(store.rotate_authority("root").is_err());
+    for _ in 0..3 {
+        store.rotate_authority("middle").unwrap();
+        run(CHAIN, &[], &mut store);
+    }
+    store.rotate_authority("root").unwrap();
+    let outcome = run(CHAIN, &[], &mut store);
+    assert!(warnings(&outcome).is_empty(), "{:?}", warnings(&outcome));
+}
+
+#[test]
+fn an_authority_that_the_manifest_does_not_define_is_reported() {
+    let mut store = Store::default();
+    run(CHAIN, &[], &mut store);
+    store.rotate_authority("root").unwrap();
+    let outcome = run("- {name: p, type: password}\n", &[], &mut store);
+    assert_eq!(warnings(&outcome), ["variable 'root' is to be rotated, but the manifest does not define it"]);
+}
