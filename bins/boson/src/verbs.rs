@@ -8,7 +8,7 @@ use crate::completion;
 use local_deployment::DIES_WITH_PARENT;
 use local_verbs::{
     cache, cp, deployments, disks, down, errands, exec, inspect_local_release, logs, recreate, releases, restart,
-    run_errand, start, status, stemcells, stop, up, variables,
+    run_errand, start, status, stemcells, stop, top, up, variables,
 };
 use startup::multicall::{Executable, Group};
 
@@ -38,6 +38,7 @@ fn executable() -> Executable {
                 topic: None,
                 verbs: startup::verbs!("boson":
                     "status" => status,
+                    "top" => top,
                     "deployments" => deployments,
                     "errands" => errands,
                     "releases" => releases,

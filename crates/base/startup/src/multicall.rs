@@ -29,6 +29,7 @@ const SHIPPED: [(&str, &[&str]); 6] = [
             "run-errand",
             "down",
             "status",
+            "top",
             "deployments",
             "errands",
             "releases",

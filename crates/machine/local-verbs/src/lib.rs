@@ -13,8 +13,10 @@ pub mod names;
 pub mod run_errand;
 mod start_stop;
 pub mod status;
+pub mod top;
 pub mod up;
 pub mod variables;
+mod vitals;
 
 pub use lists::{deployments, errands, releases, stemcells};
 pub use start_stop::{recreate, restart, start, stop};

@@ -11,6 +11,8 @@ use local_state::Which;
 use local_state::control::{Health, Row};
 use local_state::table::{Table, TableOptions};
 
+use crate::vitals::{Vitals, measure, of_all_memory, percent, uptime};
+
 /// The arguments of `status`.
 #[derive(Debug, Args)]
 #[command(
@@ -21,6 +23,7 @@ use local_state::table::{Table, TableOptions};
     after_long_help = "Examples:\n\
         \x20\x20boson status\n\
         \x20\x20boson status --json\n\
+        \x20\x20boson status --vitals\n\
         \x20\x20boson status --column instance --column instance_state\n\n\
         Exit codes: 0 everything runs; 1 something does not; 3 what does not run was stopped on request; 65 the \
         deployment is unknown, or is not up."
@@ -32,6 +35,9 @@ pub struct Options {
     /// Accepted as of `bosh instances`: processes are always shown
     #[arg(long)]
     pub(crate) ps: bool,
+    /// Show how long processes run and what they use, with their children: CPU of all processors, resident memory
+    #[arg(long)]
+    pub(crate) vitals: bool,
     #[command(flatten)]
     pub(crate) table: TableOptions,
     #[command(flatten)]
@@ -48,7 +54,8 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     }
     let rows = Connection::expect(&options.which.find()?)?.status()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    table(&rows, now).print(&options.table)?;
+    let vitals = options.vitals.then(|| measure(&rows));
+    table(&rows, vitals.as_deref(), now).print(&options.table)?;
     Ok(exit_code(&rows))
 }
 
@@ -67,13 +74,18 @@ fn exit_code(rows: &[Row]) -> u8 {
 /// The exit code of services that do not run on purpose (LSB: `status` of init scripts).
 const STOPPED: u8 = 3;
 
-/// The table of instances and processes.
-fn table(rows: &[Row], now: u64) -> Table {
-    let titles = ["Instance", "AZ", "IP", "Process", "State", "PID", "Exit", "Since", "Restarts", "Instance State"];
+/// The columns that `--vitals` adds, named as by the bosh CLI.
+const VITALS: [&str; 3] = ["Uptime", "CPU Total", "Memory Usage"];
+
+/// The table of instances and processes, with what each process uses if that is wanted.
+fn table(rows: &[Row], vitals: Option<&[Option<Vitals>]>, now: u64) -> Table {
+    let mut titles =
+        vec!["Instance", "AZ", "IP", "Process", "State", "PID", "Exit", "Since", "Restarts", "Instance State"];
+    titles.extend(vitals.iter().flat_map(|_| VITALS));
     let mut table = Table::new("instances", &titles);
     let or_nothing = |number: Option<String>| number.unwrap_or_default();
-    for row in rows {
-        table.push([
+    for (at, row) in rows.iter().enumerate() {
+        let mut cells = vec![
             row.instance.clone(),
             or_nothing(row.az.clone()),
             row.ip.clone(),
@@ -84,13 +96,24 @@ fn table(rows: &[Row], now: u64) -> Table {
             age(Duration::from_secs(now.saturating_sub(row.since))),
             or_nothing(row.restarts.map(|restarts| restarts.to_string())),
             row.health.to_string(),
-        ]);
+        ];
+        if let Some(vitals) = vitals {
+            cells.extend(cells_of(row, vitals.get(at).copied().flatten(), now));
+        }
+        table.push(cells);
     }
     table
 }
 
+/// The cells below [`VITALS`].
+fn cells_of(row: &Row, vitals: Option<Vitals>, now: u64) -> [String; 3] {
+    let Some(vitals) = vitals else { return [const { String::new() }; 3] };
+    let cpu = vitals.cpu.map(percent).unwrap_or_default();
+    [uptime(now.saturating_sub(row.since)), cpu, of_all_memory(vitals.memory)]
+}
+
 /// A duration in its largest unit.
-fn age(duration: Duration) -> String {
+pub(crate) fn age(duration: Duration) -> String {
     match duration.as_secs() {
         s @ 0..120 => format!("{s}s"),
         s @ 120..7_200 => format!("{}m", s / 60),
@@ -128,7 +151,7 @@ mod tests {
             health: Health::Failing,
             ..row.clone()
         };
-        let text = table(&[row.clone(), dead.clone()], 250).text(&TableOptions::default()).unwrap();
+        let text = table(&[row.clone(), dead.clone()], None, 250).text(&TableOptions::default()).unwrap();
         assert_eq!(
             text.lines().collect::<Vec<_>>(),
             [
@@ -137,6 +160,11 @@ mod tests {
                 "nats/10   -   10.244.0.2  nats/nats  exited   -     137   2m     3         failing",
             ]
         );
+        let vitals = [Some(Vitals { cpu: Some(15), memory: 0 }), None];
+        let text = table(&[row.clone(), dead.clone()], Some(&vitals), 250).text(&TableOptions::default()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with("UPTIME        CPU TOTAL  MEMORY USAGE"), "{text}");
+        assert!(lines[1].ends_with("0d 0h 2m 30s  1.5%       0.0% (0 B)"), "{text}");
         let stopped = Row { state: State::Stopped, health: Health::Stopped, ..row.clone() };
         let code = |rows: &[&Row]| exit_code(&rows.iter().map(|&row| row.clone()).collect::<Vec<_>>());
         assert_eq!([code(&[&row]), code(&[]), code(&[&row, &stopped]), code(&[&stopped, &dead])], [0, 0, 3, 1]);

@@ -6,7 +6,6 @@ mod depends;
 mod expression;
 mod finder;
 mod follow;
-mod measure;
 mod monitoring;
 mod pid_file;
 mod program;

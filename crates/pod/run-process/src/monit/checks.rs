@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use ::monit::{Action, Change, Condition, Config, Program, Resource, ResourceLimit, Service};
 use nix::poll::PollFd;
 use problem::{Problems, Result};
+use process_usage::{Snapshot, Usage, all_memory};
 use supervisor::{Command, Event, Progress, Request, Source, State, Status};
 
 use self::connections::{Tested, Tests};
 use self::watched::{Checked, Target};
-use super::measure::{Snapshot, Usage, all_memory};
 use super::monitoring::Monitoring;
 use super::program;
 use super::restarts::{Restarts, RestartsByRules};
@@ -88,7 +88,7 @@ impl Checks {
             cycle: context.cycle,
             services,
             programs: commands,
-            usage: Usage::new(),
+            usage: Usage::default(),
             restarts: Restarts::of(context, service),
             by_rules: RestartsByRules::of(context),
             monitoring: Monitoring::new(context),
@@ -340,7 +340,7 @@ fn restarts(events: &[Event]) -> bool {
 
 fn resource(usage: &Usage, limit: ResourceLimit, pid: i32, snapshot: &Snapshot) -> Option<Option<String>> {
     let memory = |total| Some((snapshot.memory(pid, total), all_memory(), " bytes"));
-    let percent = |total| Some((usage.percent(snapshot, pid, total)?, None, " %"));
+    let percent = |total| Some((usage.permille(snapshot, pid, total)? / 10, None, " %"));
     let (value, all, unit) = match limit.resource {
         Resource::Memory => memory(false)?,
         Resource::TotalMemory => memory(true)?,

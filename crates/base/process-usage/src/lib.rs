@@ -8,7 +8,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 /// One look at all processes.
 #[derive(Debug, Default)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     processes: HashMap<i32, Process>,
 }
 
@@ -22,7 +22,8 @@ struct Process {
 }
 
 impl Snapshot {
-    pub(crate) fn take() -> Snapshot {
+    /// Looks at all processes that `/proc` shows.
+    pub fn take() -> Snapshot {
         let mut processes = HashMap::new();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
@@ -46,17 +47,17 @@ impl Snapshot {
     }
 
     /// The parent of a process.
-    pub(crate) fn parent(&self, pid: i32) -> Option<u64> {
+    pub fn parent(&self, pid: i32) -> Option<u64> {
         u64::try_from(self.processes.get(&pid)?.parent).ok()
     }
 
     /// Number of descendants.
-    pub(crate) fn children(&self, pid: i32) -> u64 {
+    pub fn children(&self, pid: i32) -> u64 {
         self.family(pid).len() as u64 - 1
     }
 
     /// Resident memory in bytes, of all descendants too if `total`.
-    pub(crate) fn memory(&self, pid: i32, total: bool) -> u64 {
+    pub fn memory(&self, pid: i32, total: bool) -> u64 {
         self.sum(pid, total, |process| process.pages) * page_size()
     }
 
@@ -84,27 +85,24 @@ impl Process {
 }
 
 /// Processor time between two looks.
-#[derive(Debug)]
-pub(crate) struct Usage {
+#[derive(Debug, Default)]
+pub struct Usage {
     last: Option<(Instant, Snapshot)>,
 }
 
 impl Usage {
-    pub(crate) fn new() -> Usage {
-        Usage { last: None }
-    }
-
-    /// Percent of all processors since the last look; nothing at the first one.
-    pub(crate) fn percent(&self, now: &Snapshot, pid: i32, total: bool) -> Option<u64> {
+    /// Thousandths of all processors since the last look, of all descendants too if `total`; nothing at the first look.
+    pub fn permille(&self, now: &Snapshot, pid: i32, total: bool) -> Option<u64> {
         let (then, before) = self.last.as_ref()?;
         let used = now.ticks(pid, total).saturating_sub(before.ticks(pid, total));
         let per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         let millis = u64::try_from(then.elapsed().as_millis()).ok()?.max(1);
-        Some(used * 100_000 / per_second.max(1) / millis / processors)
+        Some(used * 1_000_000 / per_second.max(1) / millis / processors)
     }
 
-    pub(crate) fn note(&mut self, snapshot: Snapshot) {
+    /// Remembers a look as the last one.
+    pub fn note(&mut self, snapshot: Snapshot) {
         self.last = Some((Instant::now(), snapshot));
     }
 }
@@ -113,8 +111,8 @@ fn page_size() -> u64 {
     sysconf(SysconfVar::PAGE_SIZE).ok().flatten().and_then(|size| u64::try_from(size).ok()).unwrap_or(4096)
 }
 
-/// The machine's memory in bytes.
-pub(crate) fn all_memory() -> Option<u64> {
+/// The machine's memory in bytes; nothing where the kernel does not tell.
+pub fn all_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1024)
