@@ -29,6 +29,11 @@ const EXECUTABLE: Executable = Executable {
             topic: None,
             verbs: startup::verbs!("boson-cluster":
                 "status" => kubectl_boson::status,
+                "deployments" => kubectl_boson::deployments,
+                "errands" => kubectl_boson::errands,
+                "releases" => kubectl_boson::releases,
+                "stemcells" => kubectl_boson::stemcells,
+                "disks" => kubectl_boson::disks,
                 "diff" => kubectl_boson::diff,
                 "logs" => kubectl_boson::logs,
                 "events" => kubectl_boson::events,

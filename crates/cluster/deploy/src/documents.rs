@@ -110,8 +110,7 @@ impl Documents {
     pub(crate) fn of_run(cluster: &Cluster, name: &str, run: &Run) -> Result<Documents> {
         let record = objects::record(name);
         let anchor = anchor(cluster, name)?;
-        let secret = objects::versioned("deployment", None, run.deployment);
-        let deployment = Deployment::decode(&document(cluster, &secret, DEPLOYMENT_YAML)?, &secret)?;
+        let deployment = deployment_of_run(cluster, run)?;
         let mut groups = Vec::new();
         for group in &deployment.instance_groups {
             let version = run.groups.get(&group.name).copied().ok_or_else(|| {
@@ -208,6 +207,15 @@ impl Documents {
         });
         Workloads { deployment: &self.deployment, groups: groups.collect(), settings }
     }
+}
+
+/// The document of the deployment of a run.
+///
+/// # Errors
+/// The Secret does not exist or cannot be read, or the document is not valid.
+pub fn deployment_of_run(cluster: &Cluster, run: &Run) -> Result<Deployment> {
+    let secret = objects::versioned("deployment", None, run.deployment);
+    Deployment::decode(&document(cluster, &secret, DEPLOYMENT_YAML)?, &secret)
 }
 
 /// The texts of the documents of a run, by the directory in which `plan` would have written them, and their keys.

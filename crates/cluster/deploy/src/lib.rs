@@ -31,7 +31,7 @@ use startup::Common;
 
 pub use crate::differences::Difference;
 use crate::documents::Documents;
-pub use crate::documents::of_run as documents_of_run;
+pub use crate::documents::{deployment_of_run, of_run as documents_of_run};
 pub use crate::offline::{Offline, offline};
 pub use crate::options::Options;
 use crate::options::Request;

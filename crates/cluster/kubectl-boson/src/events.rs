@@ -6,8 +6,8 @@ use clap::Args;
 use cluster::{Kind, Object, name};
 use problem::Result;
 use startup::Common;
+use table::{Table, TableOptions};
 
-use crate::output::{row, table};
 use crate::target::Target;
 
 /// One line for `--help`.
@@ -23,6 +23,8 @@ pub const ABOUT: &str = "Show the events of a deployment's objects";
 pub struct Options {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    table: TableOptions,
 }
 
 /// Runs the verb; returns the exit code.
@@ -43,13 +45,13 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         times.into_iter().find_map(|time| time.as_str().map(str::to_owned)).unwrap_or_default()
     };
     events.sort_by_key(when);
-    let mut rows = vec![row(["TIME", "TYPE", "REASON", "OBJECT", "MESSAGE"])];
-    rows.extend(events.iter().map(|event| {
+    let mut table = Table::new("events", &["Time", "Type", "Reason", "Object", "Message"]);
+    for event in &events {
         let about = &event["involvedObject"];
         let object = format!("{}/{}", text(&about["kind"]), text(&about["name"]));
         let message = text(&event["message"]).replace('\n', " ");
-        vec![when(event), text(&event["type"]), text(&event["reason"]), object, message]
-    }));
-    table(&rows);
+        table.push([when(event), text(&event["type"]), text(&event["reason"]), object, message]);
+    }
+    table.print(&options.table)?;
     Ok(0)
 }

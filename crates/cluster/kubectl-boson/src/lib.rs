@@ -11,6 +11,7 @@ pub mod errand;
 pub mod events;
 mod follow;
 mod interrupt;
+mod lists;
 pub mod logs;
 pub mod objects;
 mod output;
@@ -21,3 +22,5 @@ pub mod ssh;
 pub mod status;
 mod target;
 pub mod versions;
+
+pub use lists::{deployments, disks, errands, releases, stemcells};

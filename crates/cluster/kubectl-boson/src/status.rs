@@ -9,8 +9,8 @@ use deploy::{errands, health, standby};
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 use startup::Common;
+use table::{Table, TableOptions};
 
-use crate::output::{line, row, table};
 use crate::target::{Deployment, Target};
 
 /// One line for `--help`.
@@ -29,6 +29,11 @@ pub const ABOUT: &str = "Show the instances of a deployment";
 pub struct Options {
     #[command(flatten)]
     target: Target,
+    /// Show the containers of each instance, as `bosh instances --ps` shows processes
+    #[arg(long)]
+    ps: bool,
+    #[command(flatten)]
+    table: TableOptions,
 }
 
 /// The exit code if an instance is not ready or runs an earlier version, or an object is missing or differs: as of an update that fails.
@@ -38,25 +43,39 @@ const NOT_READY: u8 = 69;
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let deployment = options.target.find()?;
     let (sets, pods) = (deployment.list(Kind::STATEFUL_SET)?, deployment.pods()?);
-    let mut rows = vec![row(["GROUP", "INDEX", "AZ", "POD", "READY", "RESTARTS", "NODE"])];
     let services = deployment.list(Kind::SERVICE)?;
-    rows.extend(pods.iter().map(|pod| of_pod(pod, &services)));
-    table(&rows);
-    packages(&pods).iter().for_each(|packages| line(format_args!("{packages}")));
-    troubles(&deployment, &sets)?.iter().for_each(|trouble| line(format_args!("{trouble}")));
+    let mut table = match options.ps {
+        false => Table::new("instances", &INSTANCES),
+        true => Table::new("instances", &PROCESSES),
+    };
+    for pod in &pods {
+        match options.ps {
+            false => table.push(of_pod(pod, &services)),
+            true => of_containers(pod, &services).into_iter().for_each(|cells| table.push(cells)),
+        }
+    }
+    packages(&pods).into_iter().for_each(|packages| table.note(packages));
+    troubles(&deployment, &sets)?.into_iter().for_each(|trouble| table.note(trouble));
     let is_ready = |set: &Object| match standby::has_standbys(set) {
         true => standby::have_started(set, &pods),
         false => health::is_ready(set),
     };
     let outdated = outdated(&sets, &pods, &services);
-    outdated.iter().for_each(|instance| line(format_args!("{instance} runs an earlier version")));
+    outdated.iter().for_each(|instance| table.note(format!("{instance} runs an earlier version")));
     let all_ready = sets.iter().all(is_ready) && outdated.is_empty();
     if let Some(job) = deployment.newest_gather()?.filter(|_| sets.is_empty()) {
-        line(format_args!("no instance group is deployed yet; the gather Job is {}", name(&job)));
+        table.note(format!("no instance group is deployed yet; the gather Job is {}", name(&job)));
     }
-    let is_as_documented = differences(&deployment)?;
+    let is_as_documented = differences(&deployment, &mut table)?;
+    table.print(&options.table)?;
     Ok(if all_ready && !sets.is_empty() && is_as_documented { 0 } else { NOT_READY })
 }
+
+/// The columns, named as those of `boson status` where they mean the same.
+const INSTANCES: [&str; 8] = ["Instance", "AZ", "IP", "Ready", "Restarts", "Instance State", "Pod", "Node"];
+
+/// With containers.
+const PROCESSES: [&str; 7] = ["Instance", "AZ", "IP", "Process", "State", "Restarts", "Instance State"];
 
 /// The instances whose pods do not run what their StatefulSets say, because an update was interrupted, has failed or is under way.
 pub(crate) fn outdated(sets: &[Object], pods: &[Object], services: &[Object]) -> Vec<String> {
@@ -72,23 +91,23 @@ pub(crate) fn outdated(sets: &[Object], pods: &[Object], services: &[Object]) ->
     pods.iter().filter_map(of_pod).collect()
 }
 
-/// Prints which objects are missing or differ from what the documents of the present run say; returns whether none was found.
-fn differences(deployment: &Deployment) -> Result<bool> {
+/// Notes which objects are missing or differ from what the documents of the present run say; returns whether none was found.
+fn differences(deployment: &Deployment, table: &mut Table) -> Result<bool> {
     let Some((versions, _)) = deployment.record()? else { return Ok(true) };
     let Some(run) = versions.runs.first() else { return Ok(true) };
     let options = deploy::Options::of_run(&deployment.name, run, deployment.connection.clone());
     match options.and_then(|options| deploy::differences(options, run)) {
         Ok(found) => {
-            found.iter().for_each(|difference| line(format_args!("{difference}")));
+            found.iter().for_each(|difference| table.note(difference.to_string()));
             if !found.is_empty() {
-                line(format_args!("applying the manifest again restores them: kubectl boson apply MANIFEST"));
+                table.note("applying the manifest again restores them: kubectl boson apply MANIFEST".to_owned());
             }
             Ok(found.is_empty())
         }
         // A user who may only read still sees the instances.
         Err(problems) => {
             let why = problems.into_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ");
-            line(format_args!("objects are not compared with the documents of run {}: {why}", run.run));
+            table.note(format!("objects are not compared with the documents of run {}: {why}", run.run));
             Ok(true)
         }
     }
@@ -108,23 +127,73 @@ fn is_finished(pod: &Object) -> bool {
     pod["status"]["phase"] == "Succeeded"
 }
 
-fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
-    let counts = counts(pod);
-    let state = if is_finished(pod) { "completed".to_owned() } else { format!("{}/{}", counts.ready, counts.total) };
-    let text = |value: &Object| value.as_str().unwrap_or("-").to_owned();
+/// Instance, AZ and IP of a pod; an errand's has no index.
+fn identity(pod: &Object, services: &[Object]) -> [String; 3] {
+    let group = label(pod, objects::GROUP).unwrap_or_default();
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let expressions = affinity["nodeSelectorTerms"][0]["matchExpressions"].as_array();
     let zone =
         expressions.and_then(|all| all.iter().find(|expression| expression["key"] == "topology.kubernetes.io/zone"));
-    vec![
-        label(pod, objects::GROUP).unwrap_or("-").to_owned(),
-        index(pod, services).unwrap_or_else(|| "-".to_owned()),
-        zone.map_or_else(|| "-".to_owned(), |zone| text(&zone["values"][0])),
-        name(pod).to_owned(),
-        state,
-        counts.restarts.to_string(),
-        text(&pod["spec"]["nodeName"]),
-    ]
+    let instance = index(pod, services).map_or_else(|| group.to_owned(), |index| format!("{group}/{index}"));
+    [instance, zone.map_or_else(String::new, |zone| text(&zone["values"][0])), text(&pod["status"]["podIP"])]
+}
+
+fn text(value: &Object) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn of_pod(pod: &Object, services: &[Object]) -> Vec<String> {
+    let counts = counts(pod);
+    let ready = if is_finished(pod) { "completed".to_owned() } else { format!("{}/{}", counts.ready, counts.total) };
+    let mut cells = identity(pod, services).to_vec();
+    cells.extend([ready, counts.restarts.to_string(), state(pod).to_owned()]);
+    cells.extend([name(pod).to_owned(), text(&pod["spec"]["nodeName"])]);
+    cells
+}
+
+/// A row for each container and sidecar.
+fn of_containers(pod: &Object, services: &[Object]) -> Vec<Vec<String>> {
+    let statuses = ["initContainerStatuses", "containerStatuses"].map(|key| pod["status"][key].as_array());
+    let init = pod["spec"]["initContainers"].as_array();
+    let is_step = |status: &&Object| {
+        let of_name = |container: &&Object| container["name"] == status["name"];
+        init.and_then(|all| all.iter().find(of_name)).is_some_and(|container| container["restartPolicy"] != "Always")
+    };
+    let row = |status: &Object| {
+        let mut cells = identity(pod, services).to_vec();
+        let restarts = status["restartCount"].as_u64().unwrap_or_default().to_string();
+        cells.extend([text(&status["name"]), of_container(status), restarts, state(pod).to_owned()]);
+        cells
+    };
+    statuses.into_iter().flatten().flatten().filter(|status| !is_step(status)).map(row).collect()
+}
+
+/// The state of a container, or why it waits.
+fn of_container(status: &Object) -> String {
+    let state = &status["state"];
+    match (state["running"].is_object(), state["terminated"].is_object()) {
+        (true, _) => "running".to_owned(),
+        (_, true) => "exited".to_owned(),
+        _ => state["waiting"]["reason"].as_str().unwrap_or("waiting").to_owned(),
+    }
+}
+
+/// The state of an instance in the words of BOSH's agent.
+fn state(pod: &Object) -> &'static str {
+    let counts = counts(pod);
+    let statuses = ["initContainerStatuses", "containerStatuses"].map(|key| pod["status"][key].as_array());
+    let is_failing = |status: &Object| {
+        let reason = status["state"]["waiting"]["reason"].as_str().unwrap_or_default();
+        reason.ends_with("BackOff") || reason.starts_with("Err") || reason.ends_with("Error")
+    };
+    match pod["status"]["phase"].as_str() {
+        Some("Succeeded") => "completed",
+        Some("Failed") => "failing",
+        _ if !pod["metadata"]["deletionTimestamp"].is_null() => "stopping",
+        _ if counts.total > 0 && counts.ready == counts.total => "running",
+        _ if statuses.into_iter().flatten().flatten().any(is_failing) => "failing",
+        _ => "starting",
+    }
 }
 
 /// The packages that init containers copy out of the images of other releases, by group.
@@ -221,6 +290,25 @@ mod tests {
         let found: Vec<String> = packages(&[pod("web"), pod("web"), pod("api")]).into_iter().collect();
         let expected = ["api", "web"].map(|group| format!("{group} has packages of the release tools: jq, cf-cli"));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_state_of_an_instance_is_that_of_its_containers() {
+        let pod = |phase: &str, ready: bool, state: Object| {
+            let status = json!([{"name": "nats", "ready": ready, "restartCount": 2, "state": state}]);
+            json!({
+                "metadata": {"name": "nats-nats-z1-0", "labels": {objects::GROUP: "nats"}},
+                "spec": {"containers": [{"name": "nats"}]},
+                "status": {"phase": phase, "podIP": "10.1.2.3", "containerStatuses": status},
+            })
+        };
+        let running = pod("Running", true, json!({"running": {}}));
+        let waiting = |reason: &str| pod("Running", false, json!({"waiting": {"reason": reason}}));
+        let states = [&running, &waiting("CrashLoopBackOff"), &waiting("ErrImagePull"), &waiting("ContainerCreating")];
+        assert_eq!(states.map(state), ["running", "failing", "failing", "starting"]);
+        assert_eq!(state(&pod("Succeeded", false, json!({"terminated": {}}))), "completed");
+        let cells = of_containers(&running, &[]).concat();
+        assert_eq!(cells, ["nats", "", "10.1.2.3", "nats", "running", "2", "running"]);
     }
 
     #[test]

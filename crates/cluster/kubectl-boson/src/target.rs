@@ -56,11 +56,25 @@ impl Target {
     }
 }
 
-/// The deployment of this name, or the only one.
-fn find(cluster: Cluster, connection: &Connection, wanted: Option<String>) -> Result<Deployment> {
+/// The deployments of the namespace: their names and anchors.
+pub(crate) fn anchors(cluster: &Cluster) -> Result<Vec<(String, Object)>> {
     let anchors = cluster.list(Kind::CONFIG_MAP, &format!("{}=anchor", objects::KIND))?;
     let named = |anchor: &Object| Some((anchor["data"]["deployment"].as_str()?.to_owned(), anchor.clone()));
-    let anchors: Vec<(String, Object)> = anchors.iter().filter_map(named).collect();
+    Ok(anchors.iter().filter_map(named).collect())
+}
+
+/// The record of a deployment's runs, and the ConfigMap that holds it; nothing before the first run has written its documents.
+pub(crate) fn record(cluster: &Cluster, deployment: &str) -> Result<Option<(Versions, Object)>> {
+    let name = objects::record(deployment);
+    let Some(record) = cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(None) };
+    objects::check_record(&record, deployment)?;
+    let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
+    Ok(Some((Versions::decode(text, &format!("ConfigMap {name}"))?, record)))
+}
+
+/// The deployment of this name, or the only one.
+fn find(cluster: Cluster, connection: &Connection, wanted: Option<String>) -> Result<Deployment> {
+    let anchors = anchors(&cluster)?;
     let names: Vec<String> = anchors.iter().map(|(name, _)| name.clone()).collect();
     let problem = |message: String| {
         let problem = Problem::input(message).code(code::DEPLOYMENT_UNKNOWN);
@@ -105,11 +119,7 @@ impl Deployment {
 
     /// As [`Deployment::versions`]; nothing before the first run has written its documents.
     pub(crate) fn record(&self) -> Result<Option<(Versions, Object)>> {
-        let name = objects::record(&self.name);
-        let Some(record) = self.cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(None) };
-        objects::check_record(&record, &self.name)?;
-        let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-        Ok(Some((Versions::decode(text, &format!("ConfigMap {name}"))?, record)))
+        record(&self.cluster, &self.name)
     }
 
     /// The newest gather Job.

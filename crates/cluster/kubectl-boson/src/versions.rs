@@ -3,8 +3,8 @@
 use clap::Args;
 use problem::Result;
 use startup::Common;
+use table::{Table, TableOptions};
 
-use crate::output::{row, table};
 use crate::target::Target;
 
 /// One line for `--help`.
@@ -20,16 +20,18 @@ pub const ABOUT: &str = "Show the runs of a deployment and their versions";
 pub struct Options {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    table: TableOptions,
 }
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let (versions, _) = options.target.find()?.versions()?;
-    let mut rows = vec![row(["RUN", "DEPLOYMENT", "GROUPS"])];
-    rows.extend(versions.runs.iter().map(|run| {
+    let mut table = Table::new("versions", &["Run", "Deployment", "Groups"]);
+    for run in &versions.runs {
         let groups: Vec<String> = run.groups.iter().map(|(group, version)| format!("{group} v{version}")).collect();
-        vec![run.run.to_string(), format!("v{}", run.deployment), groups.join(", ")]
-    }));
-    table(&rows);
+        table.push([run.run.to_string(), format!("v{}", run.deployment), groups.join(", ")]);
+    }
+    table.print(&options.table)?;
     Ok(0)
 }

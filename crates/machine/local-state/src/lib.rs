@@ -9,7 +9,6 @@ pub mod output;
 mod progress;
 mod signals;
 mod state_dir;
-pub mod table;
 pub mod user_dirs;
 
 pub use cache_limit::{CacheLimit, prune_cache};

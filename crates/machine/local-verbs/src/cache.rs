@@ -7,8 +7,8 @@ use problem::{Problem, Result, code};
 use release::CacheEntry;
 use startup::Common;
 
-use local_state::table::{Table, TableOptions};
 use local_state::{CacheLimit, output, prune_cache};
+use table::{Table, TableOptions};
 
 /// The arguments of `cache`.
 #[derive(Debug, Args)]

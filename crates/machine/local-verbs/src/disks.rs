@@ -5,8 +5,8 @@ use problem::{Problem, Result, code};
 use startup::Common;
 
 use local_state::output;
-use local_state::table::{Table, TableOptions};
 use local_state::{Disk, StateDir, Which};
+use table::{Table, TableOptions};
 
 /// The arguments of `disks`.
 #[derive(Debug, Args)]

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use local_state::output;
-use local_state::table::{Table, TableOptions};
 use problem::Result;
 use release::{Content, Release};
 use startup::Common;
+use table::{Table, TableOptions};
 
 /// The arguments of `inspect-local-release`.
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! `boson deployments`, `errands`, `releases` and `stemcells`: what is up, with the columns of the bosh CLI.
 
 use local_state::control::Listing;
-use local_state::table::{Table, TableOptions};
 use local_state::{Connection, Which};
 use problem::Result;
+use table::{Table, TableOptions};
 
 /// The arguments of a list about one deployment.
 #[derive(Debug, clap::Args)]
@@ -58,10 +58,10 @@ list!(stemcells, Listing::Stemcells, ["Alias", "OS", "Version"], "List the stemc
 pub mod deployments {
     use clap::Args;
     use local_state::control::Listing;
-    use local_state::table::{Table, TableOptions};
     use local_state::{Connection, StateDir};
     use problem::Result;
     use startup::Common;
+    use table::{Table, TableOptions};
 
     /// The arguments of the verb.
     #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use startup::Common;
 use local_state::Connection;
 use local_state::Which;
 use local_state::control::{Health, Row};
-use local_state::table::{Table, TableOptions};
+use table::{Table, TableOptions};
 
 use crate::vitals::{Vitals, measure, of_all_memory, percent, uptime};
 

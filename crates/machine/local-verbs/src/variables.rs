@@ -13,8 +13,8 @@ use variables::{Refusal, Rotation, Step, Store};
 
 use crate::confirmation;
 use local_state::output;
-use local_state::table::{Table, TableOptions};
 use local_state::{StateDir, Which};
+use table::{Table, TableOptions};
 
 /// The arguments of `variables`.
 #[derive(Debug, Args)]
