@@ -5,6 +5,10 @@
 mod failures;
 #[path = "deploys/files.rs"]
 mod files;
+#[path = "deploys/jobs.rs"]
+mod jobs;
+#[path = "deploys/looks.rs"]
+mod looks;
 #[path = "deploys/repairs.rs"]
 mod repairs;
 #[path = "deploys/updates.rs"]

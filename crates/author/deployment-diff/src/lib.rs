@@ -1,10 +1,11 @@
 //! The differences between two planned deployments: which instances are new, replaced or removed, and why.
 //!
 //! [`to_render`] names the instances whose files the caller renders; [`compare`] gives the differences, with secrets masked;
-//! [`text::render`] makes a text for people of them, and `serde` a document for programs.
+//! [`text::render`] makes a text for people of them, [`markdown::render`] one for comments and reports, and `serde` a document for programs.
 
 mod instances;
 mod leaves;
+pub mod markdown;
 mod mask;
 mod properties;
 pub mod text;
@@ -60,7 +61,7 @@ pub struct Supplement {
 }
 
 /// The differences between two versions of a deployment.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     /// What changes in the deployment as a whole: its name, releases, stemcells.
     pub deployment: Vec<Change>,
@@ -92,7 +93,7 @@ impl Diff {
 }
 
 /// A value that differs. Secrets are masked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// What it is: `property nats.port`, `update.canaries`.
     pub what: String,
@@ -103,7 +104,7 @@ pub struct Change {
 }
 
 /// The differences of an instance group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupDiff {
     /// The group's name.
     pub name: String,
@@ -116,7 +117,7 @@ pub struct GroupDiff {
     /// The lines of rendered files that differ.
     pub files: Vec<FileDiff>,
     /// Instances whose files differ, and are not known for lack of job sources.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_unknown: Vec<String>,
 }
 
@@ -134,7 +135,7 @@ impl GroupDiff {
 }
 
 /// Which versions have a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
     /// Only the new one.
@@ -146,7 +147,7 @@ pub enum Presence {
 }
 
 /// What happens to an instance.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceDiff {
     /// GROUP/INDEX.
     pub name: String,
@@ -157,7 +158,7 @@ pub struct InstanceDiff {
 }
 
 /// What happens to an instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// It is stopped and made again with its disk.
@@ -171,7 +172,7 @@ pub enum Effect {
 }
 
 /// The lines of a rendered file that differ, identically in all of these instances.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDiff {
     /// JOB/PATH.
     pub path: String,

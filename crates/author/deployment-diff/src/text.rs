@@ -51,12 +51,8 @@ pub fn render(diff: &Diff, style: Style) -> String {
 }
 
 fn render_group(group: &GroupDiff, style: Style, text: &mut String) {
-    let suffix = match group.presence {
-        Presence::Added => " (new)",
-        Presence::Removed => " (removed)",
-        Presence::Changed => "",
-    };
-    *text += &format!("{}{suffix}\n", style.paint(BOLD, &format!("instance group {}", group.name)));
+    let title = style.paint(BOLD, &format!("instance group {}", group.name));
+    *text += &format!("{title}{}\n", suffix(group.presence));
     for (names, effect) in by_effect(&group.instances) {
         *text += &format!("  {}: {effect}\n", names.join(", "));
     }
@@ -72,8 +68,17 @@ fn render_group(group: &GroupDiff, style: Style, text: &mut String) {
     }
 }
 
+/// What follows the name of a group.
+pub(crate) fn suffix(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Added => " (new)",
+        Presence::Removed => " (removed)",
+        Presence::Changed => "",
+    }
+}
+
 /// Instances to which the same happens for the same reason, in their order.
-fn by_effect(instances: &[InstanceDiff]) -> Vec<(Vec<&str>, String)> {
+pub(crate) fn by_effect(instances: &[InstanceDiff]) -> Vec<(Vec<&str>, String)> {
     let mut found: Vec<(Vec<&str>, String)> = Vec::new();
     for one in instances {
         let effect = match one.effect {
@@ -109,8 +114,13 @@ fn of_value(value: &str) -> String {
     if value == "{...}" { String::new() } else { format!(": {value}") }
 }
 
+/// A file of one or several instances.
+pub(crate) fn file_name(file: &FileDiff) -> String {
+    format!("{} {}", file.instances.join(","), file.path)
+}
+
 fn render_file(file: &FileDiff, style: Style, text: &mut String) {
-    let name = format!("{} {}", file.instances.join(","), file.path);
+    let name = file_name(file);
     let or_null = |is_there: bool| if is_there { name.as_str() } else { "/dev/null" };
     *text += &format!("{}\n", style.paint(BOLD, &format!("--- {}", or_null(file.presence != Presence::Added))));
     *text += &format!("{}\n", style.paint(BOLD, &format!("+++ {}", or_null(file.presence != Presence::Removed))));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use deployment_diff::text::{self, Style};
-use deployment_diff::{Diff, Mask, Supplement};
+use deployment_diff::{Diff, Mask, Supplement, markdown};
 use job_templates::RenderingOptions;
 use manifest_inputs::{Configs, Inputs};
 use problem::{IoContext, Problem, Result};
@@ -97,6 +97,8 @@ pub struct OutputOptions {
 enum Format {
     /// For people
     Text,
+    /// Markdown, for comments and reports
+    Markdown,
     /// One JSON object: `deployment` and `groups` with `changes`, `instances` and `files`
     Json,
 }
@@ -173,6 +175,7 @@ impl OutputOptions {
                 let is_colored = self.colored || startup::is_colored(&std::io::stdout());
                 text::render(diff, if is_colored { Style::Colored } else { Style::Plain })
             }
+            Format::Markdown => markdown::render(diff),
             Format::Json => {
                 let json = serde_json::to_string_pretty(diff);
                 json.map_err(|e| Problem::internal("cannot write the differences as JSON").because(e))? + "\n"

@@ -228,6 +228,8 @@ codes! {
     DEPLOYMENT_NOT_READY = "deployment-not-ready";
     /// Another run updates the deployment.
     UPDATE_UNDER_WAY = "update-under-way";
+    /// Something has changed since a run was planned.
+    RUN_OUTDATED = "run-outdated";
 
     // Deployments on one machine.
 

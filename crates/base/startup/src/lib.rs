@@ -4,6 +4,7 @@
 //! problems. [`multicall`] makes an executable of several verbs.
 
 mod color;
+pub mod confirmation;
 mod duration;
 pub mod multicall;
 mod name;

@@ -34,12 +34,7 @@ struct Group {
 impl Documents {
     /// What `plan` has written, before it has versions.
     pub(crate) fn planned(cluster: &Cluster, name: &str, directory: &Path) -> Result<Documents> {
-        let deployment = plan_output::deployment(directory)?;
-        if deployment.name != name {
-            let message = format!("{} has the deployment '{}', not '{name}'", directory.display(), deployment.name);
-            return Err(Problem::input(message).code(code::DOCUMENT_INVALID).into());
-        }
-        let documents = Documents::of_plan(deployment, directory)?;
+        let documents = Documents::of_plan(deployment_of(directory, name)?, directory)?;
         Ok(Documents { anchor: anchor(cluster, name)?, ..documents })
     }
 
@@ -50,7 +45,7 @@ impl Documents {
         directory: &Path,
         present: Option<&Run>,
     ) -> Result<Documents> {
-        let mut documents = Documents::of_plan(plan_output::deployment(directory)?, directory)?;
+        let mut documents = Documents::of_plan(deployment_of(directory, name)?, directory)?;
         let Some(present) = present else { return Ok(documents) };
         documents.anchor = anchor(cluster, name)?;
         for (group, own) in documents.deployment.instance_groups.iter().zip(&mut documents.groups) {
@@ -58,9 +53,15 @@ impl Documents {
             let bpm = plan_output::text(directory, &format!("{}/bpm", group.name), BPM_YAML)?;
             own.parts = objects::divided("", PROPERTIES_YAML, &resolved).len();
             let Some(&version) = present.groups.get(&group.name) else { continue };
-            let known =
-                |kind: &str, key: &str| document(cluster, &objects::versioned(kind, Some(&group.name), version), key);
-            let is_same = known("ig-resolved", PROPERTIES_YAML)? == resolved && known("bpm", BPM_YAML)? == bpm;
+            let is_same = |kind: &str, key: &str, text: &str| {
+                match document(cluster, &objects::versioned(kind, Some(&group.name), version), key) {
+                    Ok(known) => Ok(known == text),
+                    // Somebody has deleted it: the run makes another version.
+                    Err(problems) if problems.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => Ok(false),
+                    Err(problems) => Err(problems),
+                }
+            };
+            let is_same = is_same("ig-resolved", PROPERTIES_YAML, &resolved)? && is_same("bpm", BPM_YAML, &bpm)?;
             own.version = if is_same { version } else { version + 1 };
         }
         Ok(documents)
@@ -94,16 +95,12 @@ impl Documents {
 
     /// Those of the present run.
     pub(crate) fn read(cluster: &Cluster, name: &str) -> Result<Documents> {
-        let record = objects::record(name);
-        let missing = || {
-            let problem = Problem::input(format!("ConfigMap {record} does not exist")).code(code::DOCUMENT_MISSING);
+        let run = present_run(cluster, name)?.ok_or_else(|| {
+            let message = format!("ConfigMap {} does not exist", objects::record(name));
+            let problem = Problem::input(message).code(code::DOCUMENT_MISSING);
             problem.hint("`write-secrets` writes it; is this the right namespace?")
-        };
-        let record_of = cluster.get(Kind::CONFIG_MAP, &record)?.ok_or_else(missing)?;
-        objects::check_record(&record_of, name)?;
-        let text = record_of["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-        let versions = Versions::decode(text, &format!("ConfigMap {record}"))?;
-        Documents::of_run(cluster, name, versions.runs.first().ok_or_else(missing)?)
+        })?;
+        Documents::of_run(cluster, name, &run)
     }
 
     /// Those of a run.
@@ -216,6 +213,39 @@ impl Documents {
 pub fn deployment_of_run(cluster: &Cluster, run: &Run) -> Result<Deployment> {
     let secret = objects::versioned("deployment", None, run.deployment);
     Deployment::decode(&document(cluster, &secret, DEPLOYMENT_YAML)?, &secret)
+}
+
+/// The document of a deployment of this name that `plan` has written.
+fn deployment_of(directory: &Path, name: &str) -> Result<Deployment> {
+    let deployment = plan_output::deployment(directory)?;
+    if deployment.name == name {
+        return Ok(deployment);
+    }
+    let message = format!("{} has the deployment '{}', not '{name}'", directory.display(), deployment.name);
+    Err(Problem::input(message).code(code::DOCUMENT_INVALID).into())
+}
+
+/// The run whose documents are valid; nothing before the first one.
+///
+/// # Errors
+/// A record of others, or one that cannot be read; failures of the cluster.
+pub(crate) fn present_run(cluster: &Cluster, name: &str) -> Result<Option<Run>> {
+    let record = objects::record(name);
+    let Some(present) = cluster.get(Kind::CONFIG_MAP, &record)? else { return Ok(None) };
+    objects::check_record(&present, name)?;
+    let text = present["data"][VERSIONS_YAML].as_str().unwrap_or_default();
+    Ok(Versions::decode(text, &format!("ConfigMap {record}"))?.runs.into_iter().next())
+}
+
+/// A digest of all documents that `plan` has written for a deployment.
+pub(crate) fn digest_of_planned(deployment: &Deployment, directory: &Path) -> Result<String> {
+    let mut texts = vec![plan_output::text(directory, "deployment", DEPLOYMENT_YAML)?];
+    for group in &deployment.instance_groups {
+        for (kind, key) in [("ig-resolved", PROPERTIES_YAML), ("bpm", BPM_YAML)] {
+            texts.push(plan_output::text(directory, &format!("{}/{kind}", group.name), key)?);
+        }
+    }
+    Ok(objects::digest(serde_json::to_string(&texts).unwrap_or_default().as_bytes()))
 }
 
 /// The texts of the documents of a run, by the directory in which `plan` would have written them, and their keys.

@@ -26,7 +26,7 @@ use handoff::requests::What;
 use handoff::versions::Run;
 use kubernetes_objects as objects;
 use objects::{GroupObjects, UpdatedBy};
-use problem::{IoContext, Problems, Result};
+use problem::{IoContext, Problem, Problems, Result};
 use startup::Common;
 
 pub use crate::differences::Difference;
@@ -66,8 +66,8 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         return write_files(directory, &plan).map(|()| 0);
     }
     check(&cluster, &request, &plan)?;
-    if request.check.is_some() {
-        return Ok(0);
+    if let Some(directory) = &request.check {
+        return look(&cluster, &request, directory).map(|()| 0);
     }
     let settings = settings(&cluster, &request, &documents, !request.dry_run)?;
     if settings == tried {
@@ -76,6 +76,20 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         deploy(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)?;
     }
     Ok(0)
+}
+
+/// Prints what the run would do, or compares it with what it is expected to do, if that is wanted.
+fn look(cluster: &Cluster, request: &Request, planned: &std::path::Path) -> Result<()> {
+    if let Some(expected) = &request.expect {
+        return preview::check_expectation(cluster, request, planned, expected);
+    }
+    if request.diff {
+        let preview = preview::of_record(cluster, request, planned)?;
+        let text = serde_json::to_string(&preview);
+        let text = text.map_err(|error| Problem::internal("cannot write the differences as JSON").because(error))?;
+        say(format_args!("{text}"));
+    }
+    Ok(())
 }
 
 /// Checks whether the cluster takes the objects of an earlier run; changes nothing.

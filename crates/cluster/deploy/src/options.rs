@@ -35,6 +35,15 @@ pub struct Options {
     /// Check the documents that `plan` has written into this directory, and whether the cluster takes their objects; apply nothing
     #[arg(long, env = "CHECK_DIR", value_name = "DIR", conflicts_with_all = ["dry_run", "output_dir"])]
     pub check: Option<PathBuf>,
+    /// With --check, print what the run would do as a JSON object
+    #[arg(long, requires = "check")]
+    pub diff: bool,
+    /// With --check, refuse unless the run would do what a JSON object of --diff says: its `expect`
+    #[arg(long, value_name = "DIGEST", requires = "check", conflicts_with = "diff")]
+    pub expect: Option<String>,
+    /// With --expect, the gather Job that this is a part of: once it has done a part of it, it may do the rest
+    #[arg(long, env = "GATHER_JOB", value_name = "NAME")]
+    pub gather_job: Option<String>,
     /// Write the objects into files of this directory, and apply nothing
     #[arg(long, env = "OUTPUT_DIR", value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
@@ -67,6 +76,9 @@ pub(crate) struct Request {
     pub(crate) deployment: String,
     pub(crate) dry_run: bool,
     pub(crate) check: Option<PathBuf>,
+    pub(crate) diff: bool,
+    pub(crate) expect: Option<String>,
+    pub(crate) gather_job: Option<String>,
     pub(crate) output_dir: Option<PathBuf>,
     pub(crate) force_conflicts: bool,
     /// The time limit instead of those of the manifest.
@@ -106,6 +118,9 @@ impl Options {
             deployment_name: Some(deployment.to_owned()),
             dry_run: true,
             check: None,
+            diff: false,
+            expect: None,
+            gather_job: None,
             output_dir: None,
             force_conflicts: false,
             ready_timeout: None,
@@ -141,6 +156,9 @@ impl Options {
             deployment,
             dry_run: self.dry_run,
             check: self.check.filter(|path| !path.as_os_str().is_empty()),
+            diff: self.diff,
+            expect: self.expect,
+            gather_job: self.gather_job.filter(|name| !name.is_empty()),
             output_dir: self.output_dir.filter(|path| !path.as_os_str().is_empty()),
             force_conflicts: self.force_conflicts,
             ready_timeout,

@@ -9,19 +9,26 @@ use handoff::deployment::Deployment;
 use handoff::versions::Run;
 use kubernetes_objects as objects;
 use objects::{GroupObjects, Outdated, outdated};
-use problem::Result;
+use problem::{Problem, Result, code};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::differences;
-use crate::documents::Documents;
-use crate::options::Options;
+use crate::documents::{Documents, digest_of_planned, present_run};
+use crate::options::{Options, Request};
 use crate::plan::Plan;
 use crate::prune::unwanted;
 use crate::settings;
 
-/// What a run would do.
-#[derive(Debug)]
+/// What a run would do. It holds no value of a property.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Preview {
+    /// The run whose documents are valid; 0 before the first.
+    pub run: u32,
+    /// A digest of the documents that the run would make valid.
+    pub documents: String,
     /// What would happen to the instances.
+    #[serde(flatten)]
     pub instances: Diff,
     /// The objects that would be made, changed or deleted: `Service nats-nats-4: created`.
     pub objects: Vec<String>,
@@ -32,6 +39,12 @@ impl Preview {
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty() && self.objects.is_empty()
     }
+
+    /// What `deploy --expect` compares: the run before, and digests of the documents, and of what happens to instances and objects.
+    pub fn expectation(&self) -> String {
+        let effects = json!([self.instances, self.objects]).to_string();
+        format!("{}.{}.{}", self.run, self.documents, objects::digest(effects.as_bytes()))
+    }
 }
 
 /// Compares what `plan` has written into a directory with the cluster; `present` is the run whose documents are valid.
@@ -41,14 +54,67 @@ impl Preview {
 pub fn preview(options: Options, planned: &Path, present: Option<&Run>) -> Result<Preview> {
     let request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
-    let documents = Documents::planned_after(&cluster, &request.deployment, planned, present)?;
-    let settings = settings(&cluster, &request, &documents, false)?;
-    let plan = Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?;
+    of_request(&cluster, &request, planned, present)
+}
+
+/// As [`preview`], beside the documents of the record.
+pub(crate) fn of_record(cluster: &Cluster, request: &Request, planned: &Path) -> Result<Preview> {
+    let present = present_run(cluster, &request.deployment)?;
+    of_request(cluster, request, planned, present.as_ref())
+}
+
+fn of_request(cluster: &Cluster, request: &Request, planned: &Path, present: Option<&Run>) -> Result<Preview> {
+    let documents =
+        Documents::planned_after(cluster, &request.deployment, planned, present)?.updated_as(request.update);
+    let settings = settings(cluster, request, &documents, false)?;
+    let plan = Plan::new(cluster, &documents.workloads(&settings), &documents.anchor)?;
     plan.check_owners(request.force_conflicts)?;
     let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&request.deployment));
     let pods = cluster.list(Kind::POD, &selector)?;
-    let instances = instances(&plan, documents.deployment(), &pods);
-    Ok(Preview { instances, objects: changed_objects(&cluster, &plan)? })
+    Ok(Preview {
+        run: present.map_or(0, |run| run.run),
+        documents: digest_of_planned(documents.deployment(), planned)?,
+        instances: instances(&plan, documents.deployment(), &pods),
+        objects: changed_objects(cluster, &plan)?,
+    })
+}
+
+/// The annotation of a gather Job that has once been about to do what it was expected to do.
+const MET: &str = "quarks.cloudfoundry.org/expectation";
+
+/// Refuses a run that would not do what was expected. A run that has been about to do so may have been interrupted since: its next try
+/// goes on.
+///
+/// # Errors
+/// What has changed since; as [`preview`].
+pub(crate) fn check_expectation(cluster: &Cluster, request: &Request, planned: &Path, expected: &str) -> Result<()> {
+    let job = match &request.gather_job {
+        Some(name) => cluster.get(Kind::JOB, name)?,
+        None => None,
+    };
+    if job.as_ref().is_some_and(|job| job["metadata"]["annotations"][MET] == expected) {
+        return Ok(());
+    }
+    let found = of_record(cluster, request, planned)?.expectation();
+    if found != expected {
+        let parts = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
+        let (found, expected) = (parts(&found), parts(expected));
+        let what = match (found.first() == expected.first(), found.get(1) == expected.get(1)) {
+            (false, _) => format!("another run has been made: run {}", found[0]),
+            (true, false) => {
+                "the same manifest renders something else: a release, an image or a link has changed".to_owned()
+            }
+            (true, true) => "instances or objects of the deployment have changed".to_owned(),
+        };
+        let message = format!("the run of deployment {} would not do what was shown", request.deployment);
+        let problem = Problem::update(message).code(code::RUN_OUTDATED).because(what);
+        return Err(problem.hint("nothing has changed; look again: kubectl boson apply MANIFEST").into());
+    }
+    if let Some(job) = job {
+        let mark = json!({"metadata": {"annotations": {MET: expected}}});
+        cluster.merge(Kind::JOB, name(&job), &mark)?;
+    }
+    Ok(())
 }
 
 /// What happens to the instances of all groups.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use cluster::{Cluster, Connection};
 use deploy::Preview;
+use deployment_diff::markdown;
 use deployment_diff::text::{self, Style};
 use pod_flags::ObjectFlags;
 use problem::{Problem, Result};
@@ -49,15 +50,17 @@ pub struct Options {
 
 /// The form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// For people
     Text,
+    /// Markdown, for comments and reports
+    Markdown,
     /// One JSON object: `groups` with `instances`, and `objects`
     Json,
 }
 
 /// The exit code if something would change, as that of `diff`.
-const DIFFERS: u8 = 1;
+pub(crate) const DIFFERS: u8 = 1;
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
@@ -71,8 +74,15 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let flags = present.and_then(|run| deploy::Options::of_run(name, run, connection.clone()).ok());
     let request = deploy::Options::of_flags(name, options.pods, flags.as_ref(), connection.clone());
     let preview = deploy::preview(request, &options.planned, present)?;
-    let text = match options.format {
-        Format::Text => as_text(&preview, startup::is_colored(&std::io::stdout())),
+    print(&preview, options.format)?;
+    Ok(if preview.is_empty() { 0 } else { DIFFERS })
+}
+
+/// Prints what a run would do.
+pub(crate) fn print(preview: &Preview, format: Format) -> Result<()> {
+    let text = match format {
+        Format::Text => as_text(preview, startup::is_colored(&std::io::stdout())),
+        Format::Markdown => as_markdown(preview),
         Format::Json => {
             let document = json!({"groups": preview.instances.groups, "objects": preview.objects});
             serde_json::to_string_pretty(&document)
@@ -80,8 +90,18 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
                 + "\n"
         }
     };
-    write_stdout(|out| out.write_all(text.as_bytes()))?;
-    Ok(if preview.is_empty() { 0 } else { DIFFERS })
+    write_stdout(|out| out.write_all(text.as_bytes()))
+}
+
+/// Instances, then objects.
+fn as_markdown(preview: &Preview) -> String {
+    let instances = match preview.instances.is_empty() && !preview.is_empty() {
+        true => "**no instance changes**\n".to_owned(),
+        false => markdown::render(&preview.instances),
+    };
+    // A name of an object has no character that means something to Markdown.
+    let objects = preview.objects.iter().map(|object| format!("- {object}\n")).collect::<String>();
+    if objects.is_empty() { instances } else { format!("{instances}\n### objects\n\n{objects}") }
 }
 
 /// Instances, then objects, then a line with their numbers.

@@ -22,6 +22,28 @@ pub(crate) const START: Duration = Duration::from_mins(5);
 /// # Errors
 /// If the Job fails or cannot run: with what its containers reported.
 pub(crate) fn job(cluster: &Cluster, job: &str, container: &str, limit: Option<Duration>) -> Result<()> {
+    until_ended(cluster, job, container, limit, true).map(drop)
+}
+
+/// What a container of a Job has printed when the Job has succeeded. Prints nothing meanwhile.
+///
+/// # Errors
+/// As [`job`].
+pub(crate) fn output(cluster: &Cluster, job: &str, container: &str, limit: Duration) -> Result<String> {
+    let pods = until_ended(cluster, job, container, Some(limit), false)?;
+    let pod = pods.iter().find(|pod| pod["status"]["phase"] == "Succeeded");
+    let pod = pod.ok_or_else(|| Problem::internal(format!("Job {job} has no pod that has succeeded")))?;
+    cluster.log(name(pod), container, None)
+}
+
+/// Waits until a Job has succeeded, and returns its pods.
+fn until_ended(
+    cluster: &Cluster,
+    job: &str,
+    container: &str,
+    limit: Option<Duration>,
+    is_shown: bool,
+) -> Result<Vec<Object>> {
     let mut logs = Logs { container, printed: Vec::new() };
     let reporter = Reporter::new(cluster, format!("batch.kubernetes.io/job-name={job}"))?;
     let mut trouble: Option<Instant> = None;
@@ -29,16 +51,20 @@ pub(crate) fn job(cluster: &Cluster, job: &str, container: &str, limit: Option<D
         // A newer gather Job deletes earlier ones.
         let state = cluster.get(Kind::JOB, job)?.ok_or_else(|| gone(cluster, job))?;
         let pods = pods_of(cluster, &state)?;
-        logs.print(cluster, &pods)?;
+        if is_shown {
+            logs.print(cluster, &pods)?;
+        }
         match ended(&state) {
-            Some(true) => return Ok(()),
+            Some(true) => return Ok(pods),
             Some(false) => return Err(failed(job, &pods).into()),
             None => {}
         }
         // What keeps the container itself from succeeding is in its log.
         if look.is_multiple_of(LOOKS) && !pods.iter().any(|pod| has_started(pod, container)) {
             let findings = reporter.evidence()?.of_job(&state);
-            reporter.print(&findings);
+            if is_shown {
+                reporter.print(&findings);
+            }
             let since = *trouble.get_or_insert_with(Instant::now);
             trouble = trouble.filter(|_| !findings.is_empty());
             let is_late = trouble.is_some() && limit.is_some_and(|limit| since.elapsed() > limit);
@@ -48,7 +74,7 @@ pub(crate) fn job(cluster: &Cluster, job: &str, container: &str, limit: Option<D
         }
         std::thread::sleep(INTERVAL);
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 /// Whether a pod never starts. A container that fails ends its Job, or is tried again.

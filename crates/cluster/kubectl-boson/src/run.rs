@@ -28,7 +28,7 @@ pub(crate) fn deployment(all: &[Object]) -> Result<&str> {
 /// way.
 pub(crate) fn start(cluster: &Cluster, all: &[Object], force: bool) -> Result<String> {
     let deployment = deployment(all)?;
-    check_owners(cluster, all, deployment, force)?;
+    missing(cluster, all, deployment, force)?;
     let mut started = String::new();
     for object in all {
         let kind = kind_of(object)?;
@@ -45,16 +45,38 @@ pub(crate) fn start(cluster: &Cluster, all: &[Object], force: bool) -> Result<St
     Ok(started)
 }
 
-fn kind_of(object: &Object) -> Result<Kind> {
+/// Applies what the Job of a run needs, and returns what did not exist before.
+pub(crate) fn prepare(cluster: &Cluster, all: &[Object], force: bool) -> Result<Vec<Object>> {
+    let missing = missing(cluster, all, deployment(all)?, force)?;
+    let mut made = Vec::new();
+    for object in all.iter().filter(|object| object["kind"] != Kind::JOB.kind) {
+        let applied = cluster.apply(object, APPLY)?;
+        if missing.iter().any(|missing| std::ptr::eq(*missing, object)) {
+            made.push(applied);
+        }
+    }
+    Ok(made)
+}
+
+/// The Job among the objects of a run.
+pub(crate) fn job(all: &[Object]) -> Result<&Object> {
+    let job = all.iter().find(|object| object["kind"] == Kind::JOB.kind);
+    Ok(job.ok_or_else(|| Problem::internal("the objects of the run have no Job"))?)
+}
+
+pub(crate) fn kind_of(object: &Object) -> Result<Kind> {
     Ok(Kind::of(object).ok_or_else(|| Problem::internal(format!("unknown kind {}", object["kind"])))?)
 }
 
-/// Checks that no object of others has one of the names, before anything is applied.
-fn check_owners(cluster: &Cluster, all: &[Object], deployment: &str, force: bool) -> Result<()> {
-    let mut problems = Vec::new();
+/// Checks that no object of others has one of the names, before anything is applied; returns the objects that do not exist.
+fn missing<'a>(cluster: &Cluster, all: &'a [Object], deployment: &str, force: bool) -> Result<Vec<&'a Object>> {
+    let (mut problems, mut missing) = (Vec::new(), Vec::new());
     for object in all {
         let kind = kind_of(object)?;
-        let Some(present) = cluster.get(kind, name(object))? else { continue };
+        let Some(present) = cluster.get(kind, name(object))? else {
+            missing.push(object);
+            continue;
+        };
         let checked = match label(object, objects::KIND) {
             Some("anchor") => objects::check_anchor(&present, deployment),
             _ if force => Ok(()),
@@ -62,15 +84,29 @@ fn check_owners(cluster: &Cluster, all: &[Object], deployment: &str, force: bool
         };
         problems.extend(checked.err().into_iter().flat_map(Problems::into_vec));
     }
-    Problems::check(problems)
+    Problems::check(problems)?;
+    Ok(missing)
+}
+
+/// Whether a run of the same content is under way, which would be joined.
+pub(crate) fn is_under_way(cluster: &Cluster, all: &[Object]) -> Result<bool> {
+    match cluster.get(Kind::JOB, name(job(all)?))? {
+        Some(present) => is_followed(cluster, &present, deployment(all)?),
+        None => Ok(false),
+    }
+}
+
+/// Whether this Job is under way, and no newer one.
+fn is_followed(cluster: &Cluster, present: &Object, deployment: &str) -> Result<bool> {
+    let is_going = ended(present).is_none() && present["metadata"]["deletionTimestamp"].is_null();
+    Ok(is_going && is_newest(present, &gather_jobs(cluster, deployment)?))
 }
 
 /// Whether a run with this Job is under way, and no newer one. A Job that has ended, or that a newer one replaces, is deleted: it does
 /// not start again by itself.
 fn is_joined(cluster: &Cluster, job: &Object, deployment: &str) -> Result<bool> {
     let Some(present) = cluster.get(Kind::JOB, name(job))? else { return Ok(false) };
-    let is_going = ended(&present).is_none() && present["metadata"]["deletionTimestamp"].is_null();
-    if is_going && is_newest(&present, &gather_jobs(cluster, deployment)?) {
+    if is_followed(cluster, &present, deployment)? {
         return Ok(true);
     }
     cluster.delete_exactly(Kind::JOB, &present)?;

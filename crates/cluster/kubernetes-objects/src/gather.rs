@@ -16,6 +16,7 @@ use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use object_basics::{NAMESPACE, Object, digest, distributed, part, token};
 
+use crate::look::CHECK;
 use crate::metadata::{KIND, of_deployment};
 use crate::{LinkRef, Patches, Settings, links, names, network, object, ownership, patches, pod, resources, typed};
 
@@ -72,7 +73,7 @@ const FINAL_CODES: [i32; 5] = [2, 65, 66, 69, FAILED];
 /// An error of the API server, of boson or of the machine.
 const FAILED: i32 = 70;
 /// The containers that use the API server.
-const WITH_TOKEN: [&str; 3] = ["check", "write-secrets", "deploy"];
+const WITH_TOKEN: [&str; 3] = [CHECK, "write-secrets", "deploy"];
 
 /// All objects, in the order in which they are applied. The Job's name ends in a digest of its content: another content is another
 /// run, the same content none.
@@ -235,14 +236,15 @@ impl Gather<'_> {
         // What the cluster would refuse is reported before anything is written.
         let check: Vec<&str> = deploy.iter().copied().chain(["--check", OUTPUT]).collect();
         let mounts = || vec![read_only("output", OUTPUT), read_only("token", TOKEN)];
-        init.push(self.boson("check", &check, SMALL, mounts()));
+        let job = || vec![field("GATHER_JOB", "metadata.labels['batch.kubernetes.io/job-name']")];
+        init.push(Container { env: Some(job()), ..self.boson(CHECK, &check, SMALL, mounts()) });
         let mut write = vec!["write-secrets", "--from", OUTPUT];
         write.extend(self.force_conflicts.then_some("--force-conflicts"));
         // The record keeps what `rollback` and `status` need to compute the same objects.
         write.extend(["--"].into_iter().chain(flags));
-        let job = field("GATHER_JOB", "metadata.labels['batch.kubernetes.io/job-name']");
-        init.push(Container { env: Some(vec![job]), ..self.boson("write-secrets", &write, SMALL, mounts()) });
-        let deploy = self.boson("deploy", &deploy, SMALL, vec![read_only("token", TOKEN)]);
+        init.push(Container { env: Some(job()), ..self.boson("write-secrets", &write, SMALL, mounts()) });
+        let token = vec![read_only("token", TOKEN)];
+        let deploy = Container { env: Some(job()), ..self.boson("deploy", &deploy, SMALL, token) };
         PodSpec {
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),

@@ -13,6 +13,7 @@ mod dns_server;
 mod gather;
 mod image;
 mod links;
+mod look;
 mod manifest_settings;
 mod metadata;
 mod names;
@@ -34,11 +35,12 @@ pub use dns::{check as check_dns_aliases, ignored as ignored_dns_aliases};
 pub use gather::{Gather, anchor_object, gather_objects};
 pub use image::{ReleaseRef, release_images};
 pub use links::{ENTANGLEMENT, LINK, LINK_PROVIDER, LinkRef, link_object, link_provider_label, link_secret};
+pub use look::{CHECK, PREVIEW, expecting, preview_job};
 pub use metadata::{
     ACTIVE_PASSIVE, DEPLOYMENT, DIGESTS, GROUP, KIND, RECREATE, TEMPLATE_DIGEST, VERSION, deployment_label, selector,
 };
 pub use names::{anchor, dns, gather_prefix, record, replicas, versioned};
-pub use object_basics::{LARGEST_IN_SECRET, MANAGER, Object, PARTS, divided, document, part, parts, to_yaml};
+pub use object_basics::{LARGEST_IN_SECRET, MANAGER, Object, PARTS, digest, divided, document, part, parts, to_yaml};
 pub use ownership::{check_anchor, check_owner, check_record, is_anchor, is_own};
 pub use patches::{PATCHES, Patches};
 pub use security::{Need, Standard, needs};

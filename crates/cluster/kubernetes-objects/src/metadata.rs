@@ -9,7 +9,7 @@ use object_basics::{LABEL, MANAGED_BY, MANAGER, dns_label};
 pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment-name";
 /// Label of what belongs to one instance group.
 pub const GROUP: &str = "quarks.cloudfoundry.org/instance-group-name";
-/// Label of what is more than a part of a workload: `anchor`, `gather`, `manifest`, `versionedSecret`, `errand`, `patches`, `dns`, `link`.
+/// Label of what is more than a part of a workload: `anchor`, `gather`, `preview`, `manifest`, `versionedSecret`, `errand`, `patches`, `dns`, `link`.
 pub const KIND: &str = "quarks.cloudfoundry.org/kind";
 /// Label of a version of a document: its number.
 pub const VERSION: &str = "quarks.cloudfoundry.org/secret-version";

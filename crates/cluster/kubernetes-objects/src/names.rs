@@ -32,6 +32,11 @@ pub fn gather_prefix(deployment: &str) -> String {
     dns_label(&format!("{deployment}-gather"), JOB)
 }
 
+/// Before what the API server adds to the names of Jobs that look.
+pub(crate) fn preview_prefix(deployment: &str) -> String {
+    dns_label(&format!("{deployment}-preview"), JOB)
+}
+
 /// A version of a document: `ig-resolved.<ig>-v<n>`, `bpm.<ig>-v<n>`, `deployment-v<n>`.
 ///
 /// `group` is absent for the document of the deployment.

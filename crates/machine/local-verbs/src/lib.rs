@@ -1,7 +1,6 @@
 //! The verbs of a deployment on this machine: `boson up`, and those that look at a deployment that is up or change it.
 
 pub mod cache;
-mod confirmation;
 pub mod cp;
 pub mod disks;
 pub mod down;

@@ -23,13 +23,12 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{Clear, ClearType};
-use startup::{Common, parse_duration};
+use startup::{Common, confirmation, parse_duration};
 
 use model::{Key, Line, Model, Step, Subject};
 use restore::Guardian;
 use tail::Tail;
 
-use crate::confirmation;
 use crate::vitals::Meter;
 
 /// The arguments of `top`.

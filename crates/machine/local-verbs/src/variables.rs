@@ -11,9 +11,9 @@ use startup::Common;
 use variable_generator::Expiry;
 use variables::{Refusal, Rotation, Step, Store};
 
-use crate::confirmation;
 use local_state::output;
 use local_state::{StateDir, Which};
+use startup::confirmation;
 use table::{Table, TableOptions};
 
 /// The arguments of `variables`.

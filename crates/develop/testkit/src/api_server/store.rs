@@ -117,12 +117,12 @@ impl Store {
             "GET" => self.objects.get(path).map_or_else(|| missing(path), |object| (200, object.clone())),
             "POST" if path.ends_with("/eviction") => self.evict(path.trim_end_matches("/eviction"), &request.body),
             "POST" => {
-                let name = request.body["metadata"]["name"].as_str().unwrap_or("generated");
-                let path = format!("{path}/{name}");
+                let body = self.named(&request.body);
+                let path = format!("{path}/{}", body["metadata"]["name"].as_str().unwrap_or_default());
                 if self.objects.contains_key(&path) {
                     return failure(409, "AlreadyExists", &format!("{path} already exists"));
                 }
-                (201, self.created(&path, &request.body, is_trial))
+                (201, self.created(&path, &body, is_trial))
             }
             // A merge patch; one of server-side apply has a manager.
             "PATCH" if !request.query.contains_key("fieldManager") => match self.objects.get(path).cloned() {
@@ -154,6 +154,17 @@ impl Store {
             },
             other => failure(405, "MethodNotAllowed", other),
         }
+    }
+
+    /// An object with a name: its own, or one that begins with its `generateName`.
+    fn named(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        let metadata = &mut object["metadata"];
+        if metadata["name"].is_null() {
+            let prefix = metadata["generateName"].as_str().unwrap_or("generated-");
+            metadata["name"] = format!("{prefix}{}", self.version).into();
+        }
+        object
     }
 
     /// As if no disruption budget were in the way.

@@ -21,11 +21,11 @@ use sandbox::Channel;
 use serde::{Deserialize, Serialize};
 
 use super::{Options, command_line};
-use crate::confirmation::{self, is_confirmed};
 use local_deployment::{Config, Preview, Started};
 use local_state::Progress;
 use local_state::Signals;
 use local_state::StateDir;
+use startup::confirmation::{self, is_confirmed};
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {

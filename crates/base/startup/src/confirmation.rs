@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 
 /// Whether a person is there who can answer.
-pub(crate) fn is_possible() -> bool {
+pub fn is_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// Asks as the bosh CLI does.
-pub(crate) fn is_confirmed() -> bool {
-    let asked = startup::write_stdout(|out| write!(out, "\nContinue? [yN]: "));
+pub fn is_confirmed() -> bool {
+    let asked = crate::write_stdout(|out| write!(out, "\nContinue? [yN]: "));
     let mut answer = String::new();
     let answered = std::io::stdin().read_line(&mut answer);
     asked.is_ok() && answered.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
