@@ -42,7 +42,8 @@ impl Shell {
         let directory = tempfile::tempdir().unwrap();
         fs::copy(nats.manifest(), directory.path().join("nats.yml")).unwrap();
         fs::create_dir(directory.path().join("bin")).unwrap();
-        let (boson, kubectl) = (from_run("E2E_BOSON_CLUSTER"), from_run("E2E_KUBECTL"));
+        let (boson, kubectl) = (directory.path().join("bin/kubectl-boson"), from_run("E2E_KUBECTL"));
+        std::os::unix::fs::symlink(from_run("E2E_BOSON_CLUSTER"), &boson).unwrap();
         let namespace = &nats.namespace.name;
         let script = format!(
             "#!/bin/sh\ncase $1 in\nboson) shift; exec '{}' \"$@\" --namespace {namespace} ;;\n\
@@ -64,6 +65,16 @@ impl Shell {
         let result = output(&mut shell);
         (result.is_ok(), result.unwrap_or_else(|printed| printed))
     }
+}
+
+#[test]
+fn commands_that_are_typed_for_bosh_do_the_same() {
+    let nats = Gathered::new("bosh-commands", "nats");
+    nats.edit("5000-60000", "1000-60000");
+    let shell = Shell::new(&nats);
+    let variables = format!("PLACE=cluster BOSH='kubectl boson' DEPLOY_FLAGS='{}'", shell.flags);
+    let (succeeds, printed) = shell.run(&format!("{variables} {}", here().join("bosh-commands").display()));
+    assert!(succeeds, "{printed}");
 }
 
 /// Looks, updates, meets a canary that fails, corrects it, goes back, repairs, removes.

@@ -1,5 +1,6 @@
 //! `boson up` on real deployments: starts, restarts and replacements, and nothing left after the stop.
 
+mod bosh_commands;
 mod cell;
 mod deployment;
 mod five_minutes;

@@ -238,3 +238,31 @@ fn the_state_directory_is_private_to_its_owner() {
     let mode = fs::metadata(machine.state()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
+
+#[test]
+fn a_port_that_is_taken_is_reported_before_anything_is_compiled() {
+    let machine = Machine::new();
+    machine.up(&[]).ends_with(0);
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    machine.edit("release/packages/tool/packaging", "set -eu\n", "set -eu\n: changed\n");
+    let publish = format!("{port}:web/0:8080");
+    // Another deployment is up, which could be an earlier version that has the port.
+    let refused = machine.up(&["--name", "other", "--publish", &publish]).ends_with(70);
+    assert!(refused.stderr.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", refused.stderr);
+    assert!(!refused.stdout.contains("compil"), "{}", refused.stdout);
+    assert!(!machine.path("state/boson/other").exists());
+}
+
+#[test]
+fn a_link_of_another_deployment_is_refused_with_what_is_true_on_one_machine() {
+    let machine = Machine::new();
+    machine.edit("release/jobs/web/spec", "name: web\n", "name: web\nconsumes: [{name: db, type: sql}]\n");
+    machine.edit(
+        "manifest.yml",
+        "    release: small\n",
+        "    release: small\n    consumes: {db: {from: db, deployment: other}}\n",
+    );
+    let refused = machine.up(&[]).ends_with(65);
+    assert!(refused.stderr.contains("each deployment on one machine has a network of its own"), "{}", refused.stderr);
+}

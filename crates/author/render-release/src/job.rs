@@ -80,6 +80,7 @@ fn target(releases: &Releases) -> Target {
     Target {
         jobs_src: releases.jobs_src(),
         links: PathBuf::new(),
+        alone: false,
         previous: Identities::default(),
         deployment_name: None,
         namespace: NAMESPACE.to_owned(),

@@ -132,6 +132,7 @@ impl Addresses {
         Ok(Target {
             jobs_src,
             links: self.links_dir.clone().unwrap_or_default(),
+            alone: false,
             previous,
             deployment_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
             namespace: self.kube_namespace.clone(),

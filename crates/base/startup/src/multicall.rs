@@ -2,7 +2,9 @@
 //! executable. `run-process --job nats` and `boson-pod run-process --job nats` are the same.
 
 mod bosh;
+mod flags_first;
 mod grammar;
+mod shipped;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -14,113 +16,6 @@ use clap::{Arg, ArgAction, Args, Command};
 use problem::Result;
 
 use crate::{Common, HELP_WIDTH};
-
-/// The verbs of all executables that ship: where a verb is that another executable does not have. A verb of several executables is
-/// first of all that of the first one. [`Executable::check`] compares it with the executables.
-const SHIPPED: [(&str, &[&str]); 6] = [
-    (
-        "boson",
-        &[
-            "up",
-            "start",
-            "stop",
-            "restart",
-            "recreate",
-            "run-errand",
-            "down",
-            "status",
-            "top",
-            "deployments",
-            "errands",
-            "releases",
-            "stemcells",
-            "logs",
-            "exec",
-            "cp",
-            "disks",
-            "variables",
-            "cache",
-            "interpolate",
-            "explain",
-            "init",
-            "render",
-            "diff",
-            "graph",
-            "lint",
-            "test",
-            "inspect-local-release",
-            "compile",
-            "process-template",
-            "generate-parameters",
-            "explain-error",
-            "gather",
-            "completion",
-            "self",
-            "copy-jobs",
-            "plan",
-            "render-jobs",
-            "create-dirs",
-            "pre-start",
-            "run-process",
-            "post-start",
-            "ready",
-            "post-deploy",
-            "bpm",
-            "monit",
-        ],
-    ),
-    (
-        "boson-pod",
-        &[
-            "install",
-            "copy-jobs",
-            "copy-packages",
-            "create-dirs",
-            "wait-for",
-            "pre-start",
-            "run-process",
-            "tail-logs",
-            "post-start",
-            "ready",
-            "post-deploy",
-            "run-requests",
-            "bpm",
-            "monit",
-            "process-template",
-            "generate-parameters",
-        ],
-    ),
-    (
-        "boson-cluster",
-        &[
-            "apply",
-            "errand",
-            "recreate",
-            "rollback",
-            "cancel",
-            "delete",
-            "status",
-            "deployments",
-            "errands",
-            "releases",
-            "stemcells",
-            "disks",
-            "diff",
-            "logs",
-            "events",
-            "ssh",
-            "versions",
-            "documents",
-            "objects",
-            "write-secrets",
-            "deploy",
-            "brokerpak-state",
-        ],
-    ),
-    ("boson-cloud", &["render-files"]),
-    ("boson-brokerpak", &["brokerpak"]),
-    ("boson-templates", &["apply-template", "export-template", "serve-templates"]),
-];
 
 /// An executable that ships.
 pub struct Executable {
@@ -214,7 +109,7 @@ impl Executable {
         };
         let mut command = self.command(&shown);
         if topic.is_none()
-            && let Some(message) = bosh::without_verb(name).or_else(|| elsewhere(name))
+            && let Some(message) = bosh::without_verb(name).or_else(|| shipped::elsewhere(name))
         {
             command.error(ErrorKind::InvalidSubcommand, message).exit();
         }
@@ -247,6 +142,15 @@ impl Executable {
             args.remove(1);
             args.truncate(2);
             args.push("--help".into());
+        }
+        if args.get(1).is_some_and(|arg| arg.as_encoded_bytes().starts_with(b"-"))
+            && let Some(moved) = flags_first::verb_first(&args, |name| self.verb_or_alias(name), self.name == "boson")
+        {
+            args = moved;
+        }
+        let is_plugin = args.first().and_then(|path| Path::new(path).file_name()).is_some_and(|file| file == PLUGIN);
+        if is_plugin && args.get(1).is_some_and(|name| name == "deploy") {
+            args[1] = "apply".into();
         }
         match args.get(1).and_then(|name| self.verb_or_alias(name)) {
             Some(verb) => Ok((verb, verb.long_name, args.split_off(1))),
@@ -315,8 +219,12 @@ impl Executable {
     pub fn check(&self) {
         self.check_grammar();
         let verbs: Vec<&str> = self.verbs().map(|verb| verb.name).collect();
-        let (_, listed) = SHIPPED.iter().find(|(name, _)| *name == self.name).unwrap_or(&("", &[]));
-        assert_eq!(verbs, *listed, "SHIPPED in crates/base/startup/src/multicall.rs lists the verbs of {}", self.name);
+        let (_, listed) = shipped::SHIPPED.iter().find(|(name, _)| *name == self.name).unwrap_or(&("", &[]));
+        assert_eq!(
+            verbs, *listed,
+            "SHIPPED in crates/base/startup/src/multicall/shipped.rs lists the verbs of {}",
+            self.name
+        );
     }
 
     fn check_grammar(&self) {
@@ -351,16 +259,13 @@ fn help_template(groups: &[&Group]) -> StyledStr {
     text.into()
 }
 
+/// The plugin of kubectl, in which `deploy` is what it is for bosh, and not the verb of a Job.
+const PLUGIN: &str = "kubectl-boson";
+
 /// The verb that a plugin of kubectl is named after. For `kubectl boson apply-template`, kubectl runs `kubectl-boson-apply_template`
 /// if there is one, and `kubectl-boson` otherwise.
 fn plugin_verb(file: &OsStr) -> Option<String> {
     Some(file.to_str()?.strip_prefix("kubectl-boson-")?.replace('_', "-"))
-}
-
-/// The message about a verb of another executable.
-fn elsewhere(verb: &str) -> Option<String> {
-    let (executable, _) = SHIPPED.iter().find(|(_, verbs)| verbs.contains(&verb))?;
-    Some(format!("'{verb}' is a verb of another executable: type `{executable} {verb}`"))
 }
 
 #[cfg(test)]
@@ -413,6 +318,9 @@ mod tests {
             call(&["/x/kubectl-boson-say_hello", "greet"]),
             Some(("tool say-hello", vec![OsString::from("greet")]))
         );
+        // With flags before it, as bosh and kubectl have them.
+        let flags = ["--name", "wave", "--log=debug", "-x"].map(OsString::from).to_vec();
+        assert_eq!(call(&["tool", "--name", "wave", "--log=debug", "greet", "-x"]), Some(("tool greet", flags)));
         assert_eq!(call(&["tool", "help", "greet", "-x"]), Some(("tool greet", vec!["--help".into()])));
         for none in [
             &[][..],
@@ -420,6 +328,8 @@ mod tests {
             &["tool", "help"],
             &["tool", "help", "pod"],
             &["tool", "-x", "greet"],
+            &["tool", "--name", "greet"],
+            &["tool", "--name", "you", "dance"],
             &["kubectl-boson-dance"],
         ] {
             assert_eq!(call(none), None, "{none:?}");
@@ -466,7 +376,7 @@ mod tests {
         // The link of another executable is no alias.
         assert_eq!(name(&["deploy"]), None);
         for (executable, alias, verb) in bosh::ALIASES {
-            let (_, verbs) = SHIPPED.iter().find(|(name, _)| *name == executable).unwrap();
+            let (_, verbs) = shipped::SHIPPED.iter().find(|(name, _)| *name == executable).unwrap();
             assert!(verbs.contains(&verb) && !verbs.contains(&alias), "{executable} {alias}: {verb}");
         }
     }
@@ -474,14 +384,20 @@ mod tests {
     #[test]
     fn a_verb_of_another_executable_is_found() {
         assert_eq!(
-            elsewhere("render-files").as_deref(),
+            shipped::elsewhere("render-files").as_deref(),
             Some("'render-files' is a verb of another executable: type `boson-cloud render-files`")
         );
-        assert!(elsewhere("write-secrets").is_some_and(|message| message.contains("`boson-cluster write-secrets`")));
         assert!(
-            elsewhere("serve-templates").is_some_and(|message| message.contains("`boson-templates serve-templates`"))
+            shipped::elsewhere("write-secrets")
+                .is_some_and(|message| message.contains("`boson-cluster write-secrets`"))
         );
-        assert!(elsewhere("process-template").is_some_and(|message| message.contains("`boson process-template`")));
-        assert_eq!(elsewhere("greet"), None);
+        assert!(
+            shipped::elsewhere("serve-templates")
+                .is_some_and(|message| message.contains("`boson-templates serve-templates`"))
+        );
+        assert!(
+            shipped::elsewhere("process-template").is_some_and(|message| message.contains("`boson process-template`"))
+        );
+        assert_eq!(shipped::elsewhere("greet"), None);
     }
 }

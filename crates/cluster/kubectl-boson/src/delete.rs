@@ -29,7 +29,7 @@ pub struct Options {
     #[arg(long)]
     with_disks: bool,
     /// Delete; without this flag only what would be deleted is shown
-    #[arg(long)]
+    #[arg(long, visible_alias = "non-interactive", env = "BOSH_NON_INTERACTIVE")]
     yes: bool,
 }
 

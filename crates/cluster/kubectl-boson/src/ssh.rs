@@ -37,6 +37,9 @@ pub struct Options {
     /// The command and its arguments [default: a shell]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+    /// A command line for the container's shell, as `bosh ssh` has it
+    #[arg(long = "command", short = 'c', value_name = "TEXT", conflicts_with = "command")]
+    script: Option<OsString>,
     #[command(flatten)]
     deployment: DeploymentFlag,
     /// The cluster
@@ -69,7 +72,9 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         kubectl.arg("--container").arg(container);
     });
     kubectl.arg(name(pod)).arg("--");
-    if options.command.is_empty() {
+    if let Some(script) = &options.script {
+        kubectl.args(["sh", "-c"]).arg(script)
+    } else if options.command.is_empty() {
         kubectl.args(SHELL)
     } else {
         kubectl.args(&options.command)

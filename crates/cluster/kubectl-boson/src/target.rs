@@ -22,6 +22,16 @@ pub(crate) struct DeploymentFlag {
 }
 
 impl DeploymentFlag {
+    /// Whether the flag or its variable names a deployment.
+    pub(crate) fn is_given(&self) -> bool {
+        self.name.as_ref().is_some_and(|name| !name.is_empty())
+    }
+
+    /// The deployment that is named elsewhere, if one is.
+    pub(crate) fn or(self, name: Option<String>) -> DeploymentFlag {
+        DeploymentFlag { name: name.or(self.name) }
+    }
+
     /// Finds the deployment.
     pub(crate) fn find(self, connection: &Connection) -> Result<Deployment> {
         find(Cluster::connect(connection)?, connection, self.name.filter(|name| !name.is_empty()))
@@ -52,7 +62,7 @@ pub(crate) struct Deployment {
 impl Target {
     /// Finds the deployment.
     pub(crate) fn find(self) -> Result<Deployment> {
-        DeploymentFlag { name: self.deployment.or(self.flag.name) }.find(&self.connection)
+        self.flag.or(self.deployment).find(&self.connection)
     }
 }
 

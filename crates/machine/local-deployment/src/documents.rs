@@ -52,6 +52,7 @@ fn addresses(draft: &Draft, config: &Config) -> Result<Vec<String>> {
 fn target(base: &Path, name: Option<&str>, previous: Identities) -> Target {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     Target {
+        alone: true,
         jobs_src: JobsSrc::below(base),
         links: base.join("links"),
         previous,

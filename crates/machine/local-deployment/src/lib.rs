@@ -124,7 +124,7 @@ pub fn up(
     }
     let progress = Progress::on_stdout();
     let workspace = Workspace::new()?;
-    let prepared = prepare(preview, &input, &workspace, &progress, &interrupt).unwrap_or_else(|failure| {
+    let prepared = prepare(preview, &input, &published, &workspace, &progress, &interrupt).unwrap_or_else(|failure| {
         let (text, code) = failure.report();
         output::error(&text);
         Prepared::Ended(code)
@@ -170,11 +170,16 @@ enum Prepared {
 fn prepare(
     preview: Preview,
     input: &Input,
+    published: &Published,
     workspace: &Workspace,
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> std::result::Result<Prepared, Failure> {
     let mut plan = prepare::plan(input, workspace, progress, interrupt)?;
+    // Its name is known by now, and so is whether an earlier version of it may have the ports.
+    if Connection::open(&input.dir(&plan.deployment.name)?).is_none() {
+        published.add(&input.publish)?;
+    }
     if let Some(code) = preview::show(preview, input, workspace, &mut plan, progress, interrupt)? {
         return Ok(Prepared::Ended(code));
     }

@@ -25,7 +25,8 @@ use terminal::Terminal;
     after_long_help = "Examples:\n\
         \x20\x20boson exec nats/0 cat /var/vcap/jobs/nats/config/nats.conf\n\
         \x20\x20boson exec nats/0\n\
-        \x20\x20boson exec --user vcap nats/0 id"
+        \x20\x20boson exec --user vcap nats/0 id\n\
+        \x20\x20boson ssh -d nats nats/0 -c 'ps aux | grep nats'"
 )]
 pub struct Options {
     /// The instance, as `boson status` names it
@@ -34,6 +35,9 @@ pub struct Options {
     /// The command and its arguments [default: a login shell]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+    /// A command line for the instance's shell, as `bosh ssh` has it
+    #[arg(long = "command", short = 'c', value_name = "TEXT", conflicts_with = "command")]
+    pub(crate) script: Option<String>,
     /// Run it as this user of the instance [default: root]
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
@@ -52,7 +56,9 @@ const SHELL: [&str; 3] = ["sh", "-c", "command -v bash >/dev/null && exec bash -
 
 /// Runs the verb; returns the exit code.
 pub fn run(mut options: Options, _common: &Common) -> Result<u8> {
-    if options.command.is_empty() {
+    if let Some(script) = &options.script {
+        options.command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    } else if options.command.is_empty() {
         options.command = SHELL.map(str::to_owned).to_vec();
     }
     let user = options.user.as_ref().filter(|user| user.as_str() != "root");

@@ -9,9 +9,9 @@ use problem::did_you_mean;
 use crate::graph::sorted;
 use crate::links::LinkNames;
 use crate::order::{Error, Generate, Order, Signer};
-use crate::rotation::{Rotation, first, with};
+use crate::rotation::{first, with};
 use crate::specification::Specification;
-use crate::store::{Record, Store};
+use crate::store::{Record, Rotation, Store};
 
 /// Writes a store.
 pub type Save<'a> = dyn FnMut(&Store) -> problem::Result<()> + 'a;

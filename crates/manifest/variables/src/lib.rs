@@ -18,6 +18,6 @@ pub use certificate::{AlternativeName, Certificate, ExtendedKeyUsage, KeyUsage, 
 pub use complete::{Completed, Save, complete, may_generate};
 pub use links::{ConsumedLink, LinkNames, LinkedName};
 pub use order::{Error, Generate, Keep, Order, Signer};
-pub use rotation::{Refusal, Rotation, Step};
+pub use rotation::{Refusal, Step};
 pub use specification::{Password, Specification, User, placeholder};
-pub use store::{Invalid, Record, Store};
+pub use store::{Invalid, Record, Rotation, Store};

@@ -8,28 +8,8 @@
 //! certificates in its value, that of the key first: who signs reads the first, who verifies reads both.
 
 use go_yaml::{Key, Map, Node, Value};
-use serde::{Deserialize, Serialize};
 
-use crate::store::Store;
-
-/// Where the rotation of an authority is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum Rotation {
-    /// The next run generates the new authority.
-    Wanted,
-    /// The new authority is trusted, and does not sign yet.
-    Trusted {
-        /// Its certificate.
-        certificate: String,
-        /// Its key.
-        private_key: String,
-        /// The certificate of what has signed it.
-        ca: String,
-    },
-    /// The new authority signs, and the one before is trusted.
-    Signing,
-}
+use crate::store::{Rotation, Store};
 
 /// What a step has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use go_yaml::{Key, Map, Node, Origin, Source, Value, read_names, write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::rotation::Rotation;
 use crate::specification::Specification;
 
 /// The first line of a store that boson has written.
@@ -36,6 +35,25 @@ struct Notes {
     /// Authorities that are being rotated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     authorities: BTreeMap<String, Rotation>,
+}
+
+/// Where the rotation of an authority is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Rotation {
+    /// The next run generates the new authority.
+    Wanted,
+    /// The new authority is trusted, and does not sign yet.
+    Trusted {
+        /// Its certificate.
+        certificate: String,
+        /// Its key.
+        private_key: String,
+        /// The certificate of what has signed it.
+        ca: String,
+    },
+    /// The new authority signs, and the one before is trusted.
+    Signing,
 }
 
 /// The definition that a value was generated from.

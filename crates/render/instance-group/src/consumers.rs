@@ -176,8 +176,13 @@ impl Entry<'_> {
                     "Link '{from}' in job '{}' from instance group '{}' consumes from deployment '{}', {fault}",
                     self.job.name, self.group.name, key.deployment
                 );
+                let sharing = if self.deployment.alone {
+                    "each deployment on one machine has a network of its own: put both into one manifest"
+                } else {
+                    "the other deployment has to share the link (`shared: true`) and to be deployed before"
+                };
                 let hint = format!(
-                    "the other deployment has to share the link (`shared: true`) and to be deployed before; or give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
+                    "{sharing}; or give the link's content as a manual link, with `instances`, `properties` and `address` under consumes.{}",
                     self.link.name
                 );
                 problems.push(self.problem(message).hint(hint));

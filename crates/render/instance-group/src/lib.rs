@@ -34,6 +34,8 @@ pub struct Deployment<'a> {
     pub specs: &'a BTreeMap<(String, String), JobSpec>,
     /// The links of other deployments and of Services outside of any.
     pub external: &'a ExternalLinks,
+    /// Whether instances of other deployments cannot be reached, so that there are no links of them: on one machine.
+    pub alone: bool,
 }
 
 impl Deployment<'_> {

@@ -43,6 +43,7 @@ pub fn addresses(vm: &Vm, draft: &Draft, target: &Target) -> Result<Vec<String>>
     let input = input::read(vm, Documents::of(draft.preview()?), target, false)?;
     let domain = target.domain(&input.manifest.name);
     let external = external_links::read(vm, &target.links, &domain, input.specs.values())?;
-    let deployment = Deployment { manifest: &input.manifest, domain, specs: &input.specs, external: &external };
+    let (manifest, specs) = (&input.manifest, &input.specs);
+    let deployment = Deployment { manifest, domain, specs, external: &external, alone: target.alone };
     instance_group::link_addresses(&deployment, &links).map_err(|problems| input.documents.locate(vm, problems))
 }

@@ -123,6 +123,8 @@ pub struct Target {
     pub jobs_src: JobsSrc,
     /// The directory with the links of other deployments; it may be missing.
     pub links: PathBuf,
+    /// Whether instances of other deployments cannot be reached.
+    pub alone: bool,
     /// Who the instances were in the versions before.
     pub previous: Identities,
     /// The deployment's name; the manifest's where absent.
@@ -192,8 +194,9 @@ impl Options {
                 .path(path(self.bosh_manifest_path).as_deref(), "/var/run/secrets/deployment/manifest.yaml"),
             inputs: Inputs { strict: self.strict, ..self.inputs },
             configs: self.configs,
-            documents: self.documents,
+            // `boson up` has read them, on one machine.
             target: Target {
+                alone: self.documents.is_some(),
                 jobs_src: JobsSrc::below(&common.path(path(self.base_dir).as_deref(), "/var/vcap/all-releases")),
                 links: common.path(path(self.links_dir).as_deref(), "/var/run/secrets/links"),
                 previous: previous::read(&common.path(path(self.previous).as_deref(), "/var/run/secrets/previous"))?,
@@ -202,6 +205,7 @@ impl Options {
                 service_domain: self.kube_service_domain,
                 strict: self.strict,
             },
+            documents: self.documents,
             group,
             output,
             rendering,

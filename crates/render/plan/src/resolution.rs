@@ -55,8 +55,13 @@ pub(crate) fn of_input(
     warn_of_unused: impl FnOnce(),
 ) -> Result<Outcome> {
     let external = external_links::read(vm, &target.links, domain, input.specs.values())?;
-    let deployment =
-        Deployment { manifest: &input.manifest, domain: domain.clone(), specs: &input.specs, external: &external };
+    let deployment = Deployment {
+        manifest: &input.manifest,
+        domain: domain.clone(),
+        specs: &input.specs,
+        external: &external,
+        alone: target.alone,
+    };
     let located = |problems: Problems| input.documents.locate(vm, problems);
     let mut outcome = instance_group::resolve(&deployment).map_err(located)?;
     for warning in &outcome.warnings {
