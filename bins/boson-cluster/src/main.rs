@@ -39,6 +39,8 @@ const EXECUTABLE: Executable = Executable {
                 "events" => kubectl_boson::events,
                 "ssh" => kubectl_boson::ssh,
                 "versions" => kubectl_boson::versions,
+                "tasks" => kubectl_boson::tasks,
+                "task" => kubectl_boson::tasks::one,
                 "documents" => kubectl_boson::documents,
                 "objects" => kubectl_boson::objects,
             ),

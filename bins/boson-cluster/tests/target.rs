@@ -19,7 +19,7 @@ fn a_deployment_is_named_as_with_the_bosh_cli() {
         let message = String::from_utf8(output.stderr).unwrap();
         message.lines().next().unwrap().split_once(" has no deployment").unwrap().1.to_owned()
     };
-    for verb in ["status", "versions", "logs", "events", "rollback", "delete"] {
+    for verb in ["status", "versions", "tasks", "logs", "events", "rollback", "delete"] {
         assert_eq!(refused(&[verb, "-d", "a"], "b"), " 'a'", "{verb}");
         assert_eq!(refused(&[verb], "b"), " 'b'", "{verb}");
         assert_eq!(refused(&[verb, "c"], "b"), " 'c'", "{verb}: the argument counts");

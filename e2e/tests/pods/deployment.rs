@@ -152,6 +152,7 @@ fn the_account_may_do_what_the_steps_need_and_no_more() {
         ("create", "pods/eviction"),
         ("get", "pods/log"),
         ("create", "events"),
+        ("patch", "leases.coordination.k8s.io"),
     ] {
         assert!(may(verb, kind), "{verb} {kind}");
     }
@@ -168,6 +169,7 @@ fn the_account_may_do_what_the_steps_need_and_no_more() {
         ("deletecollection", "secrets"),
         ("update", "secrets"),
         ("watch", "secrets"),
+        ("delete", "leases.coordination.k8s.io"),
         ("get", "nodes"),
         ("get", "namespaces"),
         ("impersonate", "serviceaccounts"),

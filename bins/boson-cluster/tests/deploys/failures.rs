@@ -247,8 +247,8 @@ fn a_post_start_that_fails_is_reported_and_becomes_an_event() {
     let printed = cluster.deploy(&[]);
     assert_reported(&printed, &["container nats-nats is not ready: error: job \"nats\"", "exit status 4"]);
     let store = cluster.server.store();
-    let events: Vec<&Value> =
-        store.names("events").into_iter().filter_map(|name| store.get(&format!("events/{name}"))).collect();
+    let events = store.names("events").into_iter().filter_map(|name| store.get(&format!("events/{name}")));
+    let events: Vec<&Value> = events.filter(|event| event["involvedObject"]["kind"] == "Pod").collect();
     assert_eq!(events.len(), 1, "{events:?}");
     assert_eq!((&events[0]["reason"], &events[0]["involvedObject"]["name"]), (&json!("PostStartFailed"), &json!(POD)));
 }

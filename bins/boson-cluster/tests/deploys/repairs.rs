@@ -36,7 +36,7 @@ fn status_shows_what_is_missing_or_different_and_deploy_restores_it() {
         let set = store.objects.get_mut("/apis/apps/v1/namespaces/test/statefulsets/nats-nats-z2").unwrap();
         set["spec"]["template"]["spec"]["containers"][0]["image"] = "other".into();
     }
-    let before = cluster.server.store().versions();
+    let before = cluster.versions();
     let damaged = cluster.run(&["status"]);
     assert_eq!(damaged.code, 69, "{}{}", damaged.out, damaged.err);
     for line in [
@@ -47,7 +47,7 @@ fn status_shows_what_is_missing_or_different_and_deploy_restores_it() {
         assert!(damaged.out.contains(line), "{line}: {}", damaged.out);
     }
     assert!(!damaged.out.contains("StatefulSet nats-nats-z1"), "{}", damaged.out);
-    assert_eq!(cluster.server.store().versions(), before);
+    assert_eq!(cluster.versions(), before);
 
     let restored = cluster.deploy(&[]);
     assert!(restored.out.contains("Service nats-nats-0 created\n"), "{}{}", restored.out, restored.err);
@@ -114,11 +114,11 @@ fn a_record_without_flags_is_continued_and_its_runs_are_no_aim_of_a_rollback() {
     let numbers: Vec<&str> = runs.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["RUN", "8", "7"]);
     assert_eq!(cluster.run(&["status"]).code, 0);
-    let before = cluster.server.store().versions();
+    let before = cluster.versions();
     let refused = cluster.run(&["rollback"]);
     assert_eq!(refused.code, 65, "{}", refused.err);
     assert!(refused.err.contains(not_known) && refused.err.contains("kubectl boson apply"), "{}", refused.err);
-    assert_eq!(cluster.server.store().versions(), before);
+    assert_eq!(cluster.versions(), before);
 }
 
 #[test]
@@ -153,11 +153,11 @@ fn a_rollback_that_the_cluster_refuses_changes_nothing() {
     cluster.write_secrets_of(&["--image", "nats=r/nats:2"]);
     let foreign = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "nats-nats-0"}, "spec": {}});
     cluster.server.store().put("services/nats-nats-0", foreign);
-    let before = cluster.server.store().versions();
+    let before = cluster.versions();
     let refused = cluster.run(&["rollback"]);
     assert_eq!(refused.code, 65, "{}", refused.err);
     assert!(refused.err.contains("Service nats-nats-0 exists, and does not belong to"), "{}", refused.err);
-    assert_eq!(cluster.server.store().versions(), before);
+    assert_eq!(cluster.versions(), before);
     assert_eq!(cluster.run(&["rollback", "--force-conflicts"]).code, 0);
 }
 
@@ -184,14 +184,14 @@ fn an_anchor_with_data_of_others_is_refused_by_every_verb() {
         &["events"],
         &["errand", "smoke-tests"],
     ];
-    let before = cluster.server.store().versions();
+    let before = cluster.versions();
     for verb in verbs {
         let Printed { code, err, .. } = cluster.run(verb);
         assert_eq!(code, 65, "{verb:?}: {err}");
         assert!(err.contains("ConfigMap nats exists, and does not belong to deployment nats"), "{verb:?}: {err}");
         assert!(err.contains("another name"), "{verb:?}: {err}");
     }
-    assert_eq!(cluster.server.store().versions(), before);
+    assert_eq!(cluster.versions(), before);
 }
 
 #[test]
@@ -199,14 +199,14 @@ fn records_and_links_of_others_are_not_overwritten() {
     let cluster = deployed();
     let record = "/api/v1/namespaces/test/configmaps/nats-versions";
     cluster.server.store().objects.get_mut(record).unwrap()["metadata"]["labels"] = json!({});
-    let before = cluster.server.store().versions();
+    let before = cluster.versions();
     let output = cluster.path("output");
     for verb in [&["write-secrets", "--from", output.to_str().unwrap(), "--", "--grace", "1s"][..], &["rollback"]] {
         let printed = cluster.run(verb);
         assert_eq!(printed.code, 65, "{}", printed.err);
         assert!(printed.err.contains("ConfigMap nats-versions exists, and does not belong"), "{}", printed.err);
     }
-    assert_eq!(cluster.server.store().versions(), before);
+    assert_eq!(cluster.versions(), before);
 
     let cluster = deployed();
     let link = SharedLink { name: "bus".to_owned(), link_type: "nats".to_owned(), content: json!({"address": "a"}) };
@@ -214,13 +214,13 @@ fn records_and_links_of_others_are_not_overwritten() {
     cluster.put("links", LINKS_JSON, &shared.encode());
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "link-nats-bus"}, "data": {}});
     cluster.server.store().put("secrets/link-nats-bus", secret);
-    let before = cluster.server.store().versions();
+    let before = cluster.versions();
     let output = cluster.path("output");
     let write = ["write-secrets", "--from", output.to_str().unwrap()];
     let printed = cluster.run(&write);
     assert_eq!(printed.code, 65, "{}", printed.err);
     assert!(printed.err.contains("Secret link-nats-bus exists, and does not belong to"), "{}", printed.err);
-    assert_eq!(cluster.server.store().versions(), before);
+    assert_eq!(cluster.versions(), before);
     assert_eq!(cluster.run(&[&write[..], &["--force-conflicts"]].concat()).code, 0);
 }
 

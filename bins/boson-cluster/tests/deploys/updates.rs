@@ -15,9 +15,9 @@ const SETS: &str = "/apis/apps/v1/namespaces/test/statefulsets/";
 
 /// What has happened to pods, and how pods behave.
 #[derive(Default)]
-struct Controller {
+pub(super) struct Controller {
     /// The pods that were deleted or evicted, in order.
-    replaced: Vec<String>,
+    pub(super) replaced: Vec<String>,
     /// The most pods that were not ready at once since the first update.
     most_away: usize,
     /// Revisions whose pods do not become ready.
@@ -27,7 +27,7 @@ struct Controller {
     /// How often a pod was looked at since it was made: it is ready at the second look.
     looks: BTreeMap<String, u32>,
     /// Refuses evictions with this message.
-    refusal: Option<&'static str>,
+    pub(super) refusal: Option<&'static str>,
     /// How many further requests are answered; the rest fail.
     left: Option<u32>,
 }
@@ -115,7 +115,7 @@ impl Controller {
 }
 
 /// A cluster in which the demo's NATS is up: two instances in each of two AZs.
-fn deployed() -> (Cluster, Arc<Mutex<Controller>>) {
+pub(super) fn deployed() -> (Cluster, Arc<Mutex<Controller>>) {
     let cluster = Cluster::new();
     let controller = Controller::start(&cluster);
     change(&cluster, &[], |_| ());
@@ -132,7 +132,7 @@ fn at_once(group: &mut handoff::deployment::InstanceGroup) {
 }
 
 /// Changes what these instances of nats render, and the deployment.
-fn change(cluster: &Cluster, instances: &[u32], edit: impl Fn(&mut handoff::deployment::InstanceGroup)) {
+pub(super) fn change(cluster: &Cluster, instances: &[u32], edit: impl Fn(&mut handoff::deployment::InstanceGroup)) {
     cluster.edit_deployment(|deployment| {
         let group = &mut deployment.instance_groups[0];
         at_once(group);
@@ -402,9 +402,9 @@ fn exactly_those_instances_are_replaced_that_diff_names() {
             (group.update.canaries, group.update.max_in_flight) = (Count::Number(0), Count::Number(4));
             group.instances.iter_mut().for_each(|one| one.digest.clone_from(&digests[one.index as usize]));
         });
-        let before = cluster.server.store().versions();
+        let before = cluster.versions();
         let (code, said) = diff(&cluster, &["--image", &image]);
-        assert_eq!(cluster.server.store().versions(), before, "diff has changed something");
+        assert_eq!(cluster.versions(), before, "diff has changed something");
         cluster.write_secrets();
         controller.lock().unwrap().replaced.clear();
         let printed = cluster.deploy(&["--image", &image]);

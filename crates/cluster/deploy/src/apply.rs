@@ -19,31 +19,32 @@ pub(crate) struct Applier<'a> {
     cluster: &'a Cluster,
     plan: &'a Plan,
     how: Apply<'static>,
+    request: &'a Request,
     /// The revisions of StatefulSets that somebody has edited by hand: pods that have them are to be replaced.
     edited: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Applier<'a> {
-    pub(crate) fn new(cluster: &'a Cluster, request: &Request, plan: &'a Plan) -> Self {
+    pub(crate) fn new(cluster: &'a Cluster, request: &'a Request, plan: &'a Plan) -> Self {
         let how = Apply { manager: objects::MANAGER, force: request.force_conflicts, dry_run: request.dry_run };
-        Applier { cluster, plan, how, edited: RefCell::default() }
+        Applier { cluster, plan, how, request, edited: RefCell::default() }
     }
 
     /// Applies an object, and prints what has become of it unless it was so already.
     pub(crate) fn object(&self, object: &Object) -> Result<()> {
-        let kind = object["kind"].as_str().unwrap_or_default();
+        self.request.check_session()?;
         let present = self.plan.present(object);
         if let Some(present) = present.filter(|present| is_replaced(object, present)) {
             if !self.how.dry_run {
                 errands::delete(self.cluster, name(present))?;
                 self.cluster.apply(object, self.how)?;
             }
-            say(format_args!("{kind} {} replaced", name(object)));
+            self.say(object, "replaced");
             return Ok(());
         }
         if present.is_some_and(|present| is_rolled_by_kubernetes(object, present)) {
             if self.how.dry_run {
-                say(format_args!("{kind} {} changed", name(object)));
+                self.say(object, "changed");
                 return Ok(());
             }
             let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": null}}});
@@ -54,16 +55,16 @@ impl<'a> Applier<'a> {
         let applied = self.cluster.apply(object, how)?;
         let version = |object: &Object| object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
         match present {
-            None => say(format_args!("{kind} {} created", name(object))),
+            None => self.say(object, "created"),
             // A trial has the present version, whatever would change.
             Some(present) if self.how.dry_run => {
                 if is_changed(present, &applied) {
-                    say(format_args!("{kind} {} changed", name(object)));
+                    self.say(object, "changed");
                 }
             }
             Some(present) if version(present) == version(&applied) => {}
             Some(present) => {
-                say(format_args!("{kind} {} changed", name(object)));
+                self.say(object, "changed");
                 let revision = present["status"]["updateRevision"].as_str().filter(|_| is_edited(present, &applied));
                 self.edited
                     .borrow_mut()
@@ -71,6 +72,12 @@ impl<'a> Applier<'a> {
             }
         }
         Ok(())
+    }
+
+    fn say(&self, object: &Object, what: &str) {
+        let line = format!("{} {} {what}", object["kind"].as_str().unwrap_or_default(), name(object));
+        say(format_args!("{line}"));
+        self.request.note(|task| task.object(line));
     }
 
     /// The revisions of StatefulSets that were restored, by their names.

@@ -18,6 +18,8 @@ use workload::Pod;
 pub(crate) struct Documents {
     /// The object that owns everything.
     pub(crate) anchor: Object,
+    /// The run that has made them valid, if they are.
+    pub(crate) run: Option<u32>,
     deployment: Deployment,
     /// The groups, in the manifest's order.
     groups: Vec<Group>,
@@ -77,7 +79,7 @@ impl Documents {
         let infos = plan_output::groups(directory, &deployment)?;
         workload::check_platform(&infos)?;
         let groups = infos.into_iter().map(|info| Group { info, version: 1, parts: 1 }).collect();
-        Ok(Documents { anchor: Object::Null, deployment, groups })
+        Ok(Documents { anchor: Object::Null, run: None, deployment, groups })
     }
 
     /// The Secrets with the resolved groups that `plan` has written: name, key and content. Their numbers are known from then on.
@@ -119,7 +121,7 @@ impl Documents {
             let parts = objects::parts(&get(cluster, &resolved)?);
             groups.push(Group { info, version, parts });
         }
-        Ok(Documents { anchor, deployment, groups })
+        Ok(Documents { anchor, run: Some(run.run), deployment, groups })
     }
 
     /// These with the update of all groups that the flags give.
@@ -264,7 +266,8 @@ pub fn of_run(cluster: &Cluster, run: &Run) -> Result<Vec<(String, &'static str,
     Ok(texts)
 }
 
-fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
+/// The object that owns everything of a deployment.
+pub(crate) fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
     let name = objects::anchor(deployment);
     let problem = || {
         let problem = Problem::input(format!("ConfigMap {name} does not exist")).code(code::DOCUMENT_MISSING);

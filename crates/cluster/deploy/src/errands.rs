@@ -155,6 +155,7 @@ fn wanted<'a>(plan: &'a Plan, request: &'a Request) -> Vec<&'a String> {
 /// Runs the errands that are to run at the end, one after the other. One that has succeeded does not run again before it changes.
 pub(crate) fn run(cluster: &Cluster, request: &Request, reporter: &Reporter, plan: &Plan) -> Result<()> {
     for wanted in wanted(plan, request) {
+        request.check_session()?;
         if is_colocated(plan, wanted) {
             run_colocated(cluster, request, plan, wanted)?;
             continue;
@@ -207,6 +208,7 @@ fn until_ended(cluster: &Cluster, request: &Request, reporter: &Reporter, job: &
     let start = Instant::now();
     let limit = request.run_timeout();
     loop {
+        request.check_session()?;
         let present = cluster.get(Kind::JOB, job)?.unwrap_or_default();
         let pods = || pods_of(cluster, &present);
         match ended(&present) {

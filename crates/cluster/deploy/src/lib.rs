@@ -5,7 +5,10 @@ mod apply;
 mod differences;
 mod documents;
 pub mod errands;
+mod events;
 pub mod health;
+mod interrupt;
+pub mod lease;
 mod name_server;
 mod offline;
 mod options;
@@ -15,8 +18,10 @@ mod preview;
 mod prune;
 pub mod report;
 pub mod requests;
+mod session;
 pub mod standby;
 mod storage;
+pub mod tasks;
 mod update;
 mod wait;
 mod watch;
@@ -32,12 +37,14 @@ use startup::Common;
 pub use crate::differences::Difference;
 use crate::documents::Documents;
 pub use crate::documents::{deployment_of_run, of_run as documents_of_run};
+pub use crate::interrupt::Interrupt;
 pub use crate::offline::{Offline, offline};
 pub use crate::options::Options;
 use crate::options::Request;
 use crate::output::say;
 use crate::plan::Plan;
 pub use crate::preview::{Preview, preview};
+pub use crate::session::{Runner, Session, person};
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Apply the workloads of a deployment";
@@ -48,32 +55,57 @@ pub const ABOUT: &str = "Apply the workloads of a deployment";
 /// Before anything is applied: what is wrong with flags and documents, objects that are not the deployment's, pods that the
 /// namespace does not admit. Then: failures of the cluster, groups that do not become ready.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let request = options.check()?;
+    let interrupt = Interrupt::handle()?;
+    let mut request = options.check()?;
     let cluster = Cluster::connect(&request.connection)?;
     cluster.check_version()?;
+    if request.only_looks() {
+        return carry_out(&cluster, &request);
+    }
+    let runner = Runner::of_job(&cluster, request.gather_job.as_deref())?;
+    let session = Session::begin(&request.connection, &request.deployment, &runner, &interrupt)?;
+    request.session = Some(session.clone());
+    let result = carry_out(&cluster, &request);
+    session.end(&result, &interrupt);
+    result
+}
+
+/// Applies the workloads of the present run, as a part of a run that a person has begun.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in(options: Options, session: &Session) -> Result<u8> {
+    let request = Request { session: Some(session.clone()), ..options.check()? };
+    let cluster = Cluster::connect(&request.connection)?;
+    cluster.check_version()?;
+    carry_out(&cluster, &request)
+}
+
+fn carry_out(cluster: &Cluster, request: &Request) -> Result<u8> {
     let documents = match &request.check {
-        Some(directory) => Documents::planned(&cluster, &request.deployment, directory)?,
-        None => Documents::read(&cluster, &request.deployment)?,
+        Some(directory) => Documents::planned(cluster, &request.deployment, directory)?,
+        None => Documents::read(cluster, &request.deployment)?,
     };
+    request.note(|task| task.run = documents.run);
     let documents = documents.updated_as(request.update);
     documents.warn_of_ignored_aliases();
     documents.warn_of_sysctls();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
-    let tried = settings(&cluster, &request, &documents, false)?;
-    let plan = Plan::new(&cluster, &documents.workloads(&tried), &documents.anchor)?;
+    let tried = settings(cluster, request, &documents, false)?;
+    let plan = Plan::new(cluster, &documents.workloads(&tried), &documents.anchor)?;
     if let Some(directory) = &request.output_dir {
         plan.check_owners(request.force_conflicts)?;
         return write_files(directory, &plan).map(|()| 0);
     }
-    check(&cluster, &request, &plan)?;
+    check(cluster, request, &plan)?;
     if let Some(directory) = &request.check {
-        return look(&cluster, &request, directory).map(|()| 0);
+        return look(cluster, request, directory).map(|()| 0);
     }
-    let settings = settings(&cluster, &request, &documents, !request.dry_run)?;
+    let settings = settings(cluster, request, &documents, !request.dry_run)?;
     if settings == tried {
-        deploy(&cluster, &request, &plan)?;
+        deploy(cluster, request, &plan)?;
     } else {
-        deploy(&cluster, &request, &Plan::new(&cluster, &documents.workloads(&settings), &documents.anchor)?)?;
+        deploy(cluster, request, &Plan::new(cluster, &documents.workloads(&settings), &documents.anchor)?)?;
     }
     Ok(0)
 }

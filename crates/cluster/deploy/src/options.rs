@@ -11,6 +11,9 @@ use handoff::versions::Run;
 use pod_flags::{ObjectFlags, UpdateFlags};
 use problem::{Problem, Problems, Result, code};
 
+use crate::session::Session;
+use crate::tasks::Task;
+
 /// The arguments of `deploy`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -41,7 +44,7 @@ pub struct Options {
     /// With --check, refuse unless the run would do what a JSON object of --diff says: its `expect`
     #[arg(long, value_name = "DIGEST", requires = "check", conflicts_with = "diff")]
     pub expect: Option<String>,
-    /// With --expect, the gather Job that this is a part of: once it has done a part of it, it may do the rest
+    /// The gather Job that this is a part of
     #[arg(long, env = "GATHER_JOB", value_name = "NAME")]
     pub gather_job: Option<String>,
     /// Write the objects into files of this directory, and apply nothing
@@ -88,6 +91,8 @@ pub(crate) struct Request {
     pub(crate) patches: BTreeMap<String, String>,
     pub(crate) pods: ObjectFlags,
     pub(crate) connection: Connection,
+    /// The run that may change the deployment; without it, nothing is changed.
+    pub(crate) session: Option<Session>,
 }
 
 impl Options {
@@ -167,11 +172,29 @@ impl Options {
             patches,
             pods: self.pods,
             connection: self.connection,
+            session: None,
         })
     }
 }
 
 impl Request {
+    /// Whether the deployment stays as it is.
+    pub(crate) fn only_looks(&self) -> bool {
+        self.dry_run || self.check.is_some() || self.output_dir.is_some()
+    }
+
+    /// Checks that this run may change the deployment: that no other one has taken it over, and that it was not cancelled.
+    pub(crate) fn check_session(&self) -> Result<()> {
+        self.session.as_ref().map_or(Ok(()), Session::check)
+    }
+
+    /// Takes note of what the run does.
+    pub(crate) fn note(&self, note: impl FnOnce(&mut Task)) {
+        if let Some(session) = &self.session {
+            session.note(note);
+        }
+    }
+
     /// How long an errand or a script of all instances may take.
     const RUN: Duration = Duration::from_mins(15);
 

@@ -14,10 +14,13 @@ use crate::plan::Plan;
 pub(crate) fn prune(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
     for object in unwanted(plan.objects(), plan.live().filter(|object| plan.is_own(object))) {
         let Some(kind) = Kind::of(object) else { continue };
+        request.check_session()?;
         if !request.dry_run {
             cluster.delete(kind, name(object))?;
         }
-        say(format_args!("{} {} deleted", kind.kind, name(object)));
+        let line = format!("{} {} deleted", kind.kind, name(object));
+        say(format_args!("{line}"));
+        request.note(|task| task.object(line));
     }
     Ok(())
 }

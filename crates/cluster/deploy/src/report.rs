@@ -7,8 +7,8 @@ use cluster::{Cluster, Kind, Object, name};
 use diagnosis::{Cause, Evidence, Finding, Phase, event_id};
 use kubernetes_objects as objects;
 use problem::Result;
-use serde_json::json;
 
+use crate::events::{self, Subject};
 use crate::output::say;
 
 /// Containers whose logs are read at one look: a log is the only place where a failed post-start is certain to be found.
@@ -100,30 +100,12 @@ impl<'a> Reporter<'a> {
         else {
             return;
         };
-        // Without the right to create events, or when the pod is gone, there is none.
+        // When the pod is gone, there is none.
         let Ok(Some(pod)) = self.cluster.get(Kind::POD, pod) else { return };
-        let _ = self.cluster.create(&event(&pod, &finding.message), false);
+        let object = events::pod(name(&pod), &pod["metadata"]["uid"]);
+        let subject = Subject { object: &object, step: 0 };
+        events::report(self.cluster, &subject, ("Warning", "PostStartFailed"), &finding.message);
     }
-}
-
-/// Longer messages of events are refused.
-const MAX_MESSAGE: usize = 1024;
-
-fn event(pod: &Object, message: &str) -> Object {
-    let metadata = &pod["metadata"];
-    let end = (0..=MAX_MESSAGE.min(message.len())).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
-    let about = json!({"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "namespace": metadata["namespace"],
-        "uid": metadata["uid"]});
-    let started = &pod["status"]["startTime"];
-    json!({
-        "apiVersion": "v1", "kind": "Event",
-        // One for each pod: it is created once.
-        "metadata": {"name": format!("{}.post-start.{}", name(pod), metadata["uid"].as_str().unwrap_or_default())},
-        "involvedObject": about,
-        "type": "Warning", "reason": "PostStartFailed", "message": &message[..end],
-        "source": {"component": objects::MANAGER},
-        "firstTimestamp": started, "lastTimestamp": started, "count": 1,
-    })
 }
 
 /// What a finding is about without the pod's name.

@@ -39,6 +39,7 @@ pub(crate) fn until_ready(
     let with_sets = groups.iter().copied().filter(|group| !group.stateful_sets.is_empty());
     let mut waiting: Vec<Group> = with_sets.map(|group| Group::new(group, edited)).collect();
     for look in 0u32.. {
+        request.check_session()?;
         for group in &mut waiting {
             group.sets = sets_of(cluster, group)?;
         }
@@ -47,7 +48,7 @@ pub(crate) fn until_ready(
             let evidence = reporter.evidence()?;
             for group in &mut waiting {
                 let next = group.look(start.elapsed(), &evidence);
-                group.replace(&next, cluster, &evidence)?;
+                group.replace(&next, cluster, request, &evidence)?;
             }
         }
         waiting.retain(|group| {

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches};
 use cluster::{Cluster, Connection, Object};
-use deploy::Preview;
+use deploy::{Interrupt, Preview};
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 use startup::{Common, confirmation};
 
 use crate::diff::{self, DIFFERS, Format};
-use crate::interrupt::Interrupt;
 use crate::look::Look;
 use crate::output::line;
 use crate::planned::PlannedRun;

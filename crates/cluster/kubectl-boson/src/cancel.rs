@@ -3,6 +3,7 @@
 use clap::Args;
 use cluster::{Kind, name};
 use deploy::errands::ended;
+use deploy::lease;
 use problem::Result;
 use startup::Common;
 
@@ -17,7 +18,7 @@ pub const ABOUT: &str = "Stop a run that is under way";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Stop the gather Job that is under way, at any point: instances that it has replaced have the new version, the others \
+    long_about = "Stop the run that is under way, at any point, be it a gather Job, a recreate or a rollback: instances that it has replaced have the new version, the others \
         keep the earlier one and go on running. An instance that stops or starts at this moment ends up with the new version. \
         `kubectl boson apply` goes on with the update, `kubectl boson rollback` returns to an earlier version.",
     after_long_help = "Example:\n\x20\x20kubectl boson cancel nats\n\n\
@@ -34,7 +35,9 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let deployment = options.target.find()?;
     let mut jobs = gather_jobs(&deployment.cluster, &deployment.name)?;
     jobs.retain(|job| ended(job).is_none());
-    if jobs.is_empty() {
+    // Before its Job: the process may go on for as long as a pod has to stop.
+    let run = lease::cancel(&deployment.cluster, &deployment.name, &deploy::person())?;
+    if jobs.is_empty() && run.is_none() {
         line(format_args!("no run of {} is under way", deployment.name));
         return Ok(0);
     }
@@ -42,6 +45,10 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         deployment.cluster.delete_exactly(Kind::JOB, job)?;
         until_gone(&deployment.cluster, job)?;
         line(format_args!("Job {} stopped", name(job)));
+    }
+    if let Some(run) = run {
+        lease::until_free(&deployment.cluster, &deployment.name, &run)?;
+        line(format_args!("the run of {run} has stopped"));
     }
     let (sets, pods) = (deployment.list(Kind::STATEFUL_SET)?, deployment.pods()?);
     let outdated = status::outdated(&sets, &pods, &deployment.list(Kind::SERVICE)?);

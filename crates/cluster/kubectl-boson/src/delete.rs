@@ -34,8 +34,9 @@ pub struct Options {
 }
 
 /// Owners first; the anchor last, because a deployment is found by it.
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::JOB,
+    Kind::LEASE,
     Kind::STATEFUL_SET,
     Kind::BUDGET,
     Kind::NETWORK_POLICY,

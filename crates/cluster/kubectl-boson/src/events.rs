@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use cluster::{Kind, Object, name};
+use kubernetes_objects as objects;
 use problem::Result;
 use startup::Common;
 use table::{Table, TableOptions};
@@ -16,7 +17,7 @@ pub const ABOUT: &str = "Show the events of a deployment's objects";
 /// The arguments of the verb.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Show the events of a deployment's pods, StatefulSets and Jobs, the oldest first. Kubernetes keeps events for an \
+    long_about = "Show the events of a deployment's runs, pods, StatefulSets and Jobs, the oldest first. Kubernetes keeps events for an \
         hour.",
     after_long_help = "Example:\n\x20\x20kubectl boson events nats"
 )]
@@ -34,6 +35,8 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     for kind in [Kind::POD, Kind::STATEFUL_SET, Kind::JOB] {
         own.extend(deployment.list(kind)?.iter().map(|object| (kind.kind, name(object).to_owned())));
     }
+    // Runs are events of the anchor.
+    own.insert((Kind::CONFIG_MAP.kind, objects::anchor(&deployment.name)));
     let mut events = deployment.cluster.list(Kind::EVENT, "")?;
     let text = |value: &Object| value.as_str().unwrap_or_default().to_owned();
     events.retain(|event| {

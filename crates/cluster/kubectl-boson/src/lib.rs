@@ -10,7 +10,6 @@ pub mod documents;
 pub mod errand;
 pub mod events;
 mod follow;
-mod interrupt;
 mod lists;
 pub mod logs;
 mod look;
@@ -23,6 +22,7 @@ mod run;
 pub mod ssh;
 pub mod status;
 mod target;
+pub mod tasks;
 pub mod versions;
 
 pub use lists::{deployments, disks, errands, releases, stemcells};

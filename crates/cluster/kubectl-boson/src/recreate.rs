@@ -3,13 +3,14 @@
 use clap::Args;
 use cluster::{Connection, Kind, Object, name};
 use deploy::errands::ended;
+use deploy::lease::Beside;
+use deploy::{Interrupt, Runner, Session};
 use kubernetes_objects as objects;
 use pod_flags::UpdateFlags;
 use problem::{Problem, Problems, Result, code};
 use serde_json::json;
 use startup::Common;
 
-use crate::interrupt::Interrupt;
 use crate::run::gather_jobs;
 use crate::status;
 use crate::target::{Deployment, DeploymentFlag};
@@ -48,7 +49,7 @@ pub struct Options {
 }
 
 /// Runs the verb; returns the exit code.
-pub fn run(options: Options, common: &Common) -> Result<u8> {
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let interrupt = Interrupt::handle()?;
     let deployment = options.deployment.find(&options.connection)?;
     let (versions, _) = deployment.versions()?;
@@ -58,13 +59,20 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     let mut deploy = deploy::Options::of_run(&deployment.name, present, deployment.connection.clone())?;
     deploy.update = options.update.or(deploy.update);
     deploy::check_run(deploy.clone(), present)?;
-    // The mark goes with the pod: what is left is known, whatever happens to this command.
-    for pod in &chosen {
-        let mark = json!({"metadata": {"annotations": {objects::RECREATE: "true"}}});
-        deployment.cluster.merge(Kind::POD, name(pod), &mark)?;
-    }
-    interrupt.explain("some instances are left", "the same command goes on, and so does the next run");
-    deploy::run(deploy, common)
+    let runner = Runner::of_person("recreate", Beside::Refuse);
+    let session = Session::begin(&deployment.connection, &deployment.name, &runner, &interrupt)?;
+    let result = mark(&chosen, &deployment).and_then(|()| {
+        interrupt.explain("some instances are left", "the same command goes on, and so does the next run");
+        deploy::run_in(deploy, &session)
+    });
+    session.end(&result, &interrupt);
+    result
+}
+
+/// Marks pods that are to be made anew. The mark goes with the pod: what is left is known, whatever happens to this command.
+fn mark(pods: &[Object], deployment: &Deployment) -> Result<()> {
+    let mark = json!({"metadata": {"annotations": {objects::RECREATE: "true"}}});
+    pods.iter().try_for_each(|pod| deployment.cluster.merge(Kind::POD, name(pod), &mark).map(drop))
 }
 
 /// The pods of the instances; of all without names.

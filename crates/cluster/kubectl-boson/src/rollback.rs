@@ -2,6 +2,8 @@
 
 use clap::Args;
 use cluster::{Apply, Object};
+use deploy::lease::{self, Beside};
+use deploy::{Interrupt, Runner, Session};
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
 use pod_flags::UpdateFlags;
@@ -9,7 +11,6 @@ use problem::{Problem, Result, code};
 use serde_json::json;
 use startup::Common;
 
-use crate::interrupt::Interrupt;
 use crate::output::line;
 use crate::run;
 use crate::target::{Deployment, Target};
@@ -21,7 +22,7 @@ pub const ABOUT: &str = "Return to an earlier run";
 #[derive(Debug, Args)]
 #[command(
     long_about = "Make the documents of an earlier run valid again, as a new run, apply them with the images and other flags of \
-        that run, and wait until all instances are ready. A gather Job that is under way is stopped. Links that the \
+        that run, and wait until all instances are ready. A run that is under way is stopped. Links that the \
         deployment shares stay those of the last run.",
     after_long_help = "Example:\n\x20\x20kubectl boson rollback nats --to 3\n\n\
         Exit codes: 0 done; 2 usage; 65 there is no such run, its flags are not known, or an object belongs to others; 69 the update \
@@ -45,7 +46,7 @@ pub struct Options {
 }
 
 /// Runs the verb; returns the exit code.
-pub fn run(options: Options, common: &Common) -> Result<u8> {
+pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let interrupt = Interrupt::handle()?;
     let deployment = options.target.find()?;
     let (versions, record) = deployment.versions()?;
@@ -56,13 +57,19 @@ pub fn run(options: Options, common: &Common) -> Result<u8> {
     deploy.update = options.update.or(deploy.update);
     // What the cluster refuses is reported before anything changes.
     deploy::check_run(deploy.clone(), earlier)?;
+    let runner = Runner::of_person("rollback", Beside::Wait);
+    lease::cancel(&deployment.cluster, &deployment.name, &runner.by)?;
     run::delete_all(&deployment.cluster, &deployment.name)?;
-    let present = write(&deployment, &versions, &record, earlier)?;
-    interrupt.explain(
-        &format!("the documents of run {present} are valid, and are applied in part"),
-        &format!("`kubectl boson rollback {} --to {present}` goes on", deployment.name),
-    );
-    deploy::run(deploy, common)
+    let session = Session::begin(&deployment.connection, &deployment.name, &runner, &interrupt)?;
+    let result = write(&deployment, &versions, &record, earlier).and_then(|present| {
+        interrupt.explain(
+            &format!("the documents of run {present} are valid, and are applied in part"),
+            &format!("`kubectl boson rollback {} --to {present}` goes on", deployment.name),
+        );
+        deploy::run_in(deploy, &session)
+    });
+    session.end(&result, &interrupt);
+    result
 }
 
 /// The run with this number, or the one before the present one.

@@ -39,8 +39,12 @@ pub(crate) fn start(cluster: &Cluster, all: &[Object], force: bool) -> Result<St
                 continue;
             }
         }
-        cluster.apply(object, APPLY)?;
-        line(format_args!("{} {}", kind.kind, name(object)));
+        let mut object = object.clone();
+        if kind == Kind::JOB {
+            object["metadata"]["annotations"][objects::STARTED_BY] = deploy::person().into();
+        }
+        cluster.apply(&object, APPLY)?;
+        line(format_args!("{} {}", kind.kind, name(&object)));
     }
     Ok(started)
 }

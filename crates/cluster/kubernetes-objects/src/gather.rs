@@ -138,6 +138,8 @@ fn account_objects(deployment: &str, account: &str, network_policies: bool) -> [
         // `create` reports what Kubernetes does not: a post-start script that failed.
         rule("", &["events"], &["list", "create"]),
     ];
+    // One run at a time.
+    rules.push(rule("coordination.k8s.io", &["leases"], &["get", "create", "patch"]));
     if network_policies {
         rules.push(rule("networking.k8s.io", &["networkpolicies"], &all));
     }

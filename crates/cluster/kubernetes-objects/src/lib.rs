@@ -37,9 +37,10 @@ pub use image::{ReleaseRef, release_images};
 pub use links::{ENTANGLEMENT, LINK, LINK_PROVIDER, LinkRef, link_object, link_provider_label, link_secret};
 pub use look::{CHECK, PREVIEW, expecting, preview_job};
 pub use metadata::{
-    ACTIVE_PASSIVE, DEPLOYMENT, DIGESTS, GROUP, KIND, RECREATE, TEMPLATE_DIGEST, VERSION, deployment_label, selector,
+    ACTIVE_PASSIVE, DEPLOYMENT, DIGESTS, GROUP, KIND, RECREATE, STARTED_BY, TEMPLATE_DIGEST, VERSION, deployment_label,
+    selector,
 };
-pub use names::{anchor, dns, gather_prefix, record, replicas, versioned};
+pub use names::{anchor, dns, gather_prefix, lease, record, replicas, tasks, versioned};
 pub use object_basics::{LARGEST_IN_SECRET, MANAGER, Object, PARTS, digest, divided, document, part, parts, to_yaml};
 pub use ownership::{check_anchor, check_owner, check_record, is_anchor, is_own};
 pub use patches::{PATCHES, Patches};

@@ -9,7 +9,8 @@ use object_basics::{LABEL, MANAGED_BY, MANAGER, dns_label};
 pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment-name";
 /// Label of what belongs to one instance group.
 pub const GROUP: &str = "quarks.cloudfoundry.org/instance-group-name";
-/// Label of what is more than a part of a workload: `anchor`, `gather`, `preview`, `manifest`, `versionedSecret`, `errand`, `patches`, `dns`, `link`.
+/// Label of what is more than a part of a workload: `anchor`, `gather`, `preview`, `manifest`, `versionedSecret`, `errand`, `patches`, `dns`, `link`,
+/// `run`, `tasks`.
 pub const KIND: &str = "quarks.cloudfoundry.org/kind";
 /// Label of a version of a document: its number.
 pub const VERSION: &str = "quarks.cloudfoundry.org/secret-version";
@@ -19,6 +20,8 @@ pub const TEMPLATE_DIGEST: &str = "quarks.cloudfoundry.org/template-digest";
 pub const DIGESTS: &str = "quarks.cloudfoundry.org/instance-digests";
 /// Annotation of a pod that is to be made anew, whatever it runs.
 pub const RECREATE: &str = "quarks.cloudfoundry.org/recreate";
+/// Annotation of a gather Job: the person who has started it.
+pub const STARTED_BY: &str = "quarks.cloudfoundry.org/started-by";
 /// Annotation of a StatefulSet of which one pod is active, and ready, and the others are standbys.
 pub const ACTIVE_PASSIVE: &str = "quarks.cloudfoundry.org/active-passive";
 /// Label of an errand's pods, which have no index of a StatefulSet.

@@ -17,6 +17,16 @@ pub fn record(deployment: &str) -> String {
     dns_label(&format!("{deployment}-versions"), LABEL)
 }
 
+/// The Lease of the run that updates a deployment.
+pub fn lease(deployment: &str) -> String {
+    dns_label(&format!("{deployment}-run"), LABEL)
+}
+
+/// The ConfigMap with what the last runs did.
+pub fn tasks(deployment: &str) -> String {
+    dns_label(&format!("{deployment}-tasks"), LABEL)
+}
+
 /// The ConfigMap with `REPLICAS` of every group.
 pub fn replicas(deployment: &str) -> String {
     dns_label(&format!("{deployment}-replicas"), LABEL)

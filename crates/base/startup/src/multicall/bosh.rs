@@ -129,7 +129,8 @@ const UPLOADED: &str = "nothing is uploaded: give a release's directory or archi
 const CONFIGS: &str = "give configs with `--cloud-config FILE` and `--runtime-config FILE`";
 const INFRASTRUCTURE: &str = "there is no infrastructure to configure";
 const CANCEL: &str = "Ctrl-C ends the wait for an update, `boson down` stops everything; `kubectl boson cancel` stops a run in a cluster";
-const TASKS: &str = "a verb shows its progress itself, and exits with the result";
+const TASKS: &str =
+    "a verb shows its progress itself, and exits with the result; `kubectl boson tasks` shows the runs in a cluster";
 const SNAPSHOTS: &str = "copy the directory that `boson disks` shows while its instance is stopped";
 const INIT: &str = "`boson init release NAME` and `boson init job NAME` write a release and a job of it";
 const RELEASE: &str = "the bosh CLI does this without a director; boson reads the directory that it writes";

@@ -10,7 +10,10 @@ use kubernetes_objects::{GroupObjects, InstancePod, is_observed, outdated};
 use problem::{Problem, Result};
 use serde_json::json;
 
+use crate::events::{self, Subject};
+use crate::options::Request;
 use crate::output::say;
+use crate::session::Session;
 use crate::update::{self, Next, State};
 use crate::watch::{Seen, Watch};
 use crate::{health, report, standby};
@@ -132,13 +135,20 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     /// Failures of the cluster.
-    pub(super) fn replace(&mut self, next: &Next, cluster: &Cluster, evidence: &Evidence) -> Result<()> {
+    pub(super) fn replace(
+        &mut self,
+        next: &Next,
+        cluster: &Cluster,
+        request: &Request,
+        evidence: &Evidence,
+    ) -> Result<()> {
         self.kept.clear();
         for &position in &next.instances {
             let pod_name = self.instances[position].pod.clone();
             let Some(pod) = evidence.pods.iter().find(|pod| pod.metadata.name.as_ref() == Some(&pod_name)) else {
                 continue;
             };
+            request.check_session()?;
             let target = json!({"metadata": {"name": pod_name, "uid": pod.metadata.uid}});
             let result = match Phase::of(pod) {
                 Phase::Ready if self.lost.is_empty() => cluster.evict(&target)?,
@@ -149,7 +159,9 @@ impl<'a> Group<'a> {
                 Eviction::Refused(why) => drop(self.kept.insert(pod_name, why)),
                 Eviction::Granted => {
                     let canary = if next.are_canaries { ", as a canary" } else { "" };
-                    say(format_args!("instance {} is replaced{canary}", self.label(&pod_name)));
+                    let line = format!("instance {} is replaced{canary}", self.label(&pod_name));
+                    say(format_args!("{line}"));
+                    self.record(cluster, request, &target["metadata"], &line);
                     self.instances[position].phase = Phase::Leaving;
                     if next.are_canaries {
                         self.canaries.insert(pod_name);
@@ -158,6 +170,17 @@ impl<'a> Group<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps that a pod was replaced, for `tasks` and as an event.
+    fn record(&self, cluster: &Cluster, request: &Request, pod: &Object, line: &str) {
+        let pod_name = pod["name"].as_str().unwrap_or_default();
+        let label = self.label(pod_name);
+        let instance = label.split_once(' ').map_or(label.clone(), |(instance, _)| instance.to_owned());
+        request.note(|task| task.replaced(instance));
+        let object = events::pod(pod_name, &pod["uid"]);
+        let subject = Subject { object: &object, step: request.session.as_ref().map_or(0, Session::task) };
+        events::report(cluster, &subject, ("Normal", "InstanceReplaced"), line);
     }
 
     /// Whether all instances run what they are to run, and have been ready for long enough. The status of a StatefulSet may be a little

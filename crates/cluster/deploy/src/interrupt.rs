@@ -1,5 +1,5 @@
 //! Ctrl-C and the other termination signals: what has been started goes on in the cluster, so a command that follows it says how to see
-//! or stop it.
+//! or stop it; a run that holds the deployment gives it back.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,28 @@ use problem::{Problem, Result};
 /// The exit code of a process that a signal has ended, without the signal's number.
 const KILLED: i32 = 128;
 
-/// What is printed when a signal ends the process.
-pub(crate) struct Interrupt(Arc<Mutex<String>>);
+/// What happens when a signal ends the process.
+pub struct Interrupt {
+    notice: Arc<Mutex<String>>,
+    last_act: Arc<Mutex<Option<LastAct>>>,
+}
+
+/// What is done before the process ends.
+pub(crate) type LastAct = Box<dyn FnOnce() + Send>;
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interrupt").field("notice", &self.notice).finish_non_exhaustive()
+    }
+}
 
 impl Interrupt {
-    /// Receives the signals from now on. Called before the client of the cluster starts a thread, which would receive them otherwise.
-    pub(crate) fn handle() -> Result<Interrupt> {
+    /// Receives the signals from now on. Called before the client of the cluster starts a thread, which would receive them otherwise. The
+    /// first process of a container needs it, too: the kernel ignores signals for it that nothing handles.
+    ///
+    /// # Errors
+    /// If the signals cannot be blocked, or no thread can be started.
+    pub fn handle() -> Result<Interrupt> {
         let mut mask = SigSet::empty();
         let ignored = ignored();
         let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter();
@@ -23,7 +39,8 @@ impl Interrupt {
         let cannot = |error: &dyn std::fmt::Display| Problem::internal("cannot handle signals").because(error);
         mask.thread_block().map_err(|error| cannot(&error))?;
         let notice: Arc<Mutex<String>> = Arc::default();
-        let shown = Arc::clone(&notice);
+        let last_act: Arc<Mutex<Option<LastAct>>> = Arc::default();
+        let (shown, act) = (Arc::clone(&notice), Arc::clone(&last_act));
         let wait = move || {
             let Ok(signal) = mask.wait() else { return };
             let notice = shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,15 +48,22 @@ impl Interrupt {
                 // Nobody may be reading.
                 let _ = writeln!(std::io::stderr(), "{notice}");
             }
+            let act = act.lock().unwrap_or_else(PoisonError::into_inner).take();
+            act.into_iter().for_each(|act| act());
             std::process::exit(KILLED + signal as i32);
         };
         std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(|error| cannot(&error))?;
-        Ok(Interrupt(notice))
+        Ok(Interrupt { notice, last_act })
+    }
+
+    /// Sets what is done before the process ends; it is to end soon.
+    pub(crate) fn set_last_act(&self, act: Option<LastAct>) {
+        *self.last_act.lock().unwrap_or_else(PoisonError::into_inner) = act;
     }
 
     /// Sets what is printed: what goes on, and the commands that follow or stop it.
-    pub(crate) fn explain(&self, what: &str, hint: &str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = format!("interrupted: {what}\n  hint: {hint}");
+    pub fn explain(&self, what: &str, hint: &str) {
+        *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = format!("interrupted: {what}\n  hint: {hint}");
     }
 }
 
