@@ -8,6 +8,8 @@ fn main() {
             ("another_time", "ruby/another_time.rb"),
             ("driver", "ruby/driver.rb"),
             ("syntax", "ruby/syntax.rb"),
+            ("sites", "ruby/sites.rb"),
+            ("trace", "ruby/trace.rb"),
         ],
         &[],
     );

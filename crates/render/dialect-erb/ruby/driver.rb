@@ -5,7 +5,8 @@ module Boson
     module_function
 
     # `request`: "commons" (Marshal of [properties, links]), "contexts" ([which of them is its, Marshal of the rest of the
-    # spec]), "units" ([indexes of contexts, {"file", "code", "erb", "isolation", "eager", "noted", "later"}]), "features"
+    # spec]), "units" ([indexes of contexts, {"file", "code", "erb", "isolation", "eager", "noted", "later", and
+    # "trace" and "branching" if how it renders is noted}]), "features"
     # (libraries to load before). Writes for each context of each unit a frame: its length, and T and bytes, or F and Marshal
     # of facts, or S and how many frames before there is the same result.
     def work(request, output)
@@ -138,13 +139,18 @@ module Boson
         Boson.end_with(parent)
         reader.close
         AnotherTime.begin if unit['later']
-        specs.each { |spec| WRITE.bind_call(writer, Marshal.dump(evaluate(spec, unit))) }
+        Boson.source('trace', unit['trace']) if unit['trace']
+        specs.each { |spec| WRITE.bind_call(writer, Marshal.dump(result(spec, unit))) }
         Process.exit!(0)
       ensure
         Process.exit!(9)
       end
       writer.close
       [reader, pid]
+    end
+
+    def result(spec, unit)
+      unit['trace'] ? [true, Trace.evaluate(spec, unit)] : evaluate(spec, unit)
     end
 
     def received(reader)

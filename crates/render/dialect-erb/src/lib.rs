@@ -13,6 +13,7 @@ pub mod render;
 pub mod scanner;
 mod settings;
 pub mod syntax;
+pub mod trace;
 
 pub use line_origin::line_origin;
 pub use mask::Mask;

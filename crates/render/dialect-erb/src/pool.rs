@@ -285,7 +285,7 @@ fn frame(received: &[u8]) -> Option<&[u8]> {
 
 /// What a frame says; `before` are the outcomes of the same task before it.
 fn outcome(frame: &[u8], before: &[Option<Outcome>]) -> Outcome {
-    let none = || Err(lost(LOST, "gave no result"));
+    let none = || Err(no_result());
     match frame.split_first() {
         Some((b'T', text)) => Ok(text.into()),
         Some((b'F', facts)) => ruby::load(facts).map_or_else(|_| none(), Err),
@@ -302,6 +302,11 @@ fn outcome(frame: &[u8], before: &[Option<Outcome>]) -> Outcome {
 const LOST: &str = "Boson::Lost";
 /// The class of a failure whose template exceeded the time limit.
 pub(crate) const TOO_SLOW: &str = "Boson::TooSlow";
+
+/// The facts about a process that sent nothing that can be read.
+pub(crate) fn no_result() -> Value {
+    lost(LOST, "gave no result")
+}
 
 fn lost(class: &str, why: &str) -> Value {
     Value::map([("class", Value::str(class)), ("message", Value::str(why)), ("line", Value::Nil)])

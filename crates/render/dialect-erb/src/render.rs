@@ -14,6 +14,7 @@ use crate::contexts::Contexts;
 use crate::mask::{Mask, Secrets};
 use crate::pool::{self, Outcome, Process, Task};
 use crate::settings::{IsolationMode, Settings};
+use crate::trace::{Recorder, Trace, Traced};
 use crate::{analysis, eager::needs_whole_structs, scanner};
 
 /// BOSH's evaluation context on a running VM.
@@ -22,6 +23,8 @@ pub struct Renderer {
     settings: Settings,
     /// Processes that are ending.
     ended: RefCell<Vec<Process>>,
+    /// Notes how templates render, if that is wanted.
+    recorder: Option<Recorder>,
 }
 
 /// One template to be rendered in one context.
@@ -95,7 +98,19 @@ impl Renderer {
         vm.load_source("context", include_str!("../ruby/context.rb"));
         vm.load_source("another_time", include_str!("../ruby/another_time.rb"));
         vm.load_source("driver", include_str!("../ruby/driver.rb"));
-        Ok(Renderer { forker: Rc::new(vm.forker()?), settings, ended: RefCell::default() })
+        Ok(Renderer { forker: Rc::new(vm.forker()?), settings, ended: RefCell::default(), recorder: None })
+    }
+
+    /// Notes from now on how each template renders, for [`Renderer::take_traces`]. Results stay the same; each rendering takes a
+    /// process of its own.
+    #[must_use]
+    pub fn recording(self, vm: &Vm) -> Renderer {
+        Renderer { recorder: Some(Recorder::new(vm.clone())), ..self }
+    }
+
+    /// How templates were rendered since the last call, in the order of the units. Empty if nothing is noted.
+    pub fn take_traces(&self) -> Vec<Trace> {
+        self.recorder.as_ref().map(|recorder| recorder.traces.take()).unwrap_or_default()
     }
 
     /// Whether the code of a template proves that it renders the same whenever it is rendered in the same context.
@@ -119,30 +134,56 @@ impl Renderer {
         let parts = Contexts::new(contexts);
         let has_code = |unit: &Unit| parts.has_odd_keys(unit.context) || scanner::has_tags(&unit.source.text);
         let coded: Vec<&Unit> = units.iter().filter(|unit| has_code(unit)).collect();
-        let tasks = tasks(&coded, &parts, self.settings.isolation);
+        let (tasks, traced) = self.tasks(&coded, &parts)?;
         let mut ended = self.ended.borrow_mut();
         let mut outcomes = pool::evaluate(&self.forker, &self.settings, &parts, &tasks, &mut ended)?.into_iter();
+        let mut traced = traced.into_iter();
         let mut secrets = HashMap::new();
         let mut last: Option<(&Source, Rc<[u8]>)> = None;
         units
             .iter()
             .map(|unit| {
                 if !has_code(unit) {
+                    self.note(|| Trace::of_text(unit.source, unit.job, unit.context));
                     let known = last.take().filter(|(source, _)| std::ptr::eq(*source, unit.source));
                     let (_, text) =
                         last.insert(known.unwrap_or_else(|| (unit.source, unit.source.text.as_slice().into())));
                     return Ok(Ok(text.clone()));
                 }
-                let outcome: Outcome =
+                let mut outcome: Outcome =
                     outcomes.next().ok_or_else(|| Problem::internal("the embedded Ruby lost templates"))?;
-                Ok(outcome.map_err(|facts| {
+                let mut mask = || {
                     let context = &contexts[unit.context];
                     let known = secrets.entry((unit.job, Secrets::identity(context)));
                     let of_context = known.or_insert_with(|| Rc::new(Secrets::of(context, &defaults(unit))));
-                    failure(&facts, &Mask::with(of_context.clone(), &unit.source.text))
-                }))
+                    Mask::with(of_context.clone(), &unit.source.text)
+                };
+                if let Some(traced) = traced.next() {
+                    let (rendered, mut trace) = traced.decode(unit.source, unit.job, unit.context, outcome);
+                    outcome = rendered;
+                    trace.hide(&unit.source.text, &mut mask);
+                    self.note(|| trace);
+                }
+                Ok(outcome.map_err(|facts| failure(&facts, &mask())))
             })
             .collect()
+    }
+
+    /// Units as tasks, with what decodes them if they are noted.
+    fn tasks(&self, units: &[&Unit], contexts: &Contexts) -> problem::Result<(Vec<Task>, Vec<Traced>)> {
+        let mode = self.settings.isolation;
+        let Some(recorder) = &self.recorder else { return Ok((tasks(units, contexts, mode), Vec::new())) };
+        let alone = |unit: &&Unit| {
+            let task = task(unit, contexts.has_odd_keys(unit.context), mode);
+            recorder.task(Task { common: contexts.common(unit.context), ..task }, unit.source)
+        };
+        Ok(units.iter().map(alone).collect::<problem::Result<Vec<_>>>()?.into_iter().unzip())
+    }
+
+    fn note(&self, trace: impl FnOnce() -> Trace) {
+        if let Some(recorder) = &self.recorder {
+            recorder.traces.borrow_mut().push(trace());
+        }
     }
 }
 
@@ -201,7 +242,7 @@ fn task(unit: &Unit, odd: bool, mode: IsolationMode) -> Task {
     }
 }
 
-fn utf8(bytes: Vec<u8>) -> Value {
+pub(crate) fn utf8(bytes: Vec<u8>) -> Value {
     Value::Str(Rc::new(Text { bytes, encoding: Encoding::Utf8 }))
 }
 

@@ -5,13 +5,35 @@
 
 /// The Ruby code of a template. Its first line is a magic comment, so it is evaluated as starting at line 0.
 pub fn compile(template: &[u8]) -> Vec<u8> {
+    compile_with(template, None).script
+}
+
+/// A piece of a template whose result is output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Its first line in the template, from 1.
+    pub(crate) line: u32,
+    /// Its last line.
+    pub(crate) last_line: u32,
+    /// What it outputs; `None` for a tag.
+    pub(crate) text: Option<Vec<u8>>,
+}
+
+/// As [`compile`]; each output is noted by `Boson::Trace`, with the index of its segment. No line has more or fewer lines.
+pub(crate) fn compile_traced(template: &[u8]) -> (Vec<u8>, Vec<Segment>) {
+    let compiler = compile_with(template, Some(Vec::new()));
+    (compiler.script, compiler.segments.unwrap_or_default())
+}
+
+fn compile_with(template: &[u8], segments: Option<Vec<Segment>>) -> Compiler {
     let mut script = Vec::with_capacity(template.len() * 2);
     script.extend_from_slice(b"#coding:UTF-8\n");
-    let mut compiler = Compiler { script, on_line: false, content: Vec::new() };
+    let mut compiler = Compiler { script, on_line: false, content: Vec::new(), segments, line: 1, counted: 0 };
     compiler.push(b"_erbout = +''");
     let mut at = 0;
     let mut tag: Option<Tag> = None;
     while at < template.len() {
+        compiler.reach(template, at);
         at = match tag {
             None => {
                 let (text_end, token, next) = next_opening(template, at);
@@ -42,7 +64,7 @@ pub fn compile(template: &[u8]) -> Vec<u8> {
     }
     compiler.flush();
     compiler.push(b"_erbout");
-    compiler.script
+    compiler
 }
 
 /// Whether a template is more than the text that it renders to.
@@ -178,9 +200,36 @@ struct Compiler {
     script: Vec<u8>,
     on_line: bool,
     content: Vec<u8>,
+    /// What was output so far, if that is noted.
+    segments: Option<Vec<Segment>>,
+    /// The line where the content begins, and the byte up to which lines were counted.
+    line: u32,
+    counted: usize,
 }
 
 impl Compiler {
+    /// Counts the lines up to where the next token begins, if content begins there too.
+    fn reach(&mut self, template: &[u8], at: usize) {
+        if self.segments.is_some() && self.content.is_empty() {
+            self.line += lines(&template[self.counted..at]);
+            self.counted = at;
+        }
+    }
+
+    /// Begins what notes an output; the end is one more parenthesis.
+    fn note(&mut self, text: Option<&[u8]>, content: &[u8]) {
+        let Some(segments) = &mut self.segments else { return };
+        self.script.extend_from_slice(format!("::Boson::Trace.note({}, _erbout, ", segments.len()).as_bytes());
+        let last_line = self.line + lines(content);
+        segments.push(Segment { line: self.line, last_line, text: text.map(<[u8]>::to_vec) });
+    }
+
+    fn end_note(&mut self) {
+        if self.segments.is_some() {
+            self.script.push(b')');
+        }
+    }
+
     fn push(&mut self, command: &[u8]) {
         if self.on_line {
             self.script.extend_from_slice(b"; ");
@@ -211,10 +260,14 @@ impl Compiler {
             return;
         }
         self.push(b"_erbout.<< ");
-        quote(&self.content, &mut self.script);
+        let content = std::mem::take(&mut self.content);
+        self.note(Some(&content), &content);
+        quote(&content, &mut self.script);
         self.script.extend_from_slice(b".freeze");
-        let lines = memchr::memchr_iter(b'\n', &self.content).count();
+        self.end_note();
+        let lines = memchr::memchr_iter(b'\n', &content).count();
         self.script.resize(self.script.len() + lines, b'\n');
+        self.content = content;
         self.content.clear();
     }
 
@@ -231,9 +284,12 @@ impl Compiler {
             }
             Tag::Code => self.push(&content),
             Tag::Output => {
-                self.push(b"_erbout.<<((");
+                self.push(b"_erbout.<<(");
+                self.note(None, &content);
+                self.script.push(b'(');
                 self.script.extend_from_slice(&content);
                 self.script.extend_from_slice(b").to_s)");
+                self.end_note();
             }
             Tag::Comment => {
                 for _ in content.iter().filter(|b| **b == b'\n') {
@@ -258,6 +314,10 @@ impl Compiler {
         self.new_line();
         at + swallowed
     }
+}
+
+fn lines(bytes: &[u8]) -> u32 {
+    u32::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(u32::MAX)
 }
 
 /// A Ruby string literal of these bytes.

@@ -12,6 +12,7 @@ Encoding.default_internal = nil
 module Boson
   @operations = {}
   @loaded = {}
+  @sources = {}
 
   class << self
     # Registers an operation that Rust may call by this name.
@@ -19,8 +20,11 @@ module Boson
       @operations[name] = body
     end
 
-    # Evaluates one of boson's own sources: compiled ahead, or else from its text.
+    # Evaluates one of boson's own sources, once: compiled ahead, or else from its text.
     def source(name, text)
+      return if @sources[name]
+
+      @sources[name] = true
       compiled = archived_source(name)
       return sequence(compiled).eval if compiled
 

@@ -11,7 +11,8 @@ use crate::interpreter::Interpreter;
 use crate::marshal;
 
 /// The VM, which runs on the main thread while its user runs on another: it starts while its user does something else,
-/// and waits for the first request.
+/// and waits for the first request. It ends when the last clone is dropped.
+#[derive(Clone)]
 pub struct Vm(Sender<Job>);
 
 /// What is done with the interpreter, on its thread.
