@@ -87,6 +87,7 @@ fn the_action_passes_a_release_and_writes_its_reports() {
     assert!(fs::read_to_string(reports.join("lint.sarif")).unwrap().contains("\"2.1.0\""));
     let junit = fs::read_to_string(reports.join("my release.junit.xml")).unwrap();
     assert!(junit.contains("<testsuite") && !junit.contains("<failure"), "{junit}");
+    assert!(fs::read_to_string(reports.join("my release.coverage.xml")).unwrap().contains("<coverage line-rate=\""));
     assert!(reports.join("rendered/nats-0/nats/config/nats.conf").is_file());
 }
 

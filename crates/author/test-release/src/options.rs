@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use job_templates::RenderingOptions;
+use problem::{Problem, Result};
 
 /// The command line of `test`.
 #[derive(Debug, Args)]
@@ -24,8 +25,9 @@ use job_templates::RenderingOptions;
         \x20\x20boson test\n\
         \x20\x20boson test ./nats-release nats/tls 'smoke-tests/*'\n\
         \x20\x20boson test nats --update\n\
-        \x20\x20boson test --format junit >junit.xml\n\n\
-        Exit codes: 0 all cases pass; 1 a case fails; 2 usage; 65 the release or a case cannot be read; 70 the environment failed."
+        \x20\x20boson test --format junit >junit.xml\n\
+        \x20\x20boson test --min-coverage 80 --coverage-format lcov --coverage-output lcov.info\n\n\
+        Exit codes: 0 all cases pass; 1 a case fails, or the coverage is too low; 2 usage; 65 the release or a case cannot be read; 70 the environment failed."
 )]
 pub struct Options {
     /// The release, a source directory or the jobs-src of an image [default: the current directory]; then the cases: JOB, JOB/CASE or
@@ -42,7 +44,59 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
     #[command(flatten)]
+    pub(crate) coverage: CoverageOptions,
+    #[command(flatten)]
     pub(crate) rendering: RenderingOptions,
+}
+
+/// What is reported about the lines and branches that cases render.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Coverage")]
+pub(crate) struct CoverageOptions {
+    /// Report the lines and branches of templates that no case renders
+    #[arg(long = "coverage", conflicts_with = "init")]
+    is_wanted: bool,
+    /// Form of the report; implies --coverage
+    #[arg(
+        long = "coverage-format",
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t = CoverageFormat::Human,
+        conflicts_with = "init"
+    )]
+    pub(crate) coverage_format: CoverageFormat,
+    /// Write the report to this file, not to standard output; implies --coverage
+    #[arg(long = "coverage-output", value_name = "FILE", conflicts_with = "init")]
+    pub(crate) output: Option<PathBuf>,
+    /// Fail if less than this percentage of all lines and branches is rendered; implies --coverage
+    #[arg(
+        long = "min-coverage",
+        value_name = "PERCENT",
+        value_parser = clap::value_parser!(u8).range(0..=100),
+        conflicts_with = "init"
+    )]
+    pub(crate) minimum: Option<u8>,
+}
+
+impl CoverageOptions {
+    /// Whether the coverage is reported.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_wanted
+            || self.coverage_format != CoverageFormat::Human
+            || self.output.is_some()
+            || self.minimum.is_some()
+    }
+}
+
+/// Forms of the report about coverage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CoverageFormat {
+    /// A line for each place, then the numbers
+    Human,
+    /// A tracefile of LCOV
+    Lcov,
+    /// An XML document of Cobertura
+    Cobertura,
 }
 
 /// Forms of the output.
@@ -55,6 +109,18 @@ pub(crate) enum Format {
 }
 
 impl Options {
+    /// Checks what is known without reading a file.
+    pub(crate) fn check(&self) -> Result<()> {
+        let coverage = &self.coverage;
+        let is_document = coverage.coverage_format != CoverageFormat::Human || self.format == Format::Junit;
+        if coverage.is_on() && coverage.output.is_none() && is_document {
+            return Err(Problem::usage("two reports cannot both go to standard output")
+                .hint("give --coverage-output FILE")
+                .into());
+        }
+        Ok(())
+    }
+
     /// The release's directory and the patterns of cases: the first word is the release if it is a directory with jobs.
     pub(crate) fn subject(&self) -> (PathBuf, &[String]) {
         match self.words.split_first() {

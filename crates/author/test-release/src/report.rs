@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dialect_erb::trace::Trace;
 use problem::Result;
 use startup::{without_control, write_stdout};
 
@@ -14,6 +15,8 @@ pub(crate) struct Ran<'a> {
     pub(crate) case: &'a Case,
     pub(crate) outcome: Outcome,
     pub(crate) time: Duration,
+    /// How its templates were rendered, if that is noted.
+    pub(crate) traces: Vec<Trace>,
 }
 
 /// Prints the outcomes.
@@ -58,7 +61,7 @@ fn junit(release: &str, ran: &[Ran]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"{}\" {counts}>\n",
         escaped(release)
     );
-    for Ran { case, outcome, time } in ran {
+    for Ran { case, outcome, time, .. } in ran {
         let start = format!(
             "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.3}\"",
             escaped(&case.job),
@@ -83,7 +86,7 @@ fn junit(release: &str, ran: &[Ran]) -> String {
 }
 
 /// A text in XML; characters that XML does not have are escaped as in messages.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let text: Vec<String> = text.split('\n').map(|line| without_control(line).to_string()).collect();
     text.join("\n").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
