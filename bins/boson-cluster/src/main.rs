@@ -38,6 +38,7 @@ const EXECUTABLE: Executable = Executable {
                 "logs" => kubectl_boson::logs,
                 "events" => kubectl_boson::events,
                 "ssh" => kubectl_boson::ssh,
+                "scp" => kubectl_boson::scp,
                 "versions" => kubectl_boson::versions,
                 "tasks" => kubectl_boson::tasks,
                 "task" => kubectl_boson::tasks::one,

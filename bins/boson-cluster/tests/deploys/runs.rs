@@ -216,7 +216,7 @@ fn what_a_run_did_is_kept() {
     assert_eq!(cluster.deploy(&[]).code, 69);
     let failed = cluster.run(&["tasks"]);
     assert!(
-        failed.out.contains("3     error") && failed.out.contains("instance group 'nats' is not ready"),
+        failed.out.contains("3   error") && failed.out.contains("instance group 'nats' is not ready"),
         "{}",
         failed.out
     );

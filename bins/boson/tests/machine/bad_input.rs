@@ -266,3 +266,12 @@ fn a_link_of_another_deployment_is_refused_with_what_is_true_on_one_machine() {
     let refused = machine.up(&[]).ends_with(65);
     assert!(refused.stderr.contains("each deployment on one machine has a network of its own"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_release_with_another_name_than_given_is_refused() {
+    let machine = Machine::new();
+    let refused = machine.boson(&["up", "-m", "manifest.yml", "-r", "smal=release", "--detach"]).ends_with(65);
+    assert!(refused.stderr.contains("the release at release is 'small', not 'smal'"), "{}", refused.stderr);
+    assert!(!machine.state().exists());
+    machine.boson(&["up", "-m", "manifest.yml", "-r", "small=release", "--detach"]).ends_with(0);
+}

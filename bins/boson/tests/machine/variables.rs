@@ -234,5 +234,5 @@ fn an_authority_is_replaced_while_every_certificate_is_trusted() {
     assert_ne!(before, first);
     assert!(!is_trusted(&machine, &first.0, &before.1) && !is_trusted(&machine, &before.0, &first.1));
     let wrong = machine.boson(&[&["variables", "rotate-authority", "tsl"], &store[..]].concat()).ends_with(65);
-    assert!(wrong.stderr.contains("did you mean 'tls'"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("has no variable 'tsl'"), "{}", wrong.stderr);
 }

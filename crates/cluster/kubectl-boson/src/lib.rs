@@ -19,6 +19,7 @@ mod planned;
 pub mod recreate;
 pub mod rollback;
 mod run;
+pub mod scp;
 pub mod ssh;
 pub mod status;
 mod target;

@@ -15,7 +15,7 @@ use problem::{Problem, Result, code};
 use startup::Common;
 
 use crate::status;
-use crate::target::DeploymentFlag;
+use crate::target::{Deployment, DeploymentFlag};
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Open a shell in an instance, or run a command there";
@@ -56,18 +56,11 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let (pods, services) = (deployment.pods()?, deployment.list(Kind::SERVICE)?);
     let (pod, job) = find(&options.instance, &pods, &services)?;
     let container = job.map(|job| container(pod, job)).transpose()?;
-    let mut kubectl = Command::new("kubectl");
-    kubectl.arg("exec").arg("--stdin").arg("--namespace").arg(deployment.cluster.namespace());
+    let mut kubectl = kubectl("exec", &deployment);
+    kubectl.arg("--stdin");
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         kubectl.arg("--tty");
     }
-    let Connection { kubeconfig, context, .. } = &options.connection;
-    kubeconfig.iter().for_each(|file| {
-        kubectl.arg("--kubeconfig").arg(file);
-    });
-    context.iter().for_each(|context| {
-        kubectl.arg("--context").arg(context);
-    });
     container.iter().for_each(|container| {
         kubectl.arg("--container").arg(container);
     });
@@ -83,8 +76,26 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     Err(problem.hint("kubectl boson ssh needs kubectl in PATH").into())
 }
 
+/// A command of kubectl for the deployment's namespace, in the same cluster.
+pub(crate) fn kubectl(verb: &str, deployment: &Deployment) -> Command {
+    let mut kubectl = Command::new("kubectl");
+    kubectl.arg(verb).arg("--namespace").arg(deployment.cluster.namespace());
+    let Connection { kubeconfig, context, .. } = &deployment.connection;
+    kubeconfig.iter().for_each(|file| {
+        kubectl.arg("--kubeconfig").arg(file);
+    });
+    context.iter().for_each(|context| {
+        kubectl.arg("--context").arg(context);
+    });
+    kubectl
+}
+
 /// The pod that `GROUP/INDEX[/JOB]` or `POD[/JOB]` names, and the job.
-fn find<'o, 'p>(wanted: &'o str, pods: &'p [Object], services: &[Object]) -> Result<(&'p Object, Option<&'o str>)> {
+pub(crate) fn find<'o, 'p>(
+    wanted: &'o str,
+    pods: &'p [Object],
+    services: &[Object],
+) -> Result<(&'p Object, Option<&'o str>)> {
     let (first, rest) = wanted.split_once('/').map_or((wanted, None), |(first, rest)| (first, Some(rest)));
     if let Some(pod) = pods.iter().find(|pod| name(pod) == first) {
         return Ok((pod, rest));
@@ -98,7 +109,7 @@ fn find<'o, 'p>(wanted: &'o str, pods: &'p [Object], services: &[Object]) -> Res
 }
 
 /// The container in which a job runs: that of its first process, or the one that waits for its requests.
-fn container<'p>(pod: &'p Object, job: &str) -> Result<&'p str> {
+pub(crate) fn container<'p>(pod: &'p Object, job: &str) -> Result<&'p str> {
     let list = |name: &str| pod["spec"][name].as_array().into_iter().flatten();
     // Beside an errand, services are init containers that go on.
     let sidecars = list("initContainers").filter(|container| container["restartPolicy"] == "Always");

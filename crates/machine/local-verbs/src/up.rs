@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use manifest_inputs::{Configs, Inputs};
-use problem::Result;
+use problem::{Problem, Problems, Result, code};
 use startup::Common;
 
 use compile_release::StemcellOption;
@@ -58,7 +58,8 @@ pub struct Options {
     /// Take releases that the manifest gives by `url` from the cache only
     #[arg(long, env = "BOSON_OFFLINE")]
     pub(crate) offline: bool,
-    /// Make warnings errors: properties that no job declares, keys that occur twice, keys that BPM ignores
+    /// Make warnings errors: properties that no job declares, keys that occur twice, keys that BPM ignores, certificates that expire
+    /// within 30 days
     #[arg(long)]
     pub(crate) strict: bool,
     /// Apply a unified diff (git diff, diff -u) to the job sources of a release; repeatable, in order
@@ -138,6 +139,22 @@ fn releases(values: &[String]) -> Vec<PathBuf> {
     arguments.iter().map(|argument| release::parse_release_argument(argument).1.to_path_buf()).collect()
 }
 
+/// Checks that each release that is given with a name has it. What cannot be read is reported where it is used.
+fn check_names(values: &[String]) -> Result<()> {
+    let cache = local_state::user_dirs::cache()?;
+    let mut problems = Vec::new();
+    for argument in release::release_arguments(values) {
+        let (Some(name), path) = release::parse_release_argument(&argument) else { continue };
+        let Ok(release) = release::Release::open_any(path, &cache, &|| false) else { continue };
+        if release.name != name {
+            let message = format!("--release: the release at {} is '{}', not '{name}'", path.display(), release.name);
+            let hint = format!("-r {0}={1}, or -r {1}", release.name, path.display());
+            problems.push(Problem::input(message).code(code::INPUT_INVALID).hint(hint));
+        }
+    }
+    Problems::check(problems)
+}
+
 impl From<Options> for Config {
     fn from(options: Options) -> Config {
         Config {
@@ -172,6 +189,9 @@ pub const ABOUT: &str = "Bring a deployment up on this machine, or update it";
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let signals = Signals::block()?;
+    if !options.background {
+        check_names(&options.releases)?;
+    }
     // Instances see some of what is made: a user that is stricter would keep vcap out of its own /var/vcap. What is not
     // for others lies in directories that are not.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));

@@ -2,7 +2,7 @@
 //! `docs/guides/from-bosh.md` lists them all; a test compares it with this file.
 
 /// Commands of the bosh CLI that are other names of verbs: the executable, the command, the verb.
-pub(super) const ALIASES: [(&str, &str, &str); 20] = [
+pub(super) const ALIASES: [(&str, &str, &str); 21] = [
     ("boson", "deploy", "up"),
     ("boson", "delete-deployment", "down"),
     ("boson", "instances", "status"),
@@ -21,6 +21,7 @@ pub(super) const ALIASES: [(&str, &str, &str); 20] = [
     ("boson-cluster", "vms", "status"),
     ("boson-cluster", "run-errand", "errand"),
     ("boson-cluster", "exec", "ssh"),
+    ("boson-cluster", "cp", "scp"),
     ("boson-cluster", "restart", "recreate"),
     ("boson-cluster", "cancel-task", "cancel"),
 ];
