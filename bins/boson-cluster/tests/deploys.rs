@@ -9,6 +9,8 @@ mod files;
 mod jobs;
 #[path = "deploys/looks.rs"]
 mod looks;
+#[path = "deploys/random.rs"]
+mod random;
 #[path = "deploys/repairs.rs"]
 mod repairs;
 #[path = "deploys/runs.rs"]

@@ -26,6 +26,10 @@ pub(super) struct Controller {
     has_no_image: bool,
     /// How often a pod was looked at since it was made: it is ready at the second look.
     looks: BTreeMap<String, u32>,
+    /// Pods are ready at once.
+    pub(super) is_quick: bool,
+    /// The version of the store that they were made for, if they are ready at once.
+    made: u64,
     /// Refuses evictions with this message.
     pub(super) refusal: Option<&'static str>,
     /// How many further requests are answered; the rest fail.
@@ -75,6 +79,9 @@ impl Controller {
 
     /// Makes the pods that are missing, and tells how they are.
     fn reconcile(&mut self, store: &mut Store) {
+        if self.is_quick && std::mem::replace(&mut self.made, store.version()) == store.version() {
+            return;
+        }
         let sets: Vec<(String, Value)> = store
             .objects
             .iter()
@@ -88,11 +95,14 @@ impl Controller {
             let (name, replicas) =
                 (set["metadata"]["name"].as_str().unwrap(), set["spec"]["replicas"].as_u64().unwrap());
             let mut ready = 0;
+            for ordinal in replicas..replicas + 2 {
+                store.remove(&format!("{PODS}{name}-{ordinal}"));
+            }
             for ordinal in 0..replicas {
                 let pod_name = format!("{name}-{ordinal}");
                 if !store.objects.contains_key(&format!("{PODS}{pod_name}")) {
                     store.put(&format!("pods/{pod_name}"), pod(&set, &pod_name, &revision));
-                    self.looks.insert(pod_name.clone(), if self.replaced.is_empty() { 2 } else { 0 });
+                    self.looks.insert(pod_name.clone(), if self.replaced.is_empty() || self.is_quick { 2 } else { 0 });
                 }
                 let own = store.objects[&format!("{PODS}{pod_name}")]["metadata"]["labels"]["controller-revision-hash"]
                     .clone();
@@ -126,7 +136,7 @@ pub(super) fn deployed() -> (Cluster, Arc<Mutex<Controller>>) {
 }
 
 /// Watch times begin at once, and end soon.
-fn at_once(group: &mut handoff::deployment::InstanceGroup) {
+pub(super) fn at_once(group: &mut handoff::deployment::InstanceGroup) {
     let time = WatchTime { from: 0, to: 3_000 };
     (group.update.canary_watch_time, group.update.update_watch_time) = (time, time);
 }
@@ -356,66 +366,6 @@ fn instances_are_made_anew_on_request() {
     assert_eq!((cancelled.code, cancelled.out.as_str()), (0, "Job nats-gather-1 stopped\n"), "{}", cancelled.err);
     let nothing = cluster.run(&["cancel"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (0, "no run of nats is under way\n"), "{}", nothing.err);
-}
-
-/// What `diff` says of a directory of `plan`: the instances that are replaced, and the lines.
-fn diff(cluster: &Cluster, more: &[&str]) -> (i32, Value) {
-    let planned = cluster.path("output");
-    let command =
-        [&["diff", planned.to_str().unwrap(), "--image", "nats=r/nats:1", "--format", "json"][..], more].concat();
-    let printed = cluster.run(&command);
-    (printed.code, serde_json::from_str(&printed.out).unwrap_or_else(|_| panic!("{}{}", printed.out, printed.err)))
-}
-
-/// The pods of the instances with this effect.
-fn pods_with(diff: &Value, effect: &str) -> Vec<String> {
-    let groups = diff["groups"].as_array().unwrap();
-    let instances = groups.iter().flat_map(|group| group["instances"].as_array().unwrap());
-    let pods = ["nats-nats-z1-0", "nats-nats-z1-1", "nats-nats-z2-0", "nats-nats-z2-1"];
-    let with_effect = instances.filter(|one| one["effect"] == effect);
-    with_effect
-        .map(|one| pods[one["name"].as_str().unwrap().trim_start_matches("nats/").parse::<usize>().unwrap()].to_owned())
-        .collect()
-}
-
-/// Edits at random: what `diff` says before is exactly what a run replaces.
-#[test]
-fn exactly_those_instances_are_replaced_that_diff_names() {
-    let (cluster, controller) = deployed();
-    let mut state = 20_261_128_u64;
-    let mut next = |limit: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % limit
-    };
-    let mut digests: Vec<String> = (0..4).map(|number| format!("{number:064}")).collect();
-    for round in 0..12 {
-        for digest in &mut digests {
-            if next(3) == 0 {
-                *digest = format!("{:016x}{:048}", next(u64::MAX >> 33), 0);
-            }
-        }
-        let image = format!("nats=r/nats:{}", if next(6) == 0 { 2 } else { 1 });
-        // `diff` sees what is planned, before `write-secrets`.
-        cluster.plan(|deployment| {
-            let group = &mut deployment.instance_groups[0];
-            at_once(group);
-            (group.update.canaries, group.update.max_in_flight) = (Count::Number(0), Count::Number(4));
-            group.instances.iter_mut().for_each(|one| one.digest.clone_from(&digests[one.index as usize]));
-        });
-        let before = cluster.versions();
-        let (code, said) = diff(&cluster, &["--image", &image]);
-        assert_eq!(cluster.versions(), before, "diff has changed something");
-        cluster.write_secrets();
-        controller.lock().unwrap().replaced.clear();
-        let printed = cluster.deploy(&["--image", &image]);
-        assert_eq!(printed.code, 0, "{}{}", printed.out, printed.err);
-        let mut replaced = controller.lock().unwrap().replaced.clone();
-        replaced.sort();
-        assert_eq!(pods_with(&said, "replaced"), replaced, "round {round}: {said:#}");
-        assert_eq!(code, i32::from(said["objects"] != json!([]) || !replaced.is_empty()), "{said:#}");
-        let (code, said) = diff(&cluster, &["--image", &image]);
-        assert_eq!((code, &said["groups"], &said["objects"]), (0, &json!([]), &json!([])), "round {round}");
-    }
 }
 
 #[test]
