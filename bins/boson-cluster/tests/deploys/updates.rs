@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use handoff::deployment::{Count, WatchTime};
+use handoff::deployment::{Count, VmStrategy, WatchTime};
 use serde_json::{Value, json};
 use testkit::api_server::controllers::{PODS, make_deployment_ready, pod, revision, set_ready};
 use testkit::api_server::{Request, Store, failure};
@@ -196,8 +196,14 @@ fn as_many_are_away_as_may_be() {
 
     // The flags count instead.
     let (cluster, controller) = deployed();
-    change(&cluster, &[0, 1, 2, 3], |group| group.update.max_in_flight = Count::Number(4));
-    assert_eq!(cluster.deploy(&["--max-in-flight", "1", "--canaries", "0"]).code, 0);
+    change(&cluster, &[0, 1, 2, 3], |group| {
+        group.update.max_in_flight = Count::Number(4);
+        group.update.vm_strategy = VmStrategy::CreateSwapDelete;
+    });
+    let printed = cluster.deploy(&["--max-in-flight", "1", "--canaries", "0"]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let warning = "vm_strategy create-swap-delete of nats has no effect";
+    assert_eq!(printed.err.matches(warning).count(), 1, "{}", printed.err);
     assert_eq!(controller.lock().unwrap().most_away, 1);
     let wrong = cluster.deploy(&["--canaries", "few"]);
     assert!(wrong.code == 2 && wrong.err.contains("neither a number nor a percentage of instances"), "{}", wrong.err);
@@ -366,6 +372,56 @@ fn instances_are_made_anew_on_request() {
     assert_eq!((cancelled.code, cancelled.out.as_str()), (0, "Job nats-gather-1 stopped\n"), "{}", cancelled.err);
     let nothing = cluster.run(&["cancel"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (0, "no run of nats is under way\n"), "{}", nothing.err);
+}
+
+#[test]
+fn all_or_failing_instances_are_replaced_on_request() {
+    let (cluster, controller) = deployed();
+    let diff = |flag: &str| {
+        let planned = cluster.path("output");
+        let printed = cluster.deploy(&["--check", planned.to_str().unwrap(), "--diff", flag]);
+        let preview: Value = serde_json::from_str(&printed.out).unwrap_or_else(|_| panic!("{}", printed.err));
+        preview["groups"].clone()
+    };
+    assert_eq!(diff("--fix"), json!([]));
+    let all = diff("--recreate");
+    assert_eq!(all[0]["instances"].as_array().unwrap().len(), 4, "{all}");
+    assert_eq!(all[0]["instances"][3]["reasons"], json!(["on request"]), "{all}");
+    assert_eq!(cluster.deploy(&["--recreate"]).code, 0);
+    assert_eq!(std::mem::take(&mut controller.lock().unwrap().replaced), ALL);
+
+    // Another try of the Job of a run does not begin anew.
+    let job =
+        json!({"kind": "Job", "metadata": {"name": "nats-gather-1", "creationTimestamp": "2026-01-01T00:00:00Z"}});
+    cluster.server.store().put("batch/v1/jobs/nats-gather-1", job);
+    cluster.server.store().objects.get_mut(&format!("{PODS}{}", ALL[1])).unwrap()["metadata"]["creationTimestamp"] =
+        "2025-12-31T23:59:59Z".into();
+    for pod in [ALL[0], ALL[2], ALL[3]] {
+        cluster.server.store().objects.get_mut(&format!("{PODS}{pod}")).unwrap()["metadata"]["creationTimestamp"] =
+            "2026-01-01T00:00:01Z".into();
+    }
+    assert_eq!(cluster.deploy(&["--recreate", "--gather-job", "nats-gather-1"]).code, 0);
+    assert_eq!(std::mem::take(&mut controller.lock().unwrap().replaced), [ALL[1]]);
+
+    // One that crashes does not recover by itself.
+    {
+        let own = Arc::clone(&controller);
+        cluster.server.set_hook(Box::new(move |request, store| {
+            let mut controller = own.lock().unwrap();
+            let answer = controller.act(request, store);
+            if controller.replaced.is_empty() {
+                let pod = store.objects.get_mut(&format!("{PODS}{}", ALL[2])).unwrap();
+                set_ready(pod, false);
+                pod["status"]["containerStatuses"][0]["restartCount"] = 7.into();
+            }
+            answer
+        }));
+    }
+    let failing = diff("--fix");
+    assert_eq!(failing[0]["instances"], json!([{"name": "nats/2", "effect": "replaced", "reasons": ["failing"]}]));
+    let printed = cluster.deploy(&["--fix"]);
+    assert_eq!(printed.code, 0, "{}{}", printed.out, printed.err);
+    assert_eq!(controller.lock().unwrap().replaced, [ALL[2]]);
 }
 
 #[test]

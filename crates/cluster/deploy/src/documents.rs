@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cluster::{Cluster, Kind, Object};
 use handoff::bpm_info::BpmInfo;
-use handoff::deployment::{Deployment, InstanceGroup};
+use handoff::deployment::{Deployment, InstanceGroup, Lifecycle, VmStrategy};
 use handoff::output::{BPM_YAML, DEPLOYMENT_YAML, PROPERTIES_YAML};
 use handoff::versions::{Run, VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
@@ -154,6 +154,21 @@ impl Documents {
                     );
                 }
             }
+        }
+    }
+
+    /// Warns of groups whose instances are to exist twice while they are updated: of a StatefulSet, no two pods have one name and one disk.
+    pub(crate) fn warn_of_vm_strategy(&self) {
+        let is_swapped = |group: &&InstanceGroup| {
+            group.update.vm_strategy == VmStrategy::CreateSwapDelete && group.lifecycle == Lifecycle::Service
+        };
+        let groups = self.deployment.instance_groups.iter().filter(is_swapped);
+        let names: Vec<&str> = groups.map(|group| group.name.as_str()).collect();
+        if !names.is_empty() {
+            tracing::warn!(
+                "vm_strategy create-swap-delete of {} has no effect: pods are deleted before their successors are made",
+                names.join(", ")
+            );
         }
     }
 

@@ -16,6 +16,7 @@ mod output;
 mod plan;
 mod preview;
 mod prune;
+mod replace;
 pub mod report;
 pub mod requests;
 mod session;
@@ -90,6 +91,7 @@ fn carry_out(cluster: &Cluster, request: &Request) -> Result<u8> {
     let documents = documents.updated_as(request.update);
     documents.warn_of_ignored_aliases();
     documents.warn_of_sysctls();
+    documents.warn_of_vm_strategy();
     // All checks come before the first change: with an address that the server of DNS aliases may not have in the end.
     let tried = settings(cluster, request, &documents, false)?;
     let plan = Plan::new(cluster, &documents.workloads(&tried), &documents.anchor)?;
@@ -176,6 +178,7 @@ fn deploy(cluster: &Cluster, request: &Request, plan: &Plan) -> Result<()> {
     let apply = apply::Applier::new(cluster, request, plan);
     // Before the first change: what is reported from now on is about this run.
     let reporter = report::Reporter::of_deployment(cluster, &plan.deployment)?;
+    replace::mark(cluster, request, &plan.deployment)?;
     let mut set_aside = Vec::new();
     plan.shared.iter().try_for_each(|object| apply.object(object))?;
     if let Some(server) = plan.shared.iter().find(|object| object["kind"] == cluster::Kind::DEPLOYMENT.kind) {

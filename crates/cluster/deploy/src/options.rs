@@ -8,7 +8,7 @@ use clap::builder::Resettable;
 use clap::{Args, FromArgMatches};
 use cluster::Connection;
 use handoff::versions::Run;
-use pod_flags::{ObjectFlags, UpdateFlags};
+use pod_flags::{ObjectFlags, ReplaceFlags, UpdateFlags};
 use problem::{Problem, Problems, Result, code};
 
 use crate::session::Session;
@@ -60,6 +60,9 @@ pub struct Options {
     /// How instances are updated
     #[command(flatten)]
     pub update: UpdateFlags,
+    /// Instances that are replaced although nothing of them changes
+    #[command(flatten)]
+    pub replace: ReplaceFlags,
     /// The ConfigMap with the patches of a release's job sources, which the gather Job names; repeatable
     #[arg(long = "patches", value_name = "RELEASE=CONFIGMAP")]
     pub patches: Vec<String>,
@@ -87,6 +90,7 @@ pub(crate) struct Request {
     /// The time limit instead of those of the manifest.
     pub(crate) ready_timeout: Option<Duration>,
     pub(crate) update: UpdateFlags,
+    pub(crate) replace: ReplaceFlags,
     pub(crate) run_errands: Vec<String>,
     pub(crate) patches: BTreeMap<String, String>,
     pub(crate) pods: ObjectFlags,
@@ -130,6 +134,7 @@ impl Options {
             force_conflicts: false,
             ready_timeout: None,
             update: UpdateFlags::default(),
+            replace: ReplaceFlags::default(),
             patches: present.map(|present| present.patches.clone()).unwrap_or_default(),
             run_errands: Vec::new(),
             pods,
@@ -168,6 +173,7 @@ impl Options {
             force_conflicts: self.force_conflicts,
             ready_timeout,
             update: self.update,
+            replace: self.replace,
             run_errands: self.run_errands,
             patches,
             pods: self.pods,

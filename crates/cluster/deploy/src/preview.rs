@@ -1,6 +1,6 @@
 //! What a run would do with the instances and objects of a deployment: found by comparing, and by trials of the API server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cluster::{Cluster, Kind, Object, label, name};
@@ -18,6 +18,7 @@ use crate::documents::{Documents, digest_of_planned, present_run};
 use crate::options::{Options, Request};
 use crate::plan::Plan;
 use crate::prune::unwanted;
+use crate::replace;
 use crate::settings;
 
 /// What a run would do. It holds no value of a property.
@@ -74,7 +75,7 @@ fn of_request(cluster: &Cluster, request: &Request, planned: &Path, present: Opt
     Ok(Preview {
         run: present.map_or(0, |run| run.run),
         documents: digest_of_planned(documents.deployment(), planned)?,
-        instances: instances(&plan, documents.deployment(), &pods),
+        instances: instances(&plan, documents.deployment(), &pods, &replace::on_request(cluster, request, &pods)?),
         objects: changed_objects(cluster, &plan)?,
     })
 }
@@ -117,8 +118,11 @@ pub(crate) fn check_expectation(cluster: &Cluster, request: &Request, planned: &
     Ok(())
 }
 
+/// The pods that are replaced on request, and why.
+type Requested = BTreeMap<String, &'static str>;
+
 /// What happens to the instances of all groups.
-fn instances(plan: &Plan, deployment: &Deployment, pods: &[Object]) -> Diff {
+fn instances(plan: &Plan, deployment: &Deployment, pods: &[Object], on_request: &Requested) -> Diff {
     let group_of = |name: &str, presence: Presence, instances: Vec<InstanceDiff>| GroupDiff {
         name: name.to_owned(),
         presence,
@@ -132,7 +136,8 @@ fn instances(plan: &Plan, deployment: &Deployment, pods: &[Object]) -> Diff {
     for group in &plan.groups {
         let is_known = group.stateful_sets.iter().any(|set| sets.contains(set.as_str()));
         let presence = if is_known { Presence::Changed } else { Presence::Added };
-        let mut found: Vec<InstanceDiff> = group.pods.iter().filter_map(|pod| of_instance(group, pod, pods)).collect();
+        let of_pod = |pod| of_instance(group, pod, pods, on_request);
+        let mut found: Vec<InstanceDiff> = group.pods.iter().filter_map(of_pod).collect();
         found.sort_by_key(|one| one.name.rsplit_once('/').and_then(|(_, index)| index.parse::<u32>().ok()));
         found.extend(removed(&group.group, &group.stateful_sets, &group.pods, pods));
         if !found.is_empty() {
@@ -154,7 +159,12 @@ fn instances(plan: &Plan, deployment: &Deployment, pods: &[Object]) -> Diff {
 }
 
 /// What happens to an instance; nothing if its pod stays.
-fn of_instance(group: &GroupObjects, pod: &objects::InstancePod, pods: &[Object]) -> Option<InstanceDiff> {
+fn of_instance(
+    group: &GroupObjects,
+    pod: &objects::InstancePod,
+    pods: &[Object],
+    on_request: &Requested,
+) -> Option<InstanceDiff> {
     let instance = format!("{}/{}", group.group, pod.index);
     let set = group.objects.iter().find(|of| of["kind"] == Kind::STATEFUL_SET.kind && name(of) == pod.set)?;
     let Some(present) = pods.iter().find(|present| name(present) == pod.name()) else {
@@ -167,6 +177,7 @@ fn of_instance(group: &GroupObjects, pod: &objects::InstancePod, pods: &[Object]
         Outdated::Template => "images, processes or settings of the pod",
         Outdated::Files => "rendered files",
     });
+    let reasons = reasons.chain(on_request.get(&pod.name()).copied());
     let reasons: Vec<String> = reasons.map(str::to_owned).collect();
     if reasons.is_empty() {
         return None;

@@ -122,6 +122,7 @@ pub fn objects(options: &Options) -> Result<Vec<Object>> {
         planned_groups: if options.plan_containers == PlanContainers::Group { &manifest.groups } else { &[] },
         api_servers: &options.api_servers,
         deploy,
+        deploy_once: options.replace.arguments().collect(),
         force_conflicts: options.force_conflicts,
     }))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use manifest_inputs::{Configs, Inputs};
-use pod_flags::{ObjectFlags, UpdateFlags};
+use pod_flags::{ObjectFlags, ReplaceFlags, UpdateFlags};
 
 /// What the objects are made of.
 #[derive(Debug, Args)]
@@ -37,6 +37,9 @@ pub struct Options {
     /// How instances are updated
     #[command(flatten)]
     pub update: UpdateFlags,
+    /// Instances that are replaced although nothing of them changes
+    #[command(flatten)]
+    pub replace: ReplaceFlags,
     /// Take over objects that belong to others
     #[arg(long, env = "FORCE_CONFLICTS")]
     pub force_conflicts: bool,

@@ -51,6 +51,8 @@ pub struct Gather<'a> {
     pub api_servers: &'a [String],
     /// The flags of `deploy`, which the record of the run keeps, too.
     pub deploy: Vec<String>,
+    /// The flags of `deploy` that are for this run alone.
+    pub deploy_once: Vec<&'a str>,
     /// Whether `deploy` takes over objects of others.
     pub force_conflicts: bool,
 }
@@ -234,6 +236,7 @@ impl Gather<'_> {
         let patches: Vec<String> = patches.map(|(release, name)| format!("--patches={release}={name}")).collect();
         let flags: Vec<&str> = more.chain(patches.iter().map(String::as_str)).collect();
         let mut deploy = [&["deploy", "--deployment-name", self.deployment][..], &flags].concat();
+        deploy.extend(&self.deploy_once);
         deploy.extend(self.force_conflicts.then_some("--force-conflicts"));
         // What the cluster would refuse is reported before anything is written.
         let check: Vec<&str> = deploy.iter().copied().chain(["--check", OUTPUT]).collect();

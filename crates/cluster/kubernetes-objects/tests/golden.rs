@@ -81,6 +81,7 @@ fn objects_are_as_committed() {
             planned_groups: &[],
             api_servers: &["10.0.0.1/32".to_owned()],
             deploy: vec!["--image".to_owned(), "nats=registry.example/nats:2.10".to_owned()],
+            deploy_once: Vec::new(),
             force_conflicts: false,
         });
         wrong.extend(e2e::check(&golden.join(format!("{name}-gather.yaml")), &to_yaml(&gather)).err());

@@ -109,6 +109,25 @@ impl UpdateFlags {
     }
 }
 
+/// Which instances a run replaces although nothing of them changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct ReplaceFlags {
+    /// Replace all instances, also those that do not change
+    #[arg(long)]
+    pub recreate: bool,
+    /// Also replace instances that are failing
+    #[arg(long)]
+    pub fix: bool,
+}
+
+impl ReplaceFlags {
+    /// The arguments from which `deploy` reads them.
+    pub fn arguments(self) -> impl Iterator<Item = &'static str> {
+        let flags = [("--recreate", self.recreate), ("--fix", self.fix)];
+        flags.into_iter().filter_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+}
+
 impl ObjectFlags {
     /// The settings for a deployment with these releases.
     ///
