@@ -23,6 +23,7 @@ mod nstance;
 mod plugin;
 mod postgres;
 mod repair;
+mod runs;
 mod scaled;
 mod settings;
 mod templates;
