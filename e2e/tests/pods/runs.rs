@@ -78,7 +78,7 @@ fn a_run_is_refused_beside_another_one_and_stops_when_it_is_cancelled() {
     let holder = || {
         let lease = nats.namespace.try_kubectl(&["get", "lease", "nats-run", "--output", "json"]).ok()?;
         let lease: Value = serde_json::from_str(&lease).unwrap();
-        lease["spec"]["holderIdentity"].as_str().map(str::to_owned)
+        lease["spec"]["holderIdentity"].as_str().filter(|holder| !holder.is_empty()).map(str::to_owned)
     };
     nats.namespace.wait_until("the run holds the Lease", || holder().is_some());
     let holder_of_run = holder().unwrap();

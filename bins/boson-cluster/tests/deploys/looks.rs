@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
+use handoff::deployment::Count;
 use nix::pty::openpty;
 use serde_json::{Value, json};
 
@@ -134,6 +135,12 @@ fn a_diff_changes_nothing_and_a_first_one_leaves_nothing() {
         "{}",
         changed.out
     );
+    // Settings are named; their values may be secrets.
+    cluster.plan(|deployment| deployment.instance_groups[0].update.max_in_flight = Count::Number(2));
+    let settings = cluster.apply(&["--diff"]);
+    let lines = "instance group nats\n  ~ update.max_in_flight\n\nno instance changes\n";
+    assert!(settings.code == 1 && settings.out.ends_with(lines), "{}{}", settings.out, settings.err);
+    change(&cluster);
     let changed = cluster.apply(&["--diff", "--format", "json"]);
     let document: Value = serde_json::from_str(&changed.out).unwrap();
     assert_eq!(document["groups"][0]["instances"][1]["name"], "nats/3", "{document:#}");
@@ -212,7 +219,8 @@ fn a_planned_run_that_is_interrupted_goes_on() {
     let preview = cluster.deploy(&["--check", cluster.path("output").to_str().unwrap(), "--diff"]);
     let preview: Value = serde_json::from_str(&preview.out).unwrap();
     let expected = {
-        let effects = json!([{"deployment": [], "groups": preview["groups"]}, preview["objects"]]).to_string();
+        let effects =
+            json!([{"deployment": preview["deployment"], "groups": preview["groups"]}, preview["objects"]]).to_string();
         format!("{}.{}.{}", preview["run"], preview["documents"].as_str().unwrap(), object_digest(&effects))
     };
     let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "nats-gather-1"}, "status": {"active": 1}});

@@ -92,14 +92,29 @@ impl Diff {
     }
 }
 
+/// What differs between two documents of a deployment: in the deployment as a whole, and in each group that both have, by its name. Without
+/// the values, which may be secrets.
+pub fn settings(old: &Deployment, new: &Deployment) -> (Vec<Change>, BTreeMap<String, Vec<Change>>) {
+    let names = |changes: Vec<Change>| -> Vec<Change> {
+        changes.into_iter().map(|change| Change { what: change.what, old: None, new: None }).collect()
+    };
+    let of_group = |group: &InstanceGroup| {
+        let before = old.group(&group.name)?;
+        let changes = names(leaves::changes(&group_document(before), &group_document(group)));
+        (!changes.is_empty()).then(|| (group.name.clone(), changes))
+    };
+    let groups = new.instance_groups.iter().filter_map(of_group).collect();
+    (names(deployment(old, new)), groups)
+}
+
 /// A value that differs. Secrets are masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// What it is: `property nats.port`, `update.canaries`.
     pub what: String,
-    /// The old value; absent if it is new.
+    /// The old value; absent if it is new, or not to be shown.
     pub old: Option<String>,
-    /// The new value; absent if it is gone.
+    /// The new value; absent if it is gone, or not to be shown.
     pub new: Option<String>,
 }
 
@@ -265,20 +280,22 @@ fn group_changes(
     let (Some(before), Some(after)) = (old.deployment.group(name), new.deployment.group(name)) else {
         return Vec::new();
     };
-    let document = |group: &InstanceGroup| {
-        let mut document = serde_json::to_value(group).unwrap_or_default();
-        if let Some(map) = document.as_object_mut() {
-            map.insert("instances".to_owned(), group.instances.len().into());
-            map.remove("replicas");
-        }
-        document
-    };
-    let mut changes = leaves::changes(&document(before), &document(after));
+    let mut changes = leaves::changes(&group_document(before), &group_document(after));
     let resolved = |version: &'_ Version| version.groups.iter().find(|group| group.name == name).cloned();
     if let (Some(before), Some(after)) = (resolved(old), resolved(new)) {
         changes.extend(properties::changes(&before, &after, mask, certificate));
     }
     changes
+}
+
+/// The document of a group, with the number of its instances in the place of the instances.
+fn group_document(group: &InstanceGroup) -> serde_json::Value {
+    let mut document = serde_json::to_value(group).unwrap_or_default();
+    if let Some(map) = document.as_object_mut() {
+        map.insert("instances".to_owned(), group.instances.len().into());
+        map.remove("replicas");
+    }
+    document
 }
 
 fn is_errand(group: &InstanceGroup) -> bool {

@@ -38,7 +38,11 @@ fn render_group(group: &GroupDiff, text: &mut String) {
 fn changes(changes: &[Change], text: &mut String) {
     for Change { what, old, new } in changes {
         let value = |value: &Option<String>| value.as_deref().map_or_else(|| "none".to_owned(), code);
-        let _ = writeln!(text, "- {}: {} → {}", code(what), value(old), value(new));
+        let _ = match (old, new) {
+            // The values are not to be shown.
+            (None, None) => writeln!(text, "- {}", code(what)),
+            _ => writeln!(text, "- {}: {} → {}", code(what), value(old), value(new)),
+        };
     }
 }
 

@@ -103,7 +103,8 @@ fn changes(changes: &[Change], style: Style, text: &mut String) {
             (Some(old), Some(new)) => format!("~ {what}: {old} -> {new}"),
             (Some(old), None) => style.paint(RED, &format!("- {what}{}", of_value(old))),
             (None, Some(new)) => style.paint(GREEN, &format!("+ {what}{}", of_value(new))),
-            (None, None) => continue,
+            // The values are not to be shown.
+            (None, None) => format!("~ {what}"),
         };
         *text += &format!("  {line}\n");
     }

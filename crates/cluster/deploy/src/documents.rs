@@ -69,6 +69,16 @@ impl Documents {
         Ok(documents)
     }
 
+    /// The document of the deployment that a run has made valid; nothing if somebody has deleted it.
+    pub(crate) fn deployment_of_run(cluster: &Cluster, run: &Run) -> Result<Option<Deployment>> {
+        let secret = objects::versioned("deployment", None, run.deployment);
+        match document(cluster, &secret, DEPLOYMENT_YAML) {
+            Ok(text) => Ok(Some(Deployment::decode(&text, &secret)?)),
+            Err(problems) if problems.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => Ok(None),
+            Err(problems) => Err(problems),
+        }
+    }
+
     /// The document of the deployment.
     pub(crate) fn deployment(&self) -> &Deployment {
         &self.deployment

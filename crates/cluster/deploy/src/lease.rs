@@ -129,9 +129,8 @@ impl Lease {
         if let Some(present) = present {
             lease["metadata"]["resourceVersion"] = present["metadata"]["resourceVersion"].clone();
         }
-        if is_held {
-            lease["spec"]["holderIdentity"] = self.holder.as_str().into();
-        }
+        // Not without the field: it would keep its value, which the request that made the Lease has set.
+        lease["spec"]["holderIdentity"] = if is_held { self.holder.as_str() } else { "" }.into();
         lease
     }
 

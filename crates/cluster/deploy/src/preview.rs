@@ -72,12 +72,35 @@ fn of_request(cluster: &Cluster, request: &Request, planned: &Path, present: Opt
     plan.check_owners(request.force_conflicts)?;
     let selector = format!("{}={}", objects::DEPLOYMENT, objects::deployment_label(&request.deployment));
     let pods = cluster.list(Kind::POD, &selector)?;
+    let mut instances = instances(&plan, documents.deployment(), &pods, &replace::on_request(cluster, request, &pods)?);
+    if let Some(present) = present
+        && let Some(before) = Documents::deployment_of_run(cluster, present)?
+    {
+        name_settings(&mut instances, &before, documents.deployment());
+    }
     Ok(Preview {
         run: present.map_or(0, |run| run.run),
         documents: digest_of_planned(documents.deployment(), planned)?,
-        instances: instances(&plan, documents.deployment(), &pods, &replace::on_request(cluster, request, &pods)?),
+        instances,
         objects: changed_objects(cluster, &plan)?,
     })
+}
+
+/// Adds what differs in the documents of the deployment: releases, sizes, disks, updates. A group in which only that differs is named, too.
+fn name_settings(diff: &mut Diff, before: &Deployment, after: &Deployment) {
+    let (of_deployment, mut of_groups) = deployment_diff::settings(before, after);
+    diff.deployment = of_deployment;
+    for group in &mut diff.groups {
+        group.changes = of_groups.remove(&group.name).unwrap_or_default();
+    }
+    diff.groups.extend(of_groups.into_iter().map(|(name, changes)| GroupDiff {
+        name,
+        presence: Presence::Changed,
+        changes,
+        instances: Vec::new(),
+        files: Vec::new(),
+        files_unknown: Vec::new(),
+    }));
 }
 
 /// The annotation of a gather Job that has once been about to do what it was expected to do.
