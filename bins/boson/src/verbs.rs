@@ -56,7 +56,7 @@ fn executable() -> Executable {
                 topic: None,
                 verbs: startup::verbs!("boson":
                     "interpolate" => interpolate,
-                    "explain" => interpolate::explain,
+                    "explain" => render_release::explain,
                     "init" => init_release,
                     "render" => render_release,
                     "diff" => render_release::diff,

@@ -5,6 +5,7 @@
 
 pub mod diff;
 mod documents;
+pub mod explain;
 mod files;
 pub mod graph;
 mod job;

@@ -63,6 +63,11 @@ impl Selection {
         Ok(Selection { instance: Some(Pattern::exact(instance)?), files: Vec::new(), job: None })
     }
 
+    /// One file of an instance, as JOB/PATH.
+    pub(crate) fn of_file(instance: &str, file: &str) -> Result<Selection> {
+        Ok(Selection { instance: Some(Pattern::exact(instance)?), files: vec![Pattern::exact(file)?], job: None })
+    }
+
     /// All files of one job.
     pub(crate) fn of_job(job: &str) -> Result<Selection> {
         Ok(Selection { instance: None, files: vec![Pattern::exact(job)?], job: None })

@@ -119,7 +119,11 @@ impl JobsSrc {
         self.read_spec(job).map(|document| digest(&document.text))
     }
 
-    fn read_spec(&self, job: &JobRef) -> Result<Document> {
+    /// The spec of a job as it is written, for places in it.
+    ///
+    /// # Errors
+    /// A job without a spec, and one that cannot be read.
+    pub fn read_spec(&self, job: &JobRef) -> Result<Document> {
         let directory = self.job(job);
         for name in ["job.MF", "spec"] {
             let path = directory.join(name);

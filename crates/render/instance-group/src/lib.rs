@@ -2,6 +2,7 @@
 
 mod addresses;
 mod bind;
+mod choices;
 mod consumers;
 mod external;
 mod link_hints;
@@ -14,6 +15,7 @@ mod spec;
 
 use std::collections::{BTreeMap, HashSet};
 
+pub use choices::{Candidate, LinkChoice, LinkResult, link_choices};
 pub use external::{ExternalKey, ExternalLink, ExternalLinks};
 use manifest_model::JobSpec;
 use manifest_model::identity::Domain;

@@ -155,21 +155,22 @@ impl VariableLink {
     }
 }
 
-enum Choice {
+/// What a consumer gets.
+pub(crate) enum Choice {
     Nothing,
     Provider(usize),
     Manual(Value),
 }
 
 /// Why a link has no provider: BOSH's lines about it and their code, and a hint.
-struct Unresolved {
+pub(crate) struct Unresolved {
     code: Code,
-    lines: Vec<String>,
-    hint: String,
+    pub(crate) lines: Vec<String>,
+    pub(crate) hint: String,
 }
 
 /// `of_type` are the indexes of the providers that the consumer's type allows.
-fn choose(known: Known, of_type: &[usize], consumer: &Consumer) -> Result<Choice, Unresolved> {
+pub(crate) fn choose(known: Known, of_type: &[usize], consumer: &Consumer) -> Result<Choice, Unresolved> {
     let Known { deployment, providers } = known;
     let (found, network) = match &consumer.wanted {
         Wanted::Manual(content) => return Ok(Choice::Manual(with_group_name(content, consumer))),
@@ -220,7 +221,7 @@ fn only(known: Known, found: &[usize], network: Option<&str>, request: &Request)
     }
 }
 
-fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> bool {
+pub(crate) fn has_network(deployment: &Deployment, provider: &Provider, network: &str) -> bool {
     let networks = &deployment.manifest.instance_groups[provider.group].networks;
     networks.iter().any(|n| n.name == network) || (networks.is_empty() && network == "default")
 }

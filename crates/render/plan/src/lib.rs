@@ -34,7 +34,7 @@ use options::Request;
 pub use options::{Kind, NAMESPACE, Options, SERVICE_DOMAIN, Target};
 pub use previous::read as read_identities;
 use problem::{Place, Problem, Result, code};
-pub use resolution::{Examples, resolve};
+pub use resolution::{Examples, link_choices, resolve};
 use ruby::Vm;
 use startup::{Common, Steps};
 use templates::Scope;

@@ -1,6 +1,6 @@
 //! Properties and links of a deployment: for `plan`, and for verbs that render some of its files.
 
-use instance_group::{Deployment, Outcome, Resolved};
+use instance_group::{Deployment, LinkChoice, Outcome, Resolved};
 use manifest_model::identity::Domain;
 use problem::{Problem, Problems, Result};
 use ruby::Vm;
@@ -43,6 +43,29 @@ pub fn resolve(
     unused_settings::warn_of_properties(vm, &input, |_| true);
     input.warnings.check()?;
     Ok(outcome.groups)
+}
+
+/// How each link of a deployment was resolved, with the places of consumers and candidates; also where a link cannot be resolved.
+///
+/// # Errors
+/// What is wrong with the documents and the job specs.
+pub fn link_choices(vm: &Vm, documents: manifest_inputs::Documents, target: &Target) -> Result<Vec<LinkChoice>> {
+    let input = input::read(vm, Documents::of(documents), target, false)?;
+    let domain = target.domain(&input.manifest.name);
+    let external = external_links::read(vm, &target.links, &domain, input.specs.values())?;
+    let (manifest, specs) = (&input.manifest, &input.specs);
+    let deployment = Deployment { manifest, domain, specs, external: &external, alone: target.alone };
+    let mut choices = instance_group::link_choices(&deployment);
+    for place in choices.iter_mut().flat_map(|choice| {
+        std::iter::once(&mut choice.place).chain(choice.candidates.iter_mut().map(|candidate| &mut candidate.place))
+    }) {
+        // Places are completed where problems have them.
+        let problem = Problem::input("").at(place.clone());
+        if let Some(located) = input.documents.locate(vm, problem.into()).into_vec().pop() {
+            *place = located.place.unwrap_or_default();
+        }
+    }
+    Ok(choices)
 }
 
 /// The instance groups of a deployment that was read, with what the manifest changes in each `bpm.yml`, and the links that it shares.
