@@ -24,7 +24,7 @@ use crate::options::{Addresses, DeploymentName};
 use crate::releases::Releases;
 
 /// One line for `--help`.
-pub const ABOUT: &str = "Show where values come from, and why links and files are as they are";
+pub const ABOUT: &str = "Show where values, links and lines of files come from";
 
 /// The command line of `explain`.
 #[derive(Debug, Args)]
