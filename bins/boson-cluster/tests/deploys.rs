@@ -430,10 +430,10 @@ fn a_shell_in_an_instance_is_one_of_kubectl_exec() {
     };
     let (code, out, err) = ssh(&["nats/0/nats", "--", "bash", "-c", "a b"]);
     assert_eq!(code, 7, "{err}");
-    assert_eq!(out, "exec --stdin --namespace test --container nats-nats nats-nats-z1-0 -- bash -c a b\n");
+    assert_eq!(out, "exec --namespace test --stdin --container nats-nats nats-nats-z1-0 -- bash -c a b\n");
     let (code, out, _) = ssh(&["--context", "test", "nats-nats-z1-0"]);
     assert!(
-        code == 7 && out.starts_with("exec --stdin --namespace test --context test nats-nats-z1-0 -- sh -c "),
+        code == 7 && out.starts_with("exec --namespace test --context test --stdin nats-nats-z1-0 -- sh -c "),
         "{out}"
     );
     let (code, _, err) = ssh(&["nats/7"]);
