@@ -36,6 +36,27 @@ fn plan_accepts_many_small_templates() {
     accepted(directory.path(), &input);
 }
 
+#[test]
+fn boson_and_ruby_agree_on_the_cases_of_the_release() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    generate::release::write(d, 2, 4).unwrap();
+    let test = |flags: &[&str]| {
+        Command::new(testkit::executable("boson")).arg("test").args(flags).current_dir(d).output().unwrap()
+    };
+    assert!(test(&["--update"]).status.success());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/ruby/case.rb");
+    let ruby = |case: usize| {
+        let words = [d.display().to_string(), format!("web{}", case % 2), format!("case{case:04}")];
+        Command::new("ruby").arg(&script).args(words).output().unwrap()
+    };
+    for case in 0..4 {
+        assert!(ruby(case).status.success(), "{:?}", ruby(case));
+    }
+    std::fs::write(d.join("tests/web1/case0003/expected/config/web.yml"), "other\n").unwrap();
+    assert!(!ruby(3).status.success() && test(&[]).status.code() == Some(1));
+}
+
 fn accepted(directory: &Path, input: &generate::Input) {
     accepted_with(directory, input, &[]);
 }

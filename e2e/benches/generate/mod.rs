@@ -10,6 +10,7 @@ mod job;
 mod property;
 mod random;
 pub(crate) mod real;
+pub(crate) mod release;
 pub(crate) mod small;
 mod template;
 

@@ -356,10 +356,48 @@ fn templates_that_misbehave_are_reported() {
     for (template, reason) in [
         ("<% exit 3 %>", "exit"),
         ("<% Process.kill(:KILL, $$) %>", "ended the process it was evaluated in"),
-        ("<% loop {} %>", "took longer than 500ms"),
+        ("<% Process.kill(:KILL, Process.ppid) %>", "ended the process it was evaluated in"),
+        ("<% Process.kill(:KILL, 0) %>", "ended the process it was evaluated in"),
+        ("<%= 'x' * (65 << 20) %>", "rendered more than 64 MiB, the largest size of a file"),
+        ("<% all = []; loop { all << 'x' * (64 << 20) } %>", "failed to allocate memory"),
+        ("<% _erbout << 'x' * (64 << 20) while true %>", "failed to allocate memory"),
     ] {
+        write(&d.join("r/jobs/db/templates/c"), template);
+        let message = refused(d, "--job db -r r config", 66);
+        assert!(message.contains(reason) && message.contains("r/jobs/db/templates/c"), "{template}: {message}");
+    }
+    for (template, reason) in [("<% loop {} %>", "took longer than 500ms")] {
         write(&d.join("r/jobs/db/templates/c"), template);
         let message = refused(d, "--job db -r r --template-timeout 500ms config", 66);
         assert!(message.contains(reason) && message.contains("r/jobs/db/templates/c"), "{template}: {message}");
     }
+}
+
+/// Processes that a template starts end with the run, also those that leave its group and session.
+#[test]
+fn templates_leave_no_process() {
+    let directory = directory();
+    let d = directory.path();
+    let marker = d.join("pid");
+    for start in [
+        "fork { note; sleep }; sleep 0.01 until File.exist?(file)",
+        "fork { Process.setsid; note; sleep }; sleep 0.01 until File.exist?(file)",
+        "fork { Process.setsid; fork { note; sleep } }; sleep 0.01 until File.exist?(file)",
+        "fork { Process.daemon(true, true); note; sleep }; sleep 0.01 until File.exist?(file)",
+    ] {
+        let _ = fs::remove_file(&marker);
+        let note = "note = -> { File.write(file + '.new', $$.to_s); File.rename(file + '.new', file) }";
+        let start = start.replace("note;", "note.();");
+        let text = format!("<% file = '{}'; {note}; {start} %>done\n", marker.display());
+        write(&d.join("r/jobs/db/templates/c"), &text);
+        assert!(shown(d, "--job db -r r config").contains("done"), "{start}");
+        let pid = fs::read_to_string(&marker).unwrap();
+        assert!(!is_running(&pid), "{start}: process {pid}");
+    }
+}
+
+/// Whether a process exists and is no zombie.
+fn is_running(pid: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }

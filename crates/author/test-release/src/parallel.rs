@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use dialect_erb::{Renderer, Settings};
+use dialect_erb::{Processes, Renderer, Settings};
 use plan::Examples;
 use problem::{Problem, Result};
 use render_release::{JobRun, Releases};
@@ -35,14 +35,15 @@ pub(crate) struct Shared<'a> {
 pub(crate) fn run<'c>(shared: &Shared, cases: &'c [Case]) -> Result<Vec<Ran<'c>>> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(cases.len());
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let work = || work(shared, cases, &next, &is_over);
+    let processes = Renderer::new(shared.vm, shared.settings.clone())?.processes();
+    let work = || work(shared, &processes, cases, (&next, &is_over));
     let mut results = thread::scope(|scope| {
         let start = |_| thread::Builder::new().name("case".into()).stack_size(STACK).spawn_scoped(scope, work);
         let threads: Vec<_> = (0..threads).map(start).collect();
         let mut results = Results::new();
         for thread in threads {
             let thread = thread.map_err(|e| Problem::internal("cannot start a thread").because(e))?;
-            results.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            results.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         Result::Ok(results)
     })?;
@@ -54,9 +55,14 @@ pub(crate) fn run<'c>(shared: &Shared, cases: &'c [Case]) -> Result<Vec<Ran<'c>>
 type Results<'c> = Vec<(usize, Result<Ran<'c>>)>;
 
 /// Runs cases until none is left or one cannot be run.
-fn work<'c>(shared: &Shared, cases: &'c [Case], next: &AtomicUsize, is_over: &AtomicBool) -> Result<Results<'c>> {
+fn work<'c>(
+    shared: &Shared,
+    processes: &Processes,
+    cases: &'c [Case],
+    (next, is_over): (&AtomicUsize, &AtomicBool),
+) -> Results<'c> {
     // Each thread waits for its own templates.
-    let renderer = Renderer::new(shared.vm, Settings { workers: 1, ..shared.settings.clone() })?;
+    let renderer = processes.renderer(Settings { workers: 1, ..shared.settings.clone() });
     let renderer = if shared.has_traces { renderer.recording(shared.vm) } else { renderer };
     let mut results = Results::new();
     while let Some((index, case)) = take(cases, next).filter(|_| !is_over.load(Ordering::Relaxed)) {
@@ -64,7 +70,7 @@ fn work<'c>(shared: &Shared, cases: &'c [Case], next: &AtomicUsize, is_over: &At
         is_over.fetch_or(result.is_err(), Ordering::Relaxed);
         results.push((index, result));
     }
-    Ok(results)
+    results
 }
 
 fn take<'c>(cases: &'c [Case], next: &AtomicUsize) -> Option<(usize, &'c Case)> {

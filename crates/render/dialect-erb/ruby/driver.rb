@@ -13,6 +13,7 @@ module Boson
       Signal.trap(COLLECT) { GC.enable }
       utc
       Process.setpgid(0, 0)
+      limit_memory
       [$stdin, $stdout, $stderr].each { |io| io.reopen(File::NULL, io.equal?($stdin) ? 'r' : 'w') }
       # Before any template runs: what templates in processes of their own use is loaded once.
       request['features'].each { |feature| Boson.feature(feature) }
@@ -46,6 +47,19 @@ module Boson
         end
       end
       output.write(frames)
+    end
+
+    # The memory that a process may take in addition to what it starts with, in bytes.
+    MAX_MEMORY = 2 << 30
+    # The largest file, in bytes.
+    MAX_SIZE = 64 << 20
+
+    # A template that takes more fails, before the machine has none left.
+    def limit_memory
+      pages = File.read('/proc/self/statm').to_i
+      Process.setrlimit(:AS, pages * 4096 + MAX_MEMORY)
+    rescue SystemCallError
+      # Without /proc there is no limit.
     end
 
     # Makes UTC the local time, whatever the machine's is, and leaves no variable behind: Ruby and the C library remember
@@ -219,10 +233,17 @@ module Boson
     def evaluate(spec, unit, read = {}, block = nil)
       context = Bosh::Common::Template::EvaluationContext.new(spec, unit['eager'], read)
       output = block ? context.instance_exec(&block) : run(unit, context.get_binding)
-      [true, output.to_s.b]
+      text = output.to_s
+      return [false, TOO_LARGE] if text.bytesize > MAX_SIZE
+
+      [true, text.b]
     rescue Exception => e # rubocop:disable Lint/RescueException -- BOSH rescues it too: exit and syntax errors included
       [false, facts(e, unit['file'])]
     end
+
+    TOO_LARGE = {
+      'class' => 'Boson::TooLarge', 'message' => "rendered more than #{MAX_SIZE >> 20} MiB, the largest size of a file", 'line' => nil
+    }.freeze
 
     def run(unit, binding)
       eval(unit['erb'] ? compiled(unit) : unit['code'], binding, unit['file'], 0) # rubocop:disable Security/Eval

@@ -17,5 +17,5 @@ pub mod trace;
 
 pub use line_origin::line_origin;
 pub use mask::Mask;
-pub use render::{Asked, Failure, Renderer, Unit};
+pub use render::{Asked, Failure, Processes, Renderer, Unit};
 pub use settings::{IsolationMode, Settings};

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -50,7 +51,7 @@ type Evaluation = (usize, usize);
 /// # Errors
 /// Only where processes cannot be made.
 pub(crate) fn evaluate(
-    forker: &Rc<Forker>,
+    forker: &Arc<Forker>,
     settings: &Settings,
     contexts: &Contexts,
     tasks: &[Task],
@@ -76,7 +77,7 @@ pub(crate) fn evaluate(
 }
 
 struct Pool<'a> {
-    forker: &'a Rc<Forker>,
+    forker: &'a Arc<Forker>,
     settings: &'a Settings,
     contexts: &'a Contexts,
     tasks: &'a [Task],
@@ -89,7 +90,7 @@ struct Pool<'a> {
 /// A process that is ended, with all that it started, and waited for when this is dropped.
 pub(crate) struct Process {
     forked: Forked,
-    forker: Rc<Forker>,
+    forker: Arc<Forker>,
 }
 
 impl Process {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use problem::{Code, Problem, code};
 use ruby::{Forker, Vm};
@@ -19,12 +20,24 @@ use crate::{analysis, eager::needs_whole_structs, scanner};
 
 /// BOSH's evaluation context on a running VM.
 pub struct Renderer {
-    forker: Rc<Forker>,
+    forker: Arc<Forker>,
     settings: Settings,
     /// Processes that are ending.
     ended: RefCell<Vec<Process>>,
     /// Notes how templates render, if that is wanted.
     recorder: Option<Recorder>,
+}
+
+/// What starts the processes that templates are evaluated in. A renderer belongs to one thread; those of several threads share
+/// this.
+#[derive(Debug, Clone)]
+pub struct Processes(Arc<Forker>);
+
+impl Processes {
+    /// A renderer of this thread.
+    pub fn renderer(&self, settings: Settings) -> Renderer {
+        Renderer { forker: self.0.clone(), settings, ended: RefCell::default(), recorder: None }
+    }
 }
 
 /// One template to be rendered in one context.
@@ -98,7 +111,12 @@ impl Renderer {
         vm.load_source("context", include_str!("../ruby/context.rb"));
         vm.load_source("another_time", include_str!("../ruby/another_time.rb"));
         vm.load_source("driver", include_str!("../ruby/driver.rb"));
-        Ok(Renderer { forker: Rc::new(vm.forker()?), settings, ended: RefCell::default(), recorder: None })
+        Ok(Renderer { forker: Arc::new(vm.forker()?), settings, ended: RefCell::default(), recorder: None })
+    }
+
+    /// What starts the processes of this renderer, for renderers of other threads.
+    pub fn processes(&self) -> Processes {
+        Processes(self.forker.clone())
     }
 
     /// Notes from now on how each template renders, for [`Renderer::take_traces`]. Results stay the same; each rendering takes a

@@ -8,7 +8,7 @@ Encoding.default_internal = nil
 %w[TERM INT].each { |signal| Signal.trap(signal, 'SYSTEM_DEFAULT') }
 
 # Rust gives it the methods that look into archives of instruction sequences, archived_source, archived_file and
-# archived_feature; provide, end_with, unset_variable and receive (c.rs).
+# archived_feature; provide, end_with, adopt, unset_variable and receive (c.rs).
 module Boson
   @operations = {}
   @loaded = {}
@@ -106,6 +106,8 @@ module Boson
       parent = Process.pid
       Process.fork do
         end_with(parent)
+        # What templates leave in the background is found among the children of this process.
+        adopt(nil)
         IO.for_fd(others).close
         connection = IO.for_fd(socket, 'r+b')
         connection.syswrite(Process.pid.to_s)

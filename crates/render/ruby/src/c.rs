@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_long};
 
 use nix::libc;
-use nix::sys::prctl::set_pdeathsig;
+use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::unistd::{Pid, getppid};
 use rutie::types::Value;
@@ -57,6 +57,7 @@ pub(crate) fn constant(bytes: &'static [u8]) -> AnyObject {
 /// * `provide(path)`, which makes a file count as loaded. Adding to `$LOADED_FEATURES` does that too, but at the next
 ///   `require` Ruby then asks the disk about every file that is loaded;
 /// * `end_with(pid)`, after which this process is killed when its parent ends; it is that parent's id;
+/// * `adopt(nil)`, after which the descendants whose parents end are this process' children;
 /// * `unset_variable(name)`, which removes a variable from the environment without Ruby noticing;
 /// * `receive(socket)`, which waits for a message of a [`crate::Forker`]: its text and the numbers of its files, or `nil` at the end;
 /// * `archived_source(name)` and `archived_file(path)`, the instruction sequences that archives have, and
@@ -65,6 +66,7 @@ pub(crate) fn define_methods(module: &Module) {
     let methods = [
         (c"provide", provide as Method),
         (c"end_with", end_with),
+        (c"adopt", adopt),
         (c"unset_variable", unset_variable),
         (c"receive", receive),
         (c"archived_source", archived_source),
@@ -84,6 +86,12 @@ unsafe extern "C" fn end_with(_module: Value, parent: Value) -> Value {
         let _ = kill(Pid::this(), Signal::SIGKILL);
     }
     parent
+}
+
+unsafe extern "C" fn adopt(_module: Value, nothing: Value) -> Value {
+    // A kernel that cannot leaves them to the first process of the machine.
+    let _ = set_child_subreaper(true);
+    nothing
 }
 
 unsafe extern "C" fn unset_variable(_module: Value, name: Value) -> Value {
