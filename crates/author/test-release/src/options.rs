@@ -111,6 +111,11 @@ pub(crate) enum Format {
 impl Options {
     /// Checks what is known without reading a file.
     pub(crate) fn check(&self) -> Result<()> {
+        if let Some(file) = self.words.first().filter(|word| Path::new(word).is_file()) {
+            return Err(Problem::usage(format!("'{file}' is a file: tests are in the source directory of a release"))
+                .hint("give the directory, or none for the current one; then JOB/CASE")
+                .into());
+        }
         let coverage = &self.coverage;
         let is_document = coverage.coverage_format != CoverageFormat::Human || self.format == Format::Junit;
         if coverage.is_on() && coverage.output.is_none() && is_document {

@@ -151,6 +151,7 @@ fn coverage_that_cannot_be_reported_is_refused_before_a_case_runs() {
         (&["--min-coverage", "101"], "101"),
         (&["--min-coverage", "x"], "x"),
         (&["--coverage", "--init"], "--init"),
+        (&["config/final.yml"], "'config/final.yml' is a file: tests are in the source directory of a release"),
     ] {
         let (code, text, errors) = ran(d, arguments);
         assert_eq!((code, text.as_str()), (Some(2), ""), "{arguments:?}: {errors}");

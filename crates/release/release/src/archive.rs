@@ -192,6 +192,10 @@ pub(crate) fn cannot_unpack(path: &Path, e: &io::Error) -> Problem {
 fn deepest(e: &io::Error) -> String {
     let mut deepest: &dyn std::error::Error = e;
     while let Some(source) = deepest.source() {
+        // The cause below this one is no more than "Invalid argument".
+        if deepest.to_string().contains("outside of destination path") {
+            return "an entry leads out of the archive".to_owned();
+        }
         deepest = source;
     }
     deepest.to_string()

@@ -309,6 +309,48 @@ fn nothing_is_written_outside_of_the_cache() {
 }
 
 #[test]
+fn an_archive_that_would_fill_the_disk_is_refused() {
+    let mut fixture = Fixture::new();
+    let length: usize = 80 << 20;
+    let mut header = tar::Header::new_gnu();
+    header.set_path("zeros").unwrap();
+    header.set_size(length as u64);
+    header.set_cksum();
+    let compressed = |bytes: &[u8]| {
+        let mut member = GzEncoder::new(Vec::new(), Compression::best());
+        member.write_all(bytes).unwrap();
+        member.finish().unwrap()
+    };
+    // Members of gzip that follow one another are one content.
+    fixture.lib = compressed(header.as_bytes());
+    fixture.lib.extend(compressed(&vec![0; 1 << 20]).repeat(length >> 20));
+    let problems = fixture.open().unwrap_err();
+    assert_eq!(problems.exit_code(), 65);
+    assert!(problems.to_string().contains("it unpacks to more than 100 times its size"), "{problems}");
+    assert!(!below(&fixture.cache()).iter().any(|name| name.ends_with("zeros")));
+}
+
+#[test]
+fn an_entry_below_a_link_that_leads_out_is_refused() {
+    let mut fixture = Fixture::new();
+    let outside = fixture.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Symlink);
+    header.set_size(0);
+    tar.append_link(&mut header, "link", &outside).unwrap();
+    let mut header = tar::Header::new_gnu();
+    header.set_size(0);
+    tar.append_data(&mut header, "link/file", &b""[..]).unwrap();
+    fixture.lib = tar.into_inner().unwrap();
+    let problems = fixture.open().unwrap_err();
+    assert_eq!(problems.exit_code(), 65);
+    assert!(problems.to_string().contains("caused by: an entry leads out of the archive"), "{problems}");
+    assert!(below(&outside).is_empty());
+}
+
+#[test]
 fn a_file_that_is_not_an_archive_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (file, cache) = (dir.path().join("web.tgz"), dir.path().join("cache"));

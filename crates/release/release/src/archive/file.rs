@@ -30,6 +30,34 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
+/// Content that is not longer than this many bytes.
+struct Limited<R> {
+    read: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.read.read(buffer)?;
+        self.left = self.left.checked_sub(length as u64).ok_or_else(|| {
+            io::Error::other(format!(
+                "it unpacks to more than {MAX_RATIO} times its size, as an archive does that is to fill disks"
+            ))
+        })?;
+        Ok(length)
+    }
+}
+
+/// How many times its size an archive may unpack to; source code and programs unpack to less than ten times theirs.
+const MAX_RATIO: u64 = 100;
+/// What any archive may unpack to.
+const SMALL: u64 = 64 << 20;
+
+/// The maximum number of bytes that an archive of this length may unpack to.
+fn max_unpacked(length: u64) -> u64 {
+    length.saturating_mul(MAX_RATIO).saturating_add(SMALL)
+}
+
 pub(crate) type ArchiveFile<'a> = Stoppable<'a, File>;
 
 /// What an archive holds, one after the other.
@@ -39,11 +67,12 @@ impl<'a> ArchiveFile<'a> {
     /// Its uncompressed content. BOSH: packages that compress badly are not compressed.
     pub(crate) fn content(self) -> io::Result<tar::Archive<Content<'a>>> {
         let (mut file, mut start) = (self.read, Vec::new());
+        let length = file.metadata()?.len();
         file.rewind()?;
         file.by_ref().take(512).read_to_end(&mut start)?;
         file.rewind()?;
         let content: Box<dyn Read> = if start.starts_with(GZIP) {
-            Box::new(MultiGzDecoder::new(file))
+            Box::new(Limited { read: MultiGzDecoder::new(file), left: max_unpacked(length) })
         } else if start.get(MARK.0..).is_some_and(|rest| rest.starts_with(MARK.1)) {
             Box::new(file)
         } else {
