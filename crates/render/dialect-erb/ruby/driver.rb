@@ -56,8 +56,8 @@ module Boson
 
     # A template that takes more fails, before the machine has none left.
     def limit_memory
-      pages = File.read('/proc/self/statm').to_i
-      Process.setrlimit(:AS, pages * 4096 + MAX_MEMORY)
+      size = File.read('/proc/self/status')[/^VmSize:\s*(\d+)/, 1].to_i * 1024
+      Process.setrlimit(:AS, size + MAX_MEMORY)
     rescue SystemCallError
       # Without /proc there is no limit.
     end
