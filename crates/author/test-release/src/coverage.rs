@@ -5,7 +5,8 @@ mod formats;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use dialect_erb::trace::{Branch, Coverage, Trace};
+use dialect_erb::coverage::{Branch, Coverage};
+use dialect_erb::trace::Trace;
 use job_templates::templates;
 use jobs_src::{JobRef, JobsSrc};
 use problem::{IoContext, Problem, Problems, Result};

@@ -5,11 +5,13 @@
 
 pub mod analysis;
 mod contexts;
+pub mod coverage;
 mod eager;
 mod line_origin;
 mod mask;
 mod pool;
 pub mod render;
+mod ruby_text;
 pub mod scanner;
 mod settings;
 pub mod syntax;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use problem::{Code, Problem, code};
 use ruby::{Forker, Vm};
 use template::{RenderError, Source, Span};
-use value::{Encoding, Text, Value};
+use value::Value;
 
 use crate::analysis::Isolation;
 use crate::contexts::Contexts;
 use crate::mask::{Mask, Secrets};
 use crate::pool::{self, Outcome, Process, Task};
+use crate::ruby_text::utf8;
 use crate::settings::{IsolationMode, Settings};
 use crate::trace::{Recorder, Trace, Traced};
 use crate::{analysis, eager::needs_whole_structs, scanner};
@@ -258,10 +259,6 @@ fn task(unit: &Unit, odd: bool, mode: IsolationMode) -> Task {
             ("later", Value::Bool(unit.later)),
         ]),
     }
-}
-
-pub(crate) fn utf8(bytes: Vec<u8>) -> Value {
-    Value::Str(Rc::new(Text { bytes, encoding: Encoding::Utf8 }))
 }
 
 fn failure(facts: &Value, mask: &Mask) -> Failure {

@@ -1,12 +1,12 @@
 //! Syntax trees of templates, for tools that examine templates without running them.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use ruby::Vm;
-use value::{Encoding, Text, Value};
+use value::Value;
 
 use crate::render::syntax_error;
+use crate::ruby_text::utf8;
 use crate::scanner;
 
 /// A place in a template.
@@ -152,10 +152,6 @@ pub fn known_methods(vm: &Vm) -> problem::Result<KnownMethods> {
 
 fn load(vm: &Vm) {
     vm.load_source("syntax", include_str!("../ruby/syntax.rb"));
-}
-
-fn utf8(bytes: Vec<u8>) -> Value {
-    Value::Str(Rc::new(Text { bytes, encoding: Encoding::Utf8 }))
 }
 
 fn refused(message: &str) -> SyntaxError {

@@ -4,7 +4,6 @@
 //! The template is rendered once, in a process of its own, with calls in its code that note what happens
 //! (`ruby/trace.rb`); the result has the same bytes as without them.
 
-mod coverage;
 mod lines;
 mod sites;
 
@@ -13,16 +12,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::rc::Rc;
 
-pub use coverage::{Branch, Coverage, Way};
 use ruby::Vm;
 use template::Source;
 use value::Value;
 
 use crate::mask::Mask;
 use crate::pool::{self, Outcome, Task};
-use crate::render::utf8;
+use crate::ruby_text::utf8;
 use crate::scanner::{self, Segment};
-use sites::{Sites, number};
+use sites::number;
+pub(crate) use sites::{Site, Sites};
 
 /// How a template was rendered once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +41,8 @@ pub struct Trace {
     pub reads: BTreeMap<u32, BTreeSet<Read>>,
     /// The lines of the template that output or ran something.
     pub reached: BTreeSet<u32>,
-    /// For each branch of the template the number of times that each way was taken, in the order of [`Coverage::branches`].
-    ways: Vec<Vec<u64>>,
+    /// For each branch of the template the number of times that each way was taken, in the order of its coverage.
+    pub(crate) ways: Vec<Vec<u64>>,
 }
 
 /// Something that a template reads. It never contains a value.
@@ -204,7 +203,7 @@ impl Traced {
     /// The site of an `if_p` or `if_link`.
     fn optional(&self, line: &Value, kind: &Value, name: &Value) -> Option<usize> {
         let line: u32 = number(line)?;
-        let is_it = |site: &&sites::Site| site.line == line && Some(site.kind.as_str()) == kind.as_str();
+        let is_it = |site: &&Site| site.line == line && Some(site.kind.as_str()) == kind.as_str();
         let mut fitting = self.sites.branches.iter().enumerate().filter(|(_, site)| is_it(site));
         let exact = fitting.clone().find(|(_, site)| site.name.is_some() && site.name.as_deref() == name.as_str());
         exact.or_else(|| fitting.find(|(_, site)| site.name.is_none())).map(|(index, _)| index)
@@ -252,7 +251,7 @@ impl Trace {
 }
 
 /// The lines of a template that output text or run something.
-fn code_lines(template: &[u8], sites: &Sites) -> BTreeSet<u32> {
+pub(crate) fn code_lines(template: &[u8], sites: &Sites) -> BTreeSet<u32> {
     let mut lines: BTreeSet<u32> = sites.statements.iter().copied().collect();
     for segment in scanner::compile_traced(template).1 {
         let Some(text) = segment.text else {

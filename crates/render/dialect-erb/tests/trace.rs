@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use dialect_erb::trace::{Branch, Coverage, Trace};
+use dialect_erb::coverage::{Branch, Coverage};
+use dialect_erb::trace::Trace;
 use dialect_erb::{Failure, Renderer, Settings, Unit};
 use ruby::Vm;
 use template::Source;

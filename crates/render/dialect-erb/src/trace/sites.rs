@@ -1,30 +1,31 @@
 //! Where the code of a template branches.
 
 use ruby::Vm;
-use value::{Encoding, Text, Value};
+use value::Value;
 
+use crate::ruby_text::utf8;
 use crate::scanner;
 
 /// A branch of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Site {
-    pub(super) line: u32,
+pub(crate) struct Site {
+    pub(crate) line: u32,
     /// `if`, `elsif`, `unless`, `case`, `if_p`, `if_link`, or the method of a loop.
-    pub(super) kind: String,
+    pub(crate) kind: String,
     /// The literal names of `if_p` and `if_link`.
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The lines of its ways.
-    pub(super) arms: Vec<u32>,
+    pub(crate) arms: Vec<u32>,
     /// Whether it has one more way, the one that is taken if no other is.
-    pub(super) has_rest: bool,
+    pub(crate) has_rest: bool,
 }
 
 /// What is known of a template without rendering it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sites {
+pub(crate) struct Sites {
     /// The lines where statements begin.
-    pub(super) statements: Vec<u32>,
-    pub(super) branches: Vec<Site>,
+    pub(crate) statements: Vec<u32>,
+    pub(crate) branches: Vec<Site>,
     /// Line, column in bytes, and what is inserted there to see which way a branch takes; in their order.
     insertions: Vec<(usize, usize, String)>,
 }
@@ -34,11 +35,11 @@ impl Sites {
     ///
     /// # Errors
     /// Only where the VM itself fails.
-    pub(super) fn of(vm: &Vm, templates: &[&[u8]]) -> problem::Result<Vec<Sites>> {
+    pub(crate) fn of(vm: &Vm, templates: &[&[u8]]) -> problem::Result<Vec<Sites>> {
         vm.load_source("sites", include_str!("../../ruby/sites.rb"));
         let sources = templates.iter().map(|template| {
             let (code, _) = scanner::code_in_place(template);
-            Value::Str(Text { bytes: code, encoding: Encoding::Utf8 }.into())
+            utf8(code)
         });
         let sources = Value::array(sources.collect::<Vec<_>>());
         let found = vm.call("sites", sources).map_err(|e| e.internal("examine templates"))?;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use ruby::Vm;
 use template::Source;
 
-use super::sites::{Site, Sites};
-use super::{Trace, code_lines};
+use crate::trace::{Site, Sites, Trace, code_lines};
 
 /// What renderings reach in a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
