@@ -48,8 +48,8 @@ impl Documents {
         present: Option<&Run>,
     ) -> Result<Documents> {
         let mut documents = Documents::of_plan(deployment_of(directory, name)?, directory)?;
+        documents.anchor = find_anchor(cluster, name)?.unwrap_or_default();
         let Some(present) = present else { return Ok(documents) };
-        documents.anchor = anchor(cluster, name)?;
         for (group, own) in documents.deployment.instance_groups.iter().zip(&mut documents.groups) {
             let resolved = plan_output::text(directory, &format!("{}/ig-resolved", group.name), PROPERTIES_YAML)?;
             let bpm = plan_output::text(directory, &format!("{}/bpm", group.name), BPM_YAML)?;
@@ -58,7 +58,7 @@ impl Documents {
             let is_same = |kind: &str, key: &str, text: &str| {
                 match document(cluster, &objects::versioned(kind, Some(&group.name), version), key) {
                     Ok(known) => Ok(known == text),
-                    // Somebody has deleted it: the run makes another version.
+                    // It was deleted by hand: the run makes another version.
                     Err(problems) if problems.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => Ok(false),
                     Err(problems) => Err(problems),
                 }
@@ -69,7 +69,7 @@ impl Documents {
         Ok(documents)
     }
 
-    /// The document of the deployment that a run has made valid; nothing if somebody has deleted it.
+    /// The document of the deployment that a run has made valid; nothing if it was deleted by hand.
     pub(crate) fn deployment_of_run(cluster: &Cluster, run: &Run) -> Result<Option<Deployment>> {
         let secret = objects::versioned("deployment", None, run.deployment);
         match document(cluster, &secret, DEPLOYMENT_YAML) {
@@ -293,13 +293,18 @@ pub fn of_run(cluster: &Cluster, run: &Run) -> Result<Vec<(String, &'static str,
 
 /// The object that owns everything of a deployment.
 pub(crate) fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
-    let name = objects::anchor(deployment);
     let problem = || {
-        let problem = Problem::input(format!("ConfigMap {name} does not exist")).code(code::DOCUMENT_MISSING);
+        let message = format!("ConfigMap {} does not exist", objects::anchor(deployment));
+        let problem = Problem::input(message).code(code::DOCUMENT_MISSING);
         problem.hint("what `boson gather` prints has it; is this the right namespace?")
     };
-    let anchor = cluster.get(Kind::CONFIG_MAP, &name)?.ok_or_else(problem)?;
-    objects::check_anchor(&anchor, deployment)?;
+    Ok(find_anchor(cluster, deployment)?.ok_or_else(problem)?)
+}
+
+/// The object that owns everything of a deployment, if the deployment exists.
+fn find_anchor(cluster: &Cluster, deployment: &str) -> Result<Option<Object>> {
+    let anchor = cluster.get(Kind::CONFIG_MAP, &objects::anchor(deployment))?;
+    anchor.iter().try_for_each(|anchor| objects::check_anchor(anchor, deployment))?;
     Ok(anchor)
 }
 

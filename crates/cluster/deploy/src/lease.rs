@@ -17,7 +17,7 @@ use crate::output::say;
 const DURATION: Duration = Duration::from_secs(15);
 /// How often a run renews it.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(3);
-/// How long after it was renewed a run may change something: nobody else has taken it over then.
+/// How long after a renewal a run may change something: no other run has taken the Lease over before.
 pub(crate) const VALID: Duration = Duration::from_secs(10);
 /// How often a run that waits for it looks.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -231,7 +231,7 @@ fn description(lease: &Object) -> String {
     // Without fractions of seconds.
     let since = lease["spec"]["acquireTime"].as_str().unwrap_or_default();
     let since = since.split_once('.').map_or(since.to_owned(), |(seconds, _)| format!("{seconds}Z"));
-    format!("the run of {} (since {since})", holder_of(lease).unwrap_or("nobody"))
+    format!("the run of {} (since {since})", holder_of(lease).unwrap_or("an unknown process"))
 }
 
 fn under_way(lease: &Object) -> Problem {

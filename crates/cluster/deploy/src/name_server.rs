@@ -34,10 +34,7 @@ pub(crate) fn address(
     if let Some(address) = present.as_ref().and_then(cluster_ip) {
         return Ok(Some(address));
     }
-    let metadata = &anchor["metadata"];
-    let owner =
-        serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
-    service["metadata"]["ownerReferences"] = serde_json::json!([owner]);
+    objects::set_owner(&mut service, anchor);
     let how = Apply { manager: objects::MANAGER, force: request.force_conflicts, dry_run: !apply };
     let applied = cluster.apply(&service, how)?;
     if apply {

@@ -6,7 +6,6 @@ use cluster::{Cluster, Kind, Object, name};
 use kubernetes_objects as objects;
 use objects::{GroupObjects, Settings, Workloads};
 use problem::{Problems, Result};
-use serde_json::json;
 
 /// The kinds that are applied.
 const KINDS: [Kind; 6] = [Kind::CONFIG_MAP, Kind::SERVICE, Kind::CLAIM, Kind::STATEFUL_SET, Kind::JOB, Kind::BUDGET];
@@ -44,12 +43,10 @@ impl Plan {
             let servers = cluster.list(Kind::DEPLOYMENT, "")?;
             live.extend(servers.into_iter().map(|object| ((Kind::DEPLOYMENT.kind, name(&object).to_owned()), object)));
         }
-        let metadata = &anchor["metadata"];
-        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
         // Disks outlive the deployment: nothing owns them.
         let own = |object: &mut Object| {
             if object["kind"] != Kind::CLAIM.kind {
-                object["metadata"]["ownerReferences"] = json!([owner]);
+                objects::set_owner(object, anchor);
             }
         };
         let mut shared = workloads.shared();

@@ -137,10 +137,10 @@ impl Session {
         Ok(Session { shared, orders })
     }
 
-    /// Checks that nobody else may have taken the deployment over. To be called before each change.
+    /// Checks that no other run can have taken the deployment over. To be called before each change.
     ///
     /// # Errors
-    /// If somebody has, or a person has cancelled the run; if the Lease cannot be renewed.
+    /// If another run has, or a person has cancelled this one; if the Lease cannot be renewed.
     pub fn check(&self) -> Result<()> {
         let start = Instant::now();
         loop {

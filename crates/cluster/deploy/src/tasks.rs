@@ -165,7 +165,7 @@ pub(crate) fn write(cluster: &Cluster, deployment: &str, owner: &Object, task: &
             "metadata": {"name": name, "labels": labels, "ownerReferences": [owner]},
             "data": {KEY: text},
         });
-        // The first run has the Lease: nobody else makes it.
+        // The first run has the Lease: no other one makes it.
         if let Some(present) = &present {
             object["metadata"]["resourceVersion"] = present["metadata"]["resourceVersion"].clone();
         }

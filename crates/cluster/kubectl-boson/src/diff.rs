@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use cluster::{Cluster, Connection};
 use deploy::Preview;
-use deployment_diff::markdown;
 use deployment_diff::text::{self, Style};
+use deployment_diff::{Diff, markdown};
 use pod_flags::ObjectFlags;
 use problem::{Problem, Result};
 use serde_json::json;
@@ -55,7 +55,7 @@ pub(crate) enum Format {
     Text,
     /// Markdown, for comments and reports
     Markdown,
-    /// One JSON object: `groups` with `instances`, and `objects`
+    /// One JSON object: `deployment`, `groups` with `instances`, and `objects`
     Json,
 }
 
@@ -84,7 +84,8 @@ pub(crate) fn print(preview: &Preview, format: Format) -> Result<()> {
         Format::Text => as_text(preview, startup::is_colored(&std::io::stdout())),
         Format::Markdown => as_markdown(preview),
         Format::Json => {
-            let document = json!({"groups": preview.instances.groups, "objects": preview.objects});
+            let Diff { deployment, groups } = &preview.instances;
+            let document = json!({"deployment": deployment, "groups": groups, "objects": preview.objects});
             serde_json::to_string_pretty(&document)
                 .map_err(|error| Problem::internal("cannot write the differences as JSON").because(error))?
                 + "\n"

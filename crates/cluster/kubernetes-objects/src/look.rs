@@ -14,9 +14,9 @@ pub const CHECK: &str = "check";
 const DIFF: &str = "--diff";
 /// The flag of `deploy --check` with the digest of what the run is to do.
 const EXPECT: &str = "--expect";
-/// A Job that looks is deleted so long after its end, if the command that has started it does not do so.
+/// How long a Job that looks stays after its end, if the command that has started it does not delete it.
 const KEPT_SECONDS: u32 = 600;
-/// A Job that cannot run ends then, whether or not somebody still waits for it.
+/// A Job that cannot run ends after this time, also if the command that waits for it was killed.
 const MAX_SECONDS: u32 = 1800;
 
 /// The Job that plans as a gather Job of the deployment does, and prints what that one would do instead of doing it. The API server

@@ -2,12 +2,22 @@
 
 use object_basics::{MANAGED_BY, MANAGER};
 use problem::{Problem, Result, code};
+use serde_json::json;
 
 use crate::metadata::{DEPLOYMENT, KIND, deployment_label};
 use crate::{Object, names};
 
 /// The key of an anchor's data.
 pub(crate) const NAME: &str = "deployment";
+
+/// Makes the anchor of a deployment the owner of an object; nothing if there is no anchor yet.
+pub fn set_owner(object: &mut Object, anchor: &Object) {
+    let metadata = &anchor["metadata"];
+    if !metadata["uid"].is_null() {
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
+        object["metadata"]["ownerReferences"] = json!([owner]);
+    }
+}
 
 /// Whether an object has the labels of a deployment's own objects.
 pub fn is_own(object: &Object, deployment: &str) -> bool {
@@ -68,8 +78,6 @@ fn conflict(kind: &str, name: &str, deployment: &str) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

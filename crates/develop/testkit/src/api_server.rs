@@ -1,5 +1,5 @@
 //! An API server of Kubernetes for tests: it stores objects and answers on a port of this machine, as far as `boson-cluster` uses one.
-//! Objects are stored as they come: nothing is validated, and no controller acts on them.
+//! Objects are stored as they come: only their owners are validated, and no controller acts on them.
 
 pub mod controllers;
 mod http;

@@ -111,6 +111,10 @@ impl Store {
     pub(crate) fn answer(&mut self, request: &Request) -> (u16, Value) {
         let path = &request.path;
         let is_trial = request.query.contains_key("dryRun");
+        let mut owners = request.body["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        if owners.any(|owner| owner["name"].is_null() || owner["uid"].is_null()) {
+            return failure(422, "Invalid", "metadata.ownerReferences.uid: Invalid value: \"\": must not be empty");
+        }
         match request.method.as_str() {
             "GET" if path == "/version" => (200, json!({"major": "1", "minor": "34+"})),
             "GET" if is_collection(path) => (200, self.list(request)),
