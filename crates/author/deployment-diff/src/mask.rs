@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use instance_group::Resolved;
 use value::Value;
 
 use crate::Version;
@@ -56,9 +57,17 @@ pub struct Mask {
 impl Mask {
     /// Hides the secrets of both versions, and these texts.
     pub fn new<'t>(old: &Version, new: &Version, texts: impl IntoIterator<Item = &'t str>) -> Mask {
+        Mask::of_groups(old.groups.iter().chain(&new.groups), texts)
+    }
+
+    /// Hides the secrets of these groups, and these texts.
+    pub fn of_groups<'g, 't>(
+        groups: impl IntoIterator<Item = &'g Resolved>,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Mask {
         let mut secrets = BTreeSet::new();
         texts.into_iter().for_each(|text| add(text, &mut secrets));
-        for job in old.groups.iter().chain(&new.groups).flat_map(|group| &group.jobs) {
+        for job in groups.into_iter().flat_map(|group| &group.jobs) {
             collect(&job.properties, false, &mut secrets);
             job.links.iter().for_each(|link| collect(&link.content, false, &mut secrets));
         }
@@ -74,6 +83,19 @@ impl Mask {
 
     pub(crate) fn shows_everything(&self) -> bool {
         self.shows_everything
+    }
+
+    /// Each line of a text with its secrets replaced by [`MASKED`]; the lines of private keys are hidden whole.
+    pub fn apply_to_lines(&self, text: &str) -> Vec<String> {
+        let mut is_key = false;
+        let masked = text.lines().map(|line| {
+            let ends = line.contains("-----END ");
+            is_key &= !ends;
+            let shown = if is_key && !self.shows_everything { MASKED.to_owned() } else { self.apply(line) };
+            is_key |= line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") && !ends;
+            shown
+        });
+        masked.collect()
     }
 
     /// The text with each secret replaced by [`MASKED`].
@@ -264,5 +286,19 @@ mod tests {
             assert_eq!(mask.apply(text), shown);
         }
         assert_eq!(Mask::none().apply("hunter2"), "hunter2");
+        let lines = format!("key: |\n{key}\nport: abcd");
+        let masked = mask.apply_to_lines(&lines);
+        assert_eq!(masked.len(), lines.lines().count());
+        assert_eq!(masked.iter().filter(|line| *line == MASKED).count(), 2, "{masked:?}");
+        assert_eq!(masked.last().map(String::as_str), Some("port: <redacted>"));
+        assert_eq!(Mask::none().apply_to_lines(key).join("\n"), key.trim_end());
+    }
+
+    #[test]
+    fn the_last_short_line_of_a_key_is_hidden() {
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEAx1\nQ==\n-----END PRIVATE KEY-----\nend\n";
+        let masked = mask(&Value::map([("pem", Value::str(key))])).apply_to_lines(&key.replace('\n', "\n    "));
+        assert!(!masked.join("\n").contains("Q=="), "{masked:?}");
+        assert!(masked.join("\n").contains("    end"), "{masked:?}");
     }
 }

@@ -21,7 +21,8 @@ const LANE: usize = 12;
 /// Classes of colours.
 const COLORS: usize = 8;
 
-const STYLE: &str = "\
+/// The rules of CSS that the picture needs.
+pub const STYLE: &str = "\
 text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1c1e21}\
 .page{fill:#fff}.card{fill:#f5f6f8;stroke:#8a9099}.errand{stroke-dasharray:4 3}\
 .name{font-weight:bold}.dim{fill:#5c636b}.start{font-size:16px;text-anchor:end;fill:#5c636b}\
@@ -79,6 +80,16 @@ struct Line<'a> {
 
 /// The picture, a whole SVG document.
 pub fn render(graph: &Graph) -> String {
+    draw(graph, &format!("<style>{STYLE}</style>\n"), &|_| None)
+}
+
+/// The picture as an element of an HTML page that has the rules of [`STYLE`]; the names of groups are links to what `target`
+/// returns.
+pub fn render_element(graph: &Graph, target: &dyn Fn(&Group) -> Option<String>) -> String {
+    draw(graph, "", target)
+}
+
+fn draw(graph: &Graph, style: &str, target: &dyn Fn(&Group) -> Option<String>) -> String {
     let layout = Layout::new(graph);
     let rows = layout.cards.iter().flat_map(|card| &card.rows);
     let longest = rows.map(|row| row.text.chars().count() * CHARACTER + row.indent).max().unwrap_or(0);
@@ -90,19 +101,22 @@ pub fn render(graph: &Graph) -> String {
     let width = right + 2 * MARGIN + lanes * LANE;
     let height = layout.bottom() + MARGIN;
 
+    // The content of an image is no content of the page: links are.
+    let role = if style.is_empty() { "group" } else { "img" };
     let mut svg = String::new();
     let name = escaped(&graph.name);
     // Writing to a string does not fail.
     let _ = writeln!(
         svg,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
-         <title>Deployment {name}: instance groups, jobs and links</title>\n<style>{STYLE}</style>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"{role}\">\n\
+         <title>Deployment {name}: instance groups, jobs and links</title>\n{style}\
          <rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n\
          <text class=\"name\" x=\"{MARGIN}\" y=\"28\">{name}</text>\n\
          <text class=\"dim\" x=\"{MARGIN}\" y=\"46\">left: the order of start; lines: links, from the dot to the arrows</text>"
     );
-    for card in &layout.cards {
-        write_card(&mut svg, card, left, right - left);
+    let targets = graph.groups.iter().map(target).chain(std::iter::repeat(None));
+    for (card, target) in layout.cards.iter().zip(targets) {
+        write_card(&mut svg, card, left, right - left, target.as_deref());
     }
     for line in &lines {
         write_line(&mut svg, line, right);
@@ -225,7 +239,7 @@ impl Layout {
     }
 }
 
-fn write_card(svg: &mut String, card: &Card, left: usize, width: usize) {
+fn write_card(svg: &mut String, card: &Card, left: usize, width: usize, target: Option<&str>) {
     let class = if matches!(card.start, Some(Start::Step(_))) { "card" } else { "card errand" };
     let (top, height) = (card.top, card.height);
     let _ = writeln!(
@@ -239,7 +253,11 @@ fn write_card(svg: &mut String, card: &Card, left: usize, width: usize) {
     for row in &card.rows {
         let (x, y, text) = (left + MARGIN / 2 + row.indent, row.y, escaped(&row.text));
         let class = if row.class.is_empty() { String::new() } else { format!(" class=\"{}\"", row.class) };
-        let _ = writeln!(svg, "<text{class} x=\"{x}\" y=\"{y}\">{text}</text>");
+        let text = format!("<text{class} x=\"{x}\" y=\"{y}\">{text}</text>");
+        let _ = match target.filter(|_| row.class == "name") {
+            Some(target) => writeln!(svg, "<a href=\"{}\">{text}</a>", escaped(target)),
+            None => writeln!(svg, "{text}"),
+        };
     }
 }
 

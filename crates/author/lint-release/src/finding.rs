@@ -6,13 +6,17 @@ use crate::rules::{self, Rule, Severity};
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) rule: &'static Rule,
-    /// The rule's, unless lint.yml has another.
-    pub(crate) severity: Severity,
-    pub(crate) place: Place,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The rule's severity, unless lint.yml has another.
+    pub severity: Severity,
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
 }
 
 /// The findings of a run.

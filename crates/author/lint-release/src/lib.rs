@@ -15,13 +15,18 @@ mod spec;
 mod uses;
 mod yaml;
 
+use std::path::{Path, PathBuf};
+
 use dialect_erb::{Renderer, syntax};
+pub use finding::Finding;
+use manifest_inputs::Inputs;
 pub use options::Options;
 use problem::{Problems, Result};
 use ruby::Vm;
 pub use rules::{RULES, Rule, Severity};
 use startup::Common;
 
+use crate::checks::stemcell::StemcellLine;
 use crate::finding::{Findings, at};
 use crate::options::Shown;
 use crate::settings::Settings;
@@ -40,7 +45,14 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let mut problems = Vec::new();
     let rendering = options.rendering.check(&mut problems);
     Problems::check(problems)?;
-    let mut findings = Vm::beside(|vm| lint(&Renderer::new(vm, rendering)?, vm, &options))?.0;
+    let subject = Subject {
+        releases: &options.releases,
+        manifest: options.manifest.as_deref(),
+        inputs: &options.inputs,
+        stemcell: options.stemcell,
+        renders: !options.no_render,
+    };
+    let mut findings = Vm::beside(|vm| lint(&Renderer::new(vm, rendering)?, vm, &subject))?.0;
     let least = match options.severity {
         Shown::Note => Severity::Note,
         Shown::Warning => Severity::Warning,
@@ -55,11 +67,37 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     Ok(u8::from(is_bad))
 }
 
+/// What is checked.
+struct Subject<'a> {
+    releases: &'a [PathBuf],
+    manifest: Option<&'a Path>,
+    inputs: &'a Inputs,
+    stemcell: Option<StemcellLine>,
+    renders: bool,
+}
+
+/// The findings in these releases and a manifest, sorted by place, without those that a release's lint.yml allows.
+///
+/// # Errors
+/// A release, its lint.yml or the manifest that cannot be read.
+pub fn find(
+    vm: &Vm,
+    renderer: &Renderer,
+    releases: &[PathBuf],
+    manifest: &Path,
+    inputs: &Inputs,
+) -> Result<Vec<Finding>> {
+    let subject = Subject { releases, manifest: Some(manifest), inputs, stemcell: None, renders: true };
+    let mut findings = lint(renderer, vm, &subject)?.0;
+    findings.retain(|finding| finding.severity > Severity::Allow);
+    Ok(findings)
+}
+
 /// Finds everything, sorted, with the severities of the releases.
-fn lint(renderer: &Renderer, vm: &Vm, options: &Options) -> Result<Findings> {
+fn lint(renderer: &Renderer, vm: &Vm, subject: &Subject) -> Result<Findings> {
     let mut findings = Findings::default();
     let (mut releases, mut settings, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    for path in &options.releases {
+    for path in subject.releases {
         let read = ReleaseSource::read(path, &mut findings);
         let read = read.and_then(|release| Ok((Settings::read(&release.directory, &release.label)?, release)));
         match read {
@@ -74,11 +112,11 @@ fn lint(renderer: &Renderer, vm: &Vm, options: &Options) -> Result<Findings> {
     parse_templates(vm, &mut releases, &mut findings)?;
     for release in &mut releases {
         let invalid = check_specs(vm, release, &mut findings);
-        if !options.no_render {
+        if subject.renders {
             rendered::render(vm, renderer, release, &invalid);
         }
     }
-    check(vm, &releases, options, &mut findings)?;
+    check(vm, &releases, subject, &mut findings)?;
     findings.sort();
     for finding in &mut findings.0 {
         for (release, settings) in releases.iter().zip(&settings) {
@@ -131,7 +169,7 @@ fn check_specs(vm: &Vm, release: &ReleaseSource, findings: &mut Findings) -> Vec
     invalid
 }
 
-fn check(vm: &Vm, releases: &[ReleaseSource], options: &Options, findings: &mut Findings) -> Result<()> {
+fn check(vm: &Vm, releases: &[ReleaseSource], subject: &Subject, findings: &mut Findings) -> Result<()> {
     let methods = syntax::known_methods(vm)?;
     for release in releases {
         for job in &release.jobs {
@@ -144,7 +182,7 @@ fn check(vm: &Vm, releases: &[ReleaseSource], options: &Options, findings: &mut 
             checks::yaml::check(job, findings);
             checks::packages::named(release, job, findings);
             checks::pods::check(job, findings);
-            if let Some(stemcell) = options.stemcell {
+            if let Some(stemcell) = subject.stemcell {
                 checks::stemcell::check(job, stemcell, findings);
             }
         }
@@ -153,8 +191,8 @@ fn check(vm: &Vm, releases: &[ReleaseSource], options: &Options, findings: &mut 
         checks::packages::check(release, findings);
         checks::scripts::packaging(release, findings);
     }
-    if let Some(manifest) = &options.manifest {
-        let manifest = options.inputs.apply_without_generation(&manifest_inputs::Configs::default(), manifest)?;
+    if let Some(manifest) = subject.manifest {
+        let manifest = subject.inputs.apply_without_generation(&manifest_inputs::Configs::default(), manifest)?;
         checks::manifest::check(releases, &manifest.document, &|node| manifest.place(node), findings);
     }
     Ok(())

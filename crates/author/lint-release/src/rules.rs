@@ -20,7 +20,7 @@ impl Severity {
     pub(crate) const ALL: [Severity; 4] = [Severity::Allow, Severity::Note, Severity::Warning, Severity::Error];
 
     /// Its name.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Severity::Allow => "allow",
             Severity::Note => "note",

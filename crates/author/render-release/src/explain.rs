@@ -3,7 +3,7 @@
 mod identity;
 mod line;
 mod links;
-mod origins;
+pub(crate) mod origins;
 
 use std::cell::RefCell;
 use std::path::PathBuf;

@@ -12,12 +12,14 @@ mod job;
 mod job_manifest;
 mod options;
 mod output_dir;
+mod preview;
 mod releases;
 mod selection;
 mod show;
 mod spec_file;
 mod version;
 mod watch;
+mod watcher;
 
 use std::cell::RefCell;
 
@@ -26,19 +28,25 @@ pub use files::{File, RenderedInstance};
 pub use job::{JobRun, job_files, manifest_files, renderable_job_files};
 pub use job_manifest::JobInput;
 use manifest_inputs::Inputs;
-pub use options::Options;
+pub use options::{Addresses, DeploymentName, Options};
+pub use output_dir::{OutputDir, OutputFile};
 use plan::{Examples, Target};
+pub use preview::{Preview, PreviewFile, PreviewInstance, PreviewOptions, Previews, ReadLine};
 use problem::{Place, Problem, Problems, Result};
 pub use releases::{JobSources, Releases, directories};
 use render_jobs::BPM_YML;
 use ruby::Vm;
 use startup::{Common, Warnings};
+pub use watcher::{Fingerprint, Watcher};
 
 use crate::documents::{GeneratedValues, ManifestReader};
 use crate::files::Names;
 use crate::job_manifest::JobManifest;
 use crate::options::Subject;
 use crate::selection::Selection;
+
+/// The verb, in the names of what it writes.
+const VERB: &str = "render";
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Render files of a deployment or of one job";
@@ -64,6 +72,18 @@ pub(crate) struct Run<'a> {
     pub(crate) options: &'a Options,
     /// What was generated for a manifest without a variables store.
     pub(crate) generated: RefCell<GeneratedValues>,
+}
+
+/// The files below the directory of an instance, GROUP-INDEX.
+fn output_files(rendered: &[RenderedInstance]) -> impl Iterator<Item = OutputFile<'_>> {
+    rendered.iter().flat_map(|instance| {
+        let directory = instance.name.replace('/', "-");
+        instance.files.iter().map(move |file| OutputFile {
+            path: format!("{directory}/{}", file.path),
+            content: file.content.as_slice().into(),
+            mode: file.mode,
+        })
+    })
 }
 
 /// Renders once, and shows or writes the files.
@@ -103,7 +123,7 @@ impl Run<'_> {
     /// Shows the files, or writes them into the output directory.
     pub(crate) fn deliver(&self, rendered: &[RenderedInstance]) -> Result<()> {
         match &self.options.output {
-            Some(directory) => output_dir::write(directory, rendered),
+            Some(directory) => OutputDir { verb: VERB, directory }.write(output_files(rendered)),
             None => show::files(rendered),
         }
     }
@@ -121,7 +141,7 @@ impl Run<'_> {
     fn with_deployment<T>(&self, work: impl FnOnce(&files::Deployment) -> Result<T>) -> Result<T> {
         let options = self.options;
         if let Some(directory) = &options.output {
-            output_dir::check(directory)?;
+            OutputDir { verb: VERB, directory }.check()?;
         }
         let releases = Releases::open(&release::release_arguments(&options.releases), options.job.is_some())?;
         let subject = options.subject()?;

@@ -92,7 +92,7 @@ pub struct Options {
 
 /// The deployment's name, for `render` and `diff`.
 #[derive(Debug, Args)]
-pub(crate) struct DeploymentName {
+pub struct DeploymentName {
     /// Name of the deployment [default: the manifest's]
     #[arg(
         long = "deployment",
@@ -107,7 +107,7 @@ pub(crate) struct DeploymentName {
 /// What addresses are made of, and the links from outside.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Addresses and links")]
-pub(crate) struct Addresses {
+pub struct Addresses {
     /// Directory with identities.json, or one that plan wrote for the version before: instances keep their indexes
     #[arg(long, env = "PREVIOUS_DIR", value_name = "DIR")]
     previous: Option<PathBuf>,

@@ -1,7 +1,10 @@
 //! Where a property's value comes from: default of the spec, manifest, ops file, variable.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::rc::Rc;
 
 use instance_group::ResolvedJob;
 use job_templates::job_ref;
@@ -13,7 +16,7 @@ use problem::{Place, Problem, Result, hint_for_unknown};
 use ruby::Vm;
 
 /// The documents of a deployment, stage by stage.
-pub(super) struct Origins<'a> {
+pub(crate) struct Origins<'a> {
     vm: &'a Vm,
     jobs_src: &'a JobsSrc,
     inputs: &'a Inputs,
@@ -23,17 +26,19 @@ pub(super) struct Origins<'a> {
     operated: Manifest,
     /// With the values of variables, too.
     complete: Manifest,
+    /// The specs that were needed.
+    specs: RefCell<BTreeMap<JobRef, Rc<JobSpec>>>,
 }
 
 /// A place that has given a property its value, or would have, if no later one did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(crate) struct Step {
     /// `default`, `manifest`, `ops file`, `variable`, `runtime config`.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The place; `None` for a value that is in no file.
-    pub(super) place: Option<Place>,
+    pub(crate) place: Option<Place>,
     /// The variable.
-    pub(super) note: String,
+    pub(crate) note: String,
 }
 
 impl Step {
@@ -42,7 +47,7 @@ impl Step {
     }
 
     /// The place and the variable.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let place = self.place.as_ref().map(ToString::to_string);
         [place.unwrap_or_default(), self.note.clone()]
             .into_iter()
@@ -53,7 +58,7 @@ impl Step {
 }
 
 /// The steps of a value, the last of which counts. A property that is a mapping has several values.
-pub(super) struct Chain {
+pub(crate) struct Chain {
     /// The path of the value in the manifest; empty for a default.
     path: String,
     pub(super) steps: Vec<Step>,
@@ -61,7 +66,7 @@ pub(super) struct Chain {
 
 impl<'a> Origins<'a> {
     /// Reads the documents; generates nothing.
-    pub(super) fn read(
+    pub(crate) fn read(
         vm: &'a Vm,
         jobs_src: &'a JobsSrc,
         inputs: &'a Inputs,
@@ -76,13 +81,14 @@ impl<'a> Origins<'a> {
             plain: Inputs::default().apply_without_generation(&Configs::default(), manifest)?,
             operated: operations.apply_without_generation(configs, manifest)?,
             complete: inputs.apply_without_generation(configs, manifest)?,
+            specs: RefCell::default(),
         })
     }
 
     /// The explanation of a property.
     pub(super) fn explain(&self, group: &str, job: &ResolvedJob, name: &str) -> Result<String> {
         let reference = job_ref(job);
-        let spec = self.jobs_src.specs(self.vm, std::slice::from_ref(&reference), |_| None)?.remove(0);
+        let spec = self.spec(&reference)?;
         if spec.property(name).is_none() {
             let names: Vec<&str> = spec.properties.iter().map(|property| property.name.as_str()).collect();
             let hint = hint_for_unknown(name, names.iter().copied(), || format!("it declares: {}", names.join(", ")));
@@ -105,9 +111,18 @@ impl<'a> Origins<'a> {
         Ok(text)
     }
 
+    fn spec(&self, reference: &JobRef) -> Result<Rc<JobSpec>> {
+        if let Some(known) = self.specs.borrow().get(reference) {
+            return Ok(known.clone());
+        }
+        let spec = Rc::new(self.jobs_src.specs(self.vm, std::slice::from_ref(reference), |_| None)?.remove(0));
+        self.specs.borrow_mut().insert(reference.clone(), spec.clone());
+        Ok(spec)
+    }
+
     /// The step that counts for a property; `None` if it has no value.
-    pub(super) fn deciding(&self, group: &str, reference: &JobRef, name: &str) -> Option<Step> {
-        let spec = self.jobs_src.specs(self.vm, std::slice::from_ref(reference), |_| None).ok()?.pop()?;
+    pub(crate) fn deciding(&self, group: &str, reference: &JobRef, name: &str) -> Option<Step> {
+        let spec = self.spec(reference).ok()?;
         // Templates read parts of declared properties, too.
         let declared = spec.properties.iter().map(|property| property.name.as_str());
         let name = declared.filter(|declared| is_at_or_above(declared, name)).max_by_key(|name| name.len())?;
