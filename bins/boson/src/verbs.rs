@@ -63,6 +63,7 @@ fn executable() -> Executable {
                     "graph" => render_release::graph,
                     "lint" => lint_release,
                     "test" => test_release,
+                    "view" => view_release,
                     "inspect-local-release" => inspect_local_release,
                     "compile" => compile_release,
                     "process-template" => process_template,

@@ -33,6 +33,7 @@ pub(super) const SHIPPED: [(&str, &[&str]); 6] = [
             "graph",
             "lint",
             "test",
+            "view",
             "inspect-local-release",
             "compile",
             "process-template",
