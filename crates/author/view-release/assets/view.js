@@ -116,6 +116,17 @@ for (const pane of [template, rendered]) {
   });
 }
 
+// The line that the address names.
+function follow() {
+  const line = document.getElementById(location.hash.slice(1));
+  if (!line || !line.matches('.code > li')) return;
+  mark(line);
+  reveal(line);
+}
+
+window.addEventListener('hashchange', follow);
+follow();
+
 // A page that is served has the version of the files that it shows.
 const version = document.body.dataset.version;
 let events = null;

@@ -29,13 +29,14 @@ pub(super) fn accept(listener: TcpListener, shared: Arc<Shared>) -> Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     let work = move || {
         for stream in listener.incoming() {
-            let Ok(stream) = stream else {
+            let Ok(mut stream) = stream else {
                 // All descriptors are in use: until one is free again.
                 thread::sleep(Duration::from_millis(50));
                 continue;
             };
             if open.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
                 open.fetch_sub(1, Ordering::SeqCst);
+                let _ = stream.shutdown(Shutdown::Both);
                 continue;
             }
             let slot = Slot(open.clone());
@@ -43,7 +44,9 @@ pub(super) fn accept(listener: TcpListener, shared: Arc<Shared>) -> Result<()> {
             let serve = move || {
                 let _slot = slot;
                 // The client has gone.
-                let _ = handle(stream, &shared);
+                let _ = handle(&mut stream, &shared);
+                // The processes of templates, forked meanwhile, have the socket too: closing it here would not end the connection.
+                let _ = stream.shutdown(Shutdown::Both);
             };
             // Without a thread the connection is closed.
             let _ = thread::Builder::new().name("connection".into()).spawn(serve);
@@ -62,10 +65,10 @@ impl Drop for Slot {
     }
 }
 
-fn handle(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+fn handle(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_write_timeout(Some(MAX_TIME))?;
-    match read(&mut stream, shared)? {
-        Ok(Request::Events) => events(&mut stream, shared),
+    match read(stream, shared)? {
+        Ok(Request::Events) => events(stream, shared),
         Ok(Request::Page { path, shows_secrets, is_head }) => {
             let (answer, answered) = channel();
             let sent = shared.events.send(Event::Request { path, shows_secrets, answer });
@@ -76,10 +79,10 @@ fn handle(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
                     stream.write_all(head.as_bytes())?;
                     stream.write_all(if is_head { b"" } else { page.body.as_bytes() })
                 }
-                None => refuse(&mut stream, &request::UNKNOWN),
+                None => refuse(stream, &request::UNKNOWN),
             }
         }
-        Err(refusal) => refuse(&mut stream, &refusal),
+        Err(refusal) => refuse(stream, &refusal),
     }
 }
 
