@@ -32,7 +32,7 @@ use startup::Common;
         \x20\x20boson view -m nats.yml -r ./nats-release\n\
         \x20\x20boson view -m nats.yml -o scale.yml -r ./nats-release --port 8080 --open\n\
         \x20\x20boson view -m nats.yml -r ./nats-release --output view\n\n\
-        Exit codes: 0 done, or ended with Ctrl-C; 2 usage; 65 the manifest or a release is wrong; 66 a template failed: the files of \
+        Ctrl-C ends the server. Exit codes: 0 done; 2 usage; 65 the manifest or a release is wrong; 66 a template failed: the files of \
         --output are written and show the error; 70 the environment failed."
 )]
 pub struct Options {

@@ -1,7 +1,6 @@
 //! The server of the pages, on this machine only.
 
 mod connection;
-mod end;
 mod opener;
 mod request;
 
@@ -16,6 +15,7 @@ use std::thread;
 use problem::{Problem, Result};
 use render_release::{Fingerprint, Previews, Watcher};
 use startup::write_stdout;
+use tempfile::NamedTempFile;
 
 use crate::Options;
 use crate::site::{Page, Site};
@@ -87,19 +87,18 @@ impl Server {
         Ok(Server { shared, events, listener })
     }
 
-    /// Serves the pages of the deployment until a signal ends it, or the reader of standard output is gone.
+    /// Serves the pages of the deployment until the reader of standard output is gone.
     ///
     /// # Errors
     /// The kernel does not report changes of files, or does not give a thread.
     pub(crate) fn run(self, previews: &Previews, options: &Options) -> Result<u8> {
         let Server { shared, events, listener } = self;
         let watcher = Arc::new(Watcher::new()?);
-        let ending = end::on_signals(shared.events.clone())?;
         let rounds = watch(watcher.clone(), shared.events.clone())?;
         connection::accept(listener, shared.clone())?;
         let address = shared.address();
         write_stdout(|out| writeln!(out, "{address}"))?;
-        let _page = if options.open { opener::open(&address) } else { None };
+        let mut leading = if options.open { opener::open(&address) } else { None };
         let mut version = 1;
         loop {
             // Before the files are read: a change from now on is not missed.
@@ -111,7 +110,7 @@ impl Server {
                 if let Err(problems) = &preview {
                     startup::print(problems);
                 }
-                serve(&Site::new(preview, previews, options.releases(), Some(version)), &events)
+                serve(&Site::new(preview, previews, options.releases(), Some(version)), &events, &mut leading)
             });
             if is_over {
                 break;
@@ -119,16 +118,17 @@ impl Server {
             version += 1;
             shared.set_version(version);
         }
-        ending.done();
         Ok(0)
     }
 }
 
 /// Answers requests until the files change, or the end, which it returns as `true`.
-fn serve(site: &Site, events: &Receiver<Event>) -> bool {
+fn serve(site: &Site, events: &Receiver<Event>, leading: &mut Option<NamedTempFile>) -> bool {
     loop {
         match events.recv() {
             Ok(Event::Request { path, shows_secrets, answer }) => {
+                // The browser has read the file that leads to the first page.
+                *leading = None;
                 // The client may have gone.
                 let _ = answer.send(site.page(&path, shows_secrets));
             }

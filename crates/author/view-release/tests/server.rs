@@ -4,6 +4,7 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 
 use common::{MANIFEST, Server, TEMPLATE, deployment, view};
 use testkit::files::{names, write};
@@ -95,7 +96,7 @@ fn a_signal_ends_it_and_leaves_nothing() {
     let _idle = server.connect();
     let id = i32::try_from(server.child.id()).unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGINT).unwrap();
-    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    assert_eq!(server.child.wait().unwrap().signal(), Some(2));
     assert_eq!(names(&directory.path().join("tmp")), Vec::<String>::new());
 }
 

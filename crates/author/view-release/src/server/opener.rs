@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 use crate::html::escaped;
 
 /// Opens the address. The browser gets a file that leads to it, which only the user can read: all users of the machine see the words
-/// of a command line. The file exists as long as the result.
+/// of a command line. The file exists as long as the result: until the first request.
 pub(super) fn open(address: &str) -> Option<NamedTempFile> {
     match file(address).and_then(|file| start(&file).map(|()| file)) {
         Ok(file) => Some(file),
