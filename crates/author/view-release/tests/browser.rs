@@ -1,5 +1,6 @@
 //! `boson view` in Chromium, by the WebDriver protocol. Skipped without chromedriver, unless the variable [`REQUIRED`] is set.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod common;
 
