@@ -5,7 +5,8 @@ use std::path::Path;
 use problem::{Problem, Result};
 use render_release::{OutputDir, OutputFile, Previews};
 
-use crate::Options;
+use crate::options::Options;
+use crate::routes;
 use crate::site::Site;
 
 /// Writes all pages of the deployment; returns the exit code: that of templates that fail, which the pages show.
@@ -25,7 +26,7 @@ pub(crate) fn write(previews: &Previews, options: &Options, directory: &Path) ->
             }
         }
         let files = site.paths().into_iter().filter_map(|path| {
-            let page = site.page(&path, false)?;
+            let page = routes::page(&site, &path, false)?;
             Some(OutputFile { path, content: page.body.into_bytes().into(), mode: 0o644 })
         });
         output.write(files)?;

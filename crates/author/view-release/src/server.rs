@@ -17,8 +17,9 @@ use render_release::{Fingerprint, Previews, Watcher};
 use startup::write_stdout;
 use tempfile::NamedTempFile;
 
-use crate::Options;
-use crate::site::{Page, Site};
+use crate::options::Options;
+use crate::routes::{self, Page};
+use crate::site::Site;
 
 /// Bytes of the random token.
 const TOKEN: usize = 16;
@@ -130,7 +131,7 @@ fn serve(site: &Site, events: &Receiver<Event>, leading: &mut Option<NamedTempFi
                 // The browser has read the file that leads to the first page.
                 *leading = None;
                 // The client may have gone.
-                let _ = answer.send(site.page(&path, shows_secrets));
+                let _ = answer.send(routes::page(&site, &path, shows_secrets));
             }
             Ok(Event::Changed) => return false,
             Ok(Event::End) | Err(_) => return true,

@@ -1,16 +1,14 @@
-//! The pages of a deployment, by their paths.
+//! What the pages of a deployment show.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use deployment_diff::Mask;
 use problem::{Problems, Result};
 use render_release::{Preview, PreviewFile, PreviewInstance, Previews};
 
 use crate::findings::Findings;
-use crate::pages;
 
 /// Instances whose files are kept.
 const MAX_KEPT: usize = 32;
@@ -20,10 +18,7 @@ pub(crate) const INDEX: &str = "index.html";
 /// The page with all findings of lint.
 pub(crate) const FINDINGS: &str = "findings.html";
 /// The directory of the pages of instances.
-const INSTANCES: &str = "instances";
-
-const STYLE: &str = include_str!("../assets/view.css");
-const SCRIPT: &str = include_str!("../assets/view.js");
+pub(crate) const INSTANCES: &str = "instances";
 
 /// A deployment, or what is wrong with it, as pages.
 pub(crate) struct Site<'a, 'p> {
@@ -36,24 +31,6 @@ pub(crate) struct Site<'a, 'p> {
     instances: RefCell<BTreeMap<String, Rc<Result<PreviewInstance>>>>,
 }
 
-/// A file for a browser.
-pub(crate) struct Page {
-    /// Its media type.
-    pub(crate) media_type: &'static str,
-    /// Its content.
-    pub(crate) body: String,
-}
-
-/// What a path names.
-enum Target {
-    Style,
-    Script,
-    Index,
-    Findings,
-    Instance(String),
-    File(String, String),
-}
-
 impl<'a, 'p> Site<'a, 'p> {
     pub(crate) fn new(
         preview: Result<Preview<'a>>,
@@ -62,33 +39,6 @@ impl<'a, 'p> Site<'a, 'p> {
         version: Option<u64>,
     ) -> Site<'a, 'p> {
         Site { preview, previews, releases, version, findings: OnceCell::new(), instances: RefCell::default() }
-    }
-
-    /// The page of a path; `None` if it has none. With `shows_secrets` nothing is masked.
-    pub(crate) fn page(&self, path: &str, shows_secrets: bool) -> Option<Page> {
-        let body = match self.target(path)? {
-            Target::Style => {
-                let body = format!("{STYLE}\n/* The graph. */\n{}\n", deployment_graph::svg::STYLE);
-                return Some(Page { media_type: "text/css; charset=utf-8", body });
-            }
-            Target::Script => {
-                return Some(Page { media_type: "text/javascript; charset=utf-8", body: SCRIPT.to_owned() });
-            }
-            Target::Index => pages::overview::page(self),
-            Target::Findings => pages::findings::page(self),
-            Target::Instance(name) => pages::instance::page(self, &name),
-            Target::File(instance, file) => {
-                let found = self.instance(&instance);
-                let none = Mask::none();
-                let mask = if shows_secrets { Some(&none) } else { self.preview.as_ref().ok().map(Preview::mask) };
-                let is_it = |one: &&PreviewFile| format!("{}/{}", one.job, one.path) == file;
-                let shown =
-                    found.as_ref().as_ref().ok().and_then(|found| Some((found.files.iter().find(is_it)?, found)));
-                let (shown, all) = shown?;
-                pages::file::page(self, &instance, shown, all, mask?, shows_secrets)
-            }
-        };
-        Some(Page { media_type: "text/html; charset=utf-8", body })
     }
 
     /// The paths of all pages.
@@ -138,22 +88,6 @@ impl<'a, 'p> Site<'a, 'p> {
     /// The text without secrets.
     pub(crate) fn masked(&self, text: &str) -> String {
         self.preview.as_ref().map_or_else(|_| text.to_owned(), |preview| preview.mask().apply(text))
-    }
-
-    fn target(&self, path: &str) -> Option<Target> {
-        match path {
-            "view.css" => return Some(Target::Style),
-            "view.js" => return Some(Target::Script),
-            "" | INDEX => return Some(Target::Index),
-            FINDINGS => return Some(Target::Findings),
-            _ => {}
-        }
-        let (instance, rest) = path.strip_prefix(INSTANCES)?.strip_prefix('/')?.split_once('/')?;
-        let name = self.instance_names().into_iter().find(|name| name.replace('/', "-") == instance)?;
-        if rest.is_empty() || rest == INDEX {
-            return Some(Target::Instance(name));
-        }
-        Some(Target::File(name, rest.strip_prefix("files/")?.strip_suffix(".html")?.to_owned()))
     }
 }
 
