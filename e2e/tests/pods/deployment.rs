@@ -32,8 +32,11 @@ fn versions(nats: &Gathered) -> String {
         nats.namespace.kubectl(&["get", kinds, "--selector", selector, &path])
     };
     // A controller writes into the status of the latter, which counts for the version of a resource.
-    list("configmaps,secrets,services", ".metadata.resourceVersion")
-        + &list("statefulsets,poddisruptionbudgets", ".metadata.generation")
+    let written = list("configmaps,secrets,services", ".metadata.resourceVersion");
+    // What a run did is kept even if it did nothing.
+    let written: String =
+        written.lines().filter(|line| !line.contains("nats-tasks")).map(|l| format!("{l}\n")).collect();
+    written + &list("statefulsets,poddisruptionbudgets", ".metadata.generation")
 }
 
 /// A file of an instance.

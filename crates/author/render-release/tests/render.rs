@@ -366,11 +366,9 @@ fn templates_that_misbehave_are_reported() {
         let message = refused(d, "--job db -r r config", 66);
         assert!(message.contains(reason) && message.contains("r/jobs/db/templates/c"), "{template}: {message}");
     }
-    for (template, reason) in [("<% loop {} %>", "took longer than 500ms")] {
-        write(&d.join("r/jobs/db/templates/c"), template);
-        let message = refused(d, "--job db -r r --template-timeout 500ms config", 66);
-        assert!(message.contains(reason) && message.contains("r/jobs/db/templates/c"), "{template}: {message}");
-    }
+    write(&d.join("r/jobs/db/templates/c"), "<% loop {} %>");
+    let message = refused(d, "--job db -r r --template-timeout 500ms config", 66);
+    assert!(message.contains("took longer than 500ms") && message.contains("r/jobs/db/templates/c"), "{message}");
 }
 
 /// Processes that a template starts end with the run, also those that leave its group and session.

@@ -131,7 +131,7 @@ fn serve(site: &Site, events: &Receiver<Event>, leading: &mut Option<NamedTempFi
                 // The browser has read the file that leads to the first page.
                 *leading = None;
                 // The client may have gone.
-                let _ = answer.send(routes::page(&site, &path, shows_secrets));
+                let _ = answer.send(routes::page(site, &path, shows_secrets));
             }
             Ok(Event::Changed) => return false,
             Ok(Event::End) | Err(_) => return true,
