@@ -38,7 +38,7 @@ fn apply_waits_until_all_is_up_and_the_errand_has_run() {
         let shown: Vec<&str> = shown.split_whitespace().collect();
         let line = status.lines().find(|line| line.contains(pod)).unwrap();
         let cells: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!((cells[4], cells[5]), (shown[1], shown[3]), "{status}");
+        assert_eq!((cells[3], cells[4]), (shown[1], shown[3]), "{status}");
     }
     let logs = nats.kubectl_boson(&["logs", "--instance-group", "nats", "--lines", "5"]).unwrap();
     assert!(pods.iter().all(|pod| logs.contains(pod)), "{logs}");
