@@ -31,7 +31,14 @@ fn a_second_run_of_a_deployment_of_cf_deployments_shape_writes_nothing() {
     assert_eq!(rollout.server.store().names("apps/v1/statefulsets").len(), 34);
     rollout.plan(&foundation).unwrap();
     rollout.deploy().unwrap();
-    let changed: Vec<_> =
-        rollout.server.store().versions().into_iter().filter(|version| !before.contains(version)).collect();
+    // A run holds the Lease, is an event, and is kept among the tasks, even if it does nothing.
+    let is_of_run = |path: &str| path.contains("/leases/") || path.contains("/events/") || path.ends_with("-tasks");
+    let changed: Vec<_> = rollout
+        .server
+        .store()
+        .versions()
+        .into_iter()
+        .filter(|version| !before.contains(version) && !is_of_run(&version.0))
+        .collect();
     assert_eq!(changed, []);
 }
