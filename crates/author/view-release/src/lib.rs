@@ -1,6 +1,6 @@
 //! `boson view`: a deployment as pages for a browser, from a server on this machine or as files.
 //!
-//! [`routes`] finds the pages, the same for both; [`server`] answers requests for them, [`output`] writes them.
+//! `routes` finds the pages, the same for both; `server` answers requests for them, `output` writes them.
 
 mod findings;
 mod html;
