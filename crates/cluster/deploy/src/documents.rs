@@ -55,28 +55,15 @@ impl Documents {
             let bpm = plan_output::text(directory, &format!("{}/bpm", group.name), BPM_YAML)?;
             own.parts = objects::divided("", PROPERTIES_YAML, &resolved).len();
             let Some(&version) = present.groups.get(&group.name) else { continue };
-            let is_same = |kind: &str, key: &str, text: &str| {
-                match document(cluster, &objects::versioned(kind, Some(&group.name), version), key) {
-                    Ok(known) => Ok(known == text),
-                    // It was deleted by hand: the run makes another version.
-                    Err(problems) if problems.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => Ok(false),
-                    Err(problems) => Err(problems),
-                }
+            // One that was deleted by hand gets another version.
+            let is_same = |kind: &str, key: &str, text: &str| -> Result<bool> {
+                let name = objects::versioned(kind, Some(&group.name), version);
+                Ok(unless_missing(document(cluster, &name, key))?.is_some_and(|known| known == text))
             };
             let is_same = is_same("ig-resolved", PROPERTIES_YAML, &resolved)? && is_same("bpm", BPM_YAML, &bpm)?;
             own.version = if is_same { version } else { version + 1 };
         }
         Ok(documents)
-    }
-
-    /// The document of the deployment that a run has made valid; nothing if it was deleted by hand.
-    pub(crate) fn deployment_of_run(cluster: &Cluster, run: &Run) -> Result<Option<Deployment>> {
-        let secret = objects::versioned("deployment", None, run.deployment);
-        match document(cluster, &secret, DEPLOYMENT_YAML) {
-            Ok(text) => Ok(Some(Deployment::decode(&text, &secret)?)),
-            Err(problems) if problems.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => Ok(None),
-            Err(problems) => Err(problems),
-        }
     }
 
     /// The document of the deployment.
@@ -252,16 +239,33 @@ fn deployment_of(directory: &Path, name: &str) -> Result<Deployment> {
     Err(Problem::input(message).code(code::DOCUMENT_INVALID).into())
 }
 
-/// The run whose documents are valid; nothing before the first one.
+/// What was read; nothing if the document was deleted by hand.
+pub(crate) fn unless_missing<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(problems) if problems.iter().all(|problem| problem.code == code::DOCUMENT_MISSING) => Ok(None),
+        Err(problems) => Err(problems),
+    }
+}
+
+/// The record of a deployment's runs, and the ConfigMap that holds it; nothing before the first run has written its documents.
 ///
 /// # Errors
 /// A record of others, or one that cannot be read; failures of the cluster.
-pub(crate) fn present_run(cluster: &Cluster, name: &str) -> Result<Option<Run>> {
-    let record = objects::record(name);
-    let Some(present) = cluster.get(Kind::CONFIG_MAP, &record)? else { return Ok(None) };
-    objects::check_record(&present, name)?;
-    let text = present["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-    Ok(Versions::decode(text, &format!("ConfigMap {record}"))?.runs.into_iter().next())
+pub fn record(cluster: &Cluster, deployment: &str) -> Result<Option<(Versions, Object)>> {
+    let name = objects::record(deployment);
+    let Some(record) = cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(None) };
+    objects::check_record(&record, deployment)?;
+    let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
+    Ok(Some((Versions::decode(text, &format!("ConfigMap {name}"))?, record)))
+}
+
+/// The run whose documents are valid; nothing before the first one.
+///
+/// # Errors
+/// As [`record`].
+pub fn present_run(cluster: &Cluster, deployment: &str) -> Result<Option<Run>> {
+    Ok(record(cluster, deployment)?.and_then(|(versions, _)| versions.runs.into_iter().next()))
 }
 
 /// A digest of all documents that `plan` has written for a deployment.

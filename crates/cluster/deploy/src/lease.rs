@@ -68,10 +68,8 @@ impl Lease {
         holder: &str,
         beside: Beside,
     ) -> Result<Lease> {
-        let metadata = &anchor["metadata"];
-        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
         let (deployment, holder) = (deployment.to_owned(), holder.to_owned());
-        let lease = Lease { deployment, holder, acquired: now(), owner };
+        let lease = Lease { deployment, holder, acquired: now(), owner: objects::owner(anchor) };
         let mut others: Option<Other> = None;
         loop {
             let Some(present) = lease.get(cluster)? else {

@@ -37,7 +37,7 @@ use startup::Common;
 
 pub use crate::differences::Difference;
 use crate::documents::Documents;
-pub use crate::documents::{deployment_of_run, of_run as documents_of_run};
+pub use crate::documents::{deployment_of_run, of_run as documents_of_run, present_run, record};
 pub use crate::interrupt::Interrupt;
 pub use crate::offline::{Offline, offline};
 pub use crate::options::Options;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::differences;
-use crate::documents::{Documents, digest_of_planned, present_run};
+use crate::documents::{Documents, deployment_of_run, digest_of_planned, present_run, unless_missing};
 use crate::options::{Options, Request};
 use crate::plan::Plan;
 use crate::prune::unwanted;
@@ -74,7 +74,7 @@ fn of_request(cluster: &Cluster, request: &Request, planned: &Path, present: Opt
     let pods = cluster.list(Kind::POD, &selector)?;
     let mut instances = instances(&plan, documents.deployment(), &pods, &replace::on_request(cluster, request, &pods)?);
     if let Some(present) = present
-        && let Some(before) = Documents::deployment_of_run(cluster, present)?
+        && let Some(before) = unless_missing(deployment_of_run(cluster, present))?
     {
         name_settings(&mut instances, &before, documents.deployment());
     }

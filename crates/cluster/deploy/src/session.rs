@@ -261,7 +261,7 @@ impl Keeper {
         events::report(&self.cluster, &about, (kind, reason), &format!("task {task}: {message}"));
     }
 
-    /// Writes what is known of the run. That this is not possible is no reason to stop it.
+    /// Writes what is known of the run. If that fails, the run goes on, and the next call tries again.
     fn write(&self) {
         if !self.shared.is_new.swap(false, Ordering::AcqRel) {
             return;

@@ -156,7 +156,7 @@ pub(crate) fn write(cluster: &Cluster, deployment: &str, owner: &Object, task: &
             objects::check_owner(present, Kind::CONFIG_MAP.kind, deployment)?;
         }
         let text = present.as_ref().and_then(|present| present["data"][KEY].as_str()).unwrap_or_default();
-        // What cannot be read is no reason not to update a deployment.
+        // A list that cannot be read begins anew: it must not keep a deployment from being updated.
         let mut tasks: Vec<Task> = serde_json::from_str(text).unwrap_or_default();
         put(&mut tasks, task);
         let text = serde_json::to_string(&tasks).unwrap_or_default();

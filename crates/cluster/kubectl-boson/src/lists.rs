@@ -164,8 +164,7 @@ pub mod deployments {
         let cluster = Cluster::connect(&options.connection)?;
         let mut table = Table::new("deployments", &["Name", "Run", "Release(s)", "Stemcell(s)"]);
         for (name, _) in target::anchors(&cluster)? {
-            let record = target::record(&cluster, &name)?;
-            let Some(run) = record.and_then(|(versions, _)| versions.runs.into_iter().next()) else {
+            let Some(run) = deploy::present_run(&cluster, &name)? else {
                 table.push([name, String::new(), String::new(), String::new()]);
                 continue;
             };

@@ -1,7 +1,7 @@
 //! `kubectl boson logs`: what the jobs of a deployment log.
 
 use clap::Args;
-use cluster::{Connection, Kind, Object, label, name};
+use cluster::{Connection, Kind, label, name};
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 use startup::Common;
@@ -55,10 +55,10 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let mut pods = deployment.pods()?;
     if let Some(wanted) = &instance {
         let services = deployment.list(Kind::SERVICE)?;
-        if !pods.iter().any(|pod| is_of(wanted, pod, &services)) {
+        if !pods.iter().any(|pod| status::is_of(wanted, pod, &services)) {
             return Err(status::unknown_instance(wanted, &pods, &services).into());
         }
-        pods.retain(|pod| is_of(wanted, pod, &services));
+        pods.retain(|pod| status::is_of(wanted, pod, &services));
     }
     pods.retain(|pod| group.as_deref().is_none_or(|group| label(pod, objects::GROUP) == Some(group)));
     pods.retain(|pod| options.pod.as_deref().is_none_or(|wanted| name(pod) == wanted));
@@ -74,11 +74,4 @@ pub fn run(options: Options, _common: &Common) -> Result<u8> {
         }
     }
     Ok(0)
-}
-
-/// Whether a pod is of this instance, or of this group.
-fn is_of(wanted: &str, pod: &Object, services: &[Object]) -> bool {
-    let (group, number) = wanted.split_once('/').map_or((wanted, None), |(group, index)| (group, Some(index)));
-    let is_number = |number| status::instance(pod, services).is_some_and(|(_, index)| index == number);
-    label(pod, objects::GROUP) == Some(&objects::deployment_label(group)) && number.is_none_or(is_number)
 }

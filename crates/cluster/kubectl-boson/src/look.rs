@@ -51,7 +51,7 @@ fn preview(cluster: &Cluster, all: &[Object], limit: Duration) -> Result<Preview
     let Created::New(job) = cluster.create(&job, false)? else {
         return Err(internal("the API server gave a Job the name of another one").into());
     };
-    // Not on standard output, which may be for a program. A closed standard error is no failure.
+    // Not on standard output, which may be for a program. A closed standard error does not matter.
     let _ = writeln!(std::io::stderr(), "Job {} plans the manifest in the cluster", name(&job));
     let printed = follow::output(cluster, name(&job), objects::CHECK, limit);
     // With its pods. The message of a failure has what they reported.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use cluster::{Cluster, Kind, Object, name};
 use deploy::Preview;
-use handoff::versions::{VERSIONS_YAML, Versions};
 use kubernetes_objects as objects;
 use problem::{IoContext, Problem, Result, code};
 use serde::{Deserialize, Serialize};
@@ -106,7 +105,8 @@ impl PlannedRun {
             let what = format!("namespace {namespace} does not have the deployment {} of then", self.deployment);
             return Err(outdated(&what).into());
         }
-        let present = present_run(cluster, &self.deployment)?;
+        // 0 before the first run.
+        let present = deploy::present_run(cluster, &self.deployment)?.map_or(0, |run| run.run);
         if present != self.preview.run {
             return Err(outdated(&format!("another run has been made: run {present}")).into());
         }
@@ -127,15 +127,6 @@ impl PlannedRun {
 fn anchor(cluster: &Cluster, deployment: &str) -> Result<Option<String>> {
     let anchor = cluster.get(Kind::CONFIG_MAP, &objects::anchor(deployment))?;
     Ok(anchor.and_then(|anchor| anchor["metadata"]["uid"].as_str().map(str::to_owned)))
-}
-
-/// The run whose documents are valid; 0 before the first.
-fn present_run(cluster: &Cluster, deployment: &str) -> Result<u32> {
-    let name = objects::record(deployment);
-    let Some(record) = cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(0) };
-    objects::check_record(&record, deployment)?;
-    let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-    Ok(Versions::decode(text, &format!("ConfigMap {name}"))?.runs.first().map_or(0, |run| run.run))
 }
 
 fn outdated(what: &str) -> Problem {

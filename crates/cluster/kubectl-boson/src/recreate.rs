@@ -78,19 +78,11 @@ fn mark(pods: &[Object], deployment: &Deployment) -> Result<()> {
 /// The pods of the instances; of all without names.
 fn chosen(wanted: &[String], deployment: &Deployment) -> Result<Vec<Object>> {
     let (services, mut pods) = (deployment.list(Kind::SERVICE)?, deployment.pods()?);
-    let is_it = |wanted: &str, pod: &Object| {
-        let (name, number) = wanted.split_once('/').map_or((wanted, None), |(group, index)| (group, Some(index)));
-        let is_same = |(group, index): (String, String)| {
-            objects::deployment_label(name) == group && number.is_none_or(|number| number == index)
-        };
-        status::instance(pod, &services).is_some_and(is_same)
-    };
+    pods.retain(|pod| status::instance(pod, &services).is_some());
+    let is_it = |wanted: &&String, pod: &Object| status::is_of(wanted, pod, &services);
     let unknown = wanted.iter().filter(|wanted| !pods.iter().any(|pod| is_it(wanted, pod)));
     Problems::check(unknown.map(|wanted| status::unknown_instance(wanted, &pods, &services)).collect())?;
-    pods.retain(|pod| match wanted {
-        [] => status::instance(pod, &services).is_some(),
-        wanted => wanted.iter().any(|wanted| is_it(wanted, pod)),
-    });
+    pods.retain(|pod| wanted.is_empty() || wanted.iter().any(|wanted| is_it(&wanted, pod)));
     Ok(pods)
 }
 

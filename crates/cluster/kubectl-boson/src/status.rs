@@ -229,6 +229,13 @@ pub(crate) fn instance(pod: &Object, services: &[Object]) -> Option<(String, Str
     Some((label(pod, objects::GROUP)?.to_owned(), index(pod, services)?))
 }
 
+/// Whether a pod is of this instance, GROUP/INDEX, or of this group.
+pub(crate) fn is_of(wanted: &str, pod: &Object, services: &[Object]) -> bool {
+    let (group, number) = wanted.split_once('/').map_or((wanted, None), |(group, index)| (group, Some(index)));
+    let is_number = |number| instance(pod, services).is_some_and(|(_, index)| index == number);
+    label(pod, objects::GROUP) == Some(&objects::deployment_label(group)) && number.is_none_or(is_number)
+}
+
 /// An instance that the deployment does not have, with those that it has.
 pub(crate) fn unknown_instance(wanted: &str, pods: &[Object], services: &[Object]) -> Problem {
     let problem = Problem::input(format!("the deployment has no instance '{wanted}'")).code(code::INSTANCE_UNKNOWN);

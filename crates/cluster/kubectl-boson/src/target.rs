@@ -2,7 +2,7 @@
 
 use clap::Args;
 use cluster::{Cluster, Connection, Kind, Object, label};
-use handoff::versions::{VERSIONS_YAML, Versions};
+use handoff::versions::Versions;
 use kubernetes_objects as objects;
 use problem::{Problem, Result, code};
 
@@ -73,15 +73,6 @@ pub(crate) fn anchors(cluster: &Cluster) -> Result<Vec<(String, Object)>> {
     Ok(anchors.iter().filter_map(named).collect())
 }
 
-/// The record of a deployment's runs, and the ConfigMap that holds it; nothing before the first run has written its documents.
-pub(crate) fn record(cluster: &Cluster, deployment: &str) -> Result<Option<(Versions, Object)>> {
-    let name = objects::record(deployment);
-    let Some(record) = cluster.get(Kind::CONFIG_MAP, &name)? else { return Ok(None) };
-    objects::check_record(&record, deployment)?;
-    let text = record["data"][VERSIONS_YAML].as_str().unwrap_or_default();
-    Ok(Some((Versions::decode(text, &format!("ConfigMap {name}"))?, record)))
-}
-
 /// The deployment of this name, or the only one.
 fn find(cluster: Cluster, connection: &Connection, wanted: Option<String>) -> Result<Deployment> {
     let anchors = anchors(&cluster)?;
@@ -129,7 +120,7 @@ impl Deployment {
 
     /// As [`Deployment::versions`]; nothing before the first run has written its documents.
     pub(crate) fn record(&self) -> Result<Option<(Versions, Object)>> {
-        record(&self.cluster, &self.name)
+        deploy::record(&self.cluster, &self.name)
     }
 
     /// The newest gather Job.

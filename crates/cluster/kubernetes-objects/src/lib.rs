@@ -42,7 +42,7 @@ pub use metadata::{
 };
 pub use names::{anchor, dns, gather_prefix, lease, record, replicas, tasks, versioned};
 pub use object_basics::{LARGEST_IN_SECRET, MANAGER, Object, PARTS, digest, divided, document, part, parts, to_yaml};
-pub use ownership::{check_anchor, check_owner, check_record, is_anchor, is_own, set_owner};
+pub use ownership::{check_anchor, check_owner, check_record, is_anchor, is_own, owner, set_owner};
 pub use patches::{PATCHES, Patches};
 pub use security::{Need, Standard, needs};
 pub use settings::{ScriptsAs, Settings, UpdatedBy};

@@ -10,13 +10,17 @@ use crate::{Object, names};
 /// The key of an anchor's data.
 pub(crate) const NAME: &str = "deployment";
 
-/// Makes the anchor of a deployment the owner of an object; nothing if there is no anchor yet.
+/// Makes the anchor of a deployment the owner of an object. Without an anchor, the object stays as it is.
 pub fn set_owner(object: &mut Object, anchor: &Object) {
-    let metadata = &anchor["metadata"];
-    if !metadata["uid"].is_null() {
-        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]});
-        object["metadata"]["ownerReferences"] = json!([owner]);
+    if !anchor["metadata"]["uid"].is_null() {
+        object["metadata"]["ownerReferences"] = json!([owner(anchor)]);
     }
+}
+
+/// The anchor of a deployment as the owner of other objects.
+pub fn owner(anchor: &Object) -> Object {
+    let metadata = &anchor["metadata"];
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]})
 }
 
 /// Whether an object has the labels of a deployment's own objects.

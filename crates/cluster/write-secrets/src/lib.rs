@@ -99,7 +99,7 @@ pub(crate) const APPLY: Apply<'static> = Apply { manager: objects::MANAGER, forc
 
 fn write(target: &Target, documents: &Documents, flags: Vec<String>) -> Result<Versions> {
     let (cluster, name) = (target.cluster, target.deployment);
-    let owner = owner(&anchor(cluster, name)?);
+    let owner = objects::owner(&anchor(cluster, name)?);
     links::check_owners(target, &documents.shared)?;
     let secrets = cluster.list(Kind::SECRET, &objects::selector(name))?;
     let mut known = versioned::Known::new(cluster, name, &owner, secrets);
@@ -127,12 +127,6 @@ fn anchor(cluster: &Cluster, deployment: &str) -> Result<Object> {
         "data": {"deployment": deployment},
     });
     cluster.apply(&anchor, APPLY)
-}
-
-/// A reference to an owner.
-fn owner(anchor: &Object) -> Object {
-    let metadata = &anchor["metadata"];
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"]})
 }
 
 /// The labels of an object that is more than a part of a workload.
