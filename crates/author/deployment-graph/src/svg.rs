@@ -101,7 +101,7 @@ fn draw(graph: &Graph, style: &str, target: &dyn Fn(&Group) -> Option<String>) -
     let width = right + 2 * MARGIN + lanes * LANE;
     let height = layout.bottom() + MARGIN;
 
-    // The content of an image is no content of the page: links are.
+    // Readers of the screen skip what is in an image; a picture with links is a group.
     let role = if style.is_empty() { "group" } else { "img" };
     let mut svg = String::new();
     let name = escaped(&graph.name);

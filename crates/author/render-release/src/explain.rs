@@ -11,8 +11,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dialect_erb::Renderer;
 use instance_group::{Resolved, ResolvedJob};
-use job_templates::RenderingOptions;
-use manifest_inputs::{Configs, Documents, Inputs};
+use manifest_inputs::Documents;
 use plan::{Examples, Target};
 use problem::{Problem, Problems, Result, code, hint_for_unknown};
 use ruby::Vm;
@@ -20,8 +19,9 @@ use startup::{Common, write_stdout};
 
 use crate::documents::ManifestReader;
 use crate::explain::origins::Origins;
-use crate::options::{Addresses, DeploymentName};
+use crate::options::ReadingOptions;
 use crate::releases::Releases;
+use crate::selection::instance_names;
 
 /// One line for `--help`.
 pub const ABOUT: &str = "Show where values, links and lines of files come from";
@@ -72,15 +72,7 @@ pub struct Options {
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "[NAME=]PATH")]
     releases: Vec<String>,
     #[command(flatten)]
-    deployment: DeploymentName,
-    #[command(flatten)]
-    addresses: Addresses,
-    #[command(flatten)]
-    rendering: RenderingOptions,
-    #[command(flatten)]
-    inputs: Inputs,
-    #[command(flatten)]
-    configs: Configs,
+    reading: ReadingOptions,
 }
 
 /// Runs the verb; returns the exit code.
@@ -89,7 +81,12 @@ pub struct Options {
 /// What is wrong with the deployment or the request, and if standard output cannot be written.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
     let text = match &options.instance {
-        None => interpolate::explain::places(&options.inputs, &options.configs, &options.manifest, &options.path)?,
+        None => interpolate::explain::places(
+            &options.reading.inputs,
+            &options.reading.configs,
+            &options.manifest,
+            &options.path,
+        )?,
         Some(instance) => options.explain(instance)?,
     };
     write_stdout(|out| out.write_all(text.as_bytes()))?;
@@ -107,10 +104,10 @@ impl Options {
             return Err(Problem::usage("to explain an instance, the manifest must be a file").into());
         }
         let mut problems = Vec::new();
-        let settings = self.rendering.check(&mut problems);
+        let settings = self.reading.rendering.check(&mut problems);
         Problems::check(problems)?;
         let releases = Releases::open(&release::release_arguments(&self.releases), false)?;
-        let target = self.addresses.target(releases.jobs_src(), self.deployment.name.as_deref())?;
+        let target = self.reading.target(&releases)?;
         Vm::beside(|vm| {
             let renderer = Renderer::new(vm, settings)?.recording(vm);
             let context = Context { options: self, vm, renderer: &renderer, target: &target, releases: &releases };
@@ -150,12 +147,12 @@ impl Context<'_> {
 
     /// The documents; variables that nothing sets have values for this run.
     fn documents(&self) -> Result<Documents> {
-        let mut inputs = self.options.inputs.clone();
+        let mut inputs = self.options.reading.inputs.clone();
         // A store is read, and stays as it is.
         if let Some(store) = inputs.vars_store.take().filter(|store| store.exists()) {
             inputs.vars_files.insert(0, store);
         }
-        let configs = &self.options.configs;
+        let configs = &self.options.reading.configs;
         let reader = ManifestReader { vm: self.vm, inputs: &inputs, configs, generated: &RefCell::default() };
         reader.read(&self.options.manifest, self.target)
     }
@@ -164,8 +161,8 @@ impl Context<'_> {
         Origins::read(
             self.vm,
             &self.target.jobs_src,
-            &self.options.inputs,
-            &self.options.configs,
+            &self.options.reading.inputs,
+            &self.options.reading.configs,
             &self.options.manifest,
         )
     }
@@ -173,10 +170,7 @@ impl Context<'_> {
 
 /// The group and the index of an instance that the command line names.
 fn find<'g>(groups: &'g [Resolved], name: &str) -> Result<(&'g Resolved, u32)> {
-    let all: Vec<String> = groups
-        .iter()
-        .flat_map(|group| group.slots.iter().map(|slot| format!("{}/{}", group.name, slot.index)))
-        .collect();
+    let all: Vec<String> = instance_names(groups).collect();
     let (group_name, index) = name.split_once('/').map_or((name, None), |(group, index)| (group, Some(index)));
     let index = index.map(|index| index.strip_prefix(&format!("{group_name}-")).unwrap_or(index));
     let found = groups.iter().find(|group| group.name == group_name).and_then(|group| {

@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use deployment_graph::{Graph, dot, svg, text};
-use job_templates::RenderingOptions;
-use manifest_inputs::{Configs, Inputs};
 use problem::Result;
 use startup::{Common, write_stdout};
 use vcap::atomic::write_file;
 
-use crate::options::{Addresses, DeploymentName};
+use crate::options::ReadingOptions;
 use crate::version::{Loader, Side, with_loader};
 
 /// The command line of `graph`.
@@ -40,15 +38,7 @@ pub struct Options {
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     #[command(flatten)]
-    deployment: DeploymentName,
-    #[command(flatten)]
-    addresses: Addresses,
-    #[command(flatten)]
-    rendering: RenderingOptions,
-    #[command(flatten)]
-    inputs: Inputs,
-    #[command(flatten)]
-    configs: Configs,
+    reading: ReadingOptions,
 }
 
 /// The form of the result.
@@ -67,8 +57,8 @@ pub const ABOUT: &str = "Show groups, jobs and links as text or picture";
 
 /// Runs the verb; returns the exit code.
 pub fn run(options: Options, _common: &Common) -> Result<u8> {
-    let graph =
-        with_loader(&options.rendering, &options.deployment, &options.addresses, |loader| options.graph(loader))?;
+    let ReadingOptions { rendering, deployment, addresses, .. } = &options.reading;
+    let graph = with_loader(rendering, deployment, addresses, |loader| options.graph(loader))?;
     let text = match options.format() {
         Format::Text => text::render(&graph),
         Format::Svg => svg::render(&graph),
@@ -86,8 +76,8 @@ impl Options {
         let side = Side {
             path: &self.path,
             releases: release::release_arguments(&self.releases),
-            inputs: self.inputs.clone(),
-            configs: &self.configs,
+            inputs: self.reading.inputs.clone(),
+            configs: &self.reading.configs,
         };
         Ok(Graph::new(&loader.load(&side, None)?.version.deployment))
     }

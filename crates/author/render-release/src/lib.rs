@@ -28,7 +28,7 @@ pub use files::{File, RenderedInstance};
 pub use job::{JobRun, job_files, manifest_files, renderable_job_files};
 pub use job_manifest::JobInput;
 use manifest_inputs::Inputs;
-pub use options::{Addresses, DeploymentName, Options};
+pub use options::{Addresses, DeploymentName, Options, ReadingOptions};
 pub use output_dir::{OutputDir, OutputFile};
 use plan::{Examples, Target};
 pub use preview::{Preview, PreviewFile, PreviewInstance, PreviewOptions, Previews, ReadLine};
@@ -36,6 +36,7 @@ use problem::{Place, Problem, Problems, Result};
 pub use releases::{JobSources, Releases, directories};
 use render_jobs::BPM_YML;
 use ruby::Vm;
+pub use selection::instance_names;
 use startup::{Common, Warnings};
 pub use watcher::{Fingerprint, Watcher};
 

@@ -11,6 +11,7 @@ use plan::{NAMESPACE, SERVICE_DOMAIN, Target};
 use problem::{Problem, Result};
 
 use crate::job_manifest::JobInput;
+use crate::releases::Releases;
 
 /// The command line of `render`.
 #[derive(Debug, Args)]
@@ -139,6 +140,31 @@ impl Addresses {
             service_domain: self.kube_service_domain.clone(),
             strict: false,
         })
+    }
+}
+
+/// How the manifest of a deployment and its releases are read.
+#[derive(Debug, Args)]
+pub struct ReadingOptions {
+    #[command(flatten)]
+    pub(crate) deployment: DeploymentName,
+    #[command(flatten)]
+    pub(crate) addresses: Addresses,
+    #[command(flatten)]
+    pub(crate) rendering: RenderingOptions,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) configs: Configs,
+}
+
+impl ReadingOptions {
+    /// The deployment that is planned of the job sources of these releases.
+    ///
+    /// # Errors
+    /// Identities of the version before that are not valid.
+    pub(crate) fn target(&self, releases: &Releases) -> Result<Target> {
+        self.addresses.target(releases.jobs_src(), self.deployment.name.as_deref())
     }
 }
 

@@ -46,7 +46,7 @@ impl<'a> Previews<'a> {
     /// What is wrong with the options themselves.
     pub fn new(vm: &'a Vm, options: &'a PreviewOptions) -> Result<Previews<'a>> {
         let mut problems = Vec::new();
-        let settings = options.rendering.check(&mut problems);
+        let settings = options.reading.rendering.check(&mut problems);
         options.check(&mut problems);
         Problems::check(problems)?;
         let renderer = Renderer::new(vm, settings.clone())?;
@@ -66,7 +66,7 @@ impl<'a> Previews<'a> {
 
     /// The manifest, and what is applied to it.
     pub fn manifest(&self) -> (&Path, &Inputs) {
-        (&self.options.manifest, &self.options.inputs)
+        (&self.options.manifest, &self.options.reading.inputs)
     }
 
     /// The files and directories that a preview is read from.
@@ -80,7 +80,7 @@ impl<'a> Previews<'a> {
             Ok(releases) => releases,
             Err(problems) => return work(Err(problems)),
         };
-        let target = self.options.addresses.target(releases.jobs_src(), self.options.deployment.name.as_deref());
+        let target = self.options.reading.target(&releases);
         let target = match target {
             Ok(target) => target,
             Err(problems) => return work(Err(problems)),
@@ -92,15 +92,15 @@ impl<'a> Previews<'a> {
         let options = self.options;
         let reader = ManifestReader {
             vm: self.vm,
-            inputs: &options.inputs,
-            configs: &options.configs,
+            inputs: &options.reading.inputs,
+            configs: &options.reading.configs,
             generated: &self.generated,
         };
         let explain = |problems| releases.name_archives(problems);
         let documents = reader.read(&options.manifest, target).map_err(explain)?;
         let groups = plan::resolve(self.vm, documents.clone(), target, Examples::Ignored).map_err(explain)?;
         let mask = Mask::of_groups(&groups, documents.variables.iter());
-        let name = options.deployment.name.clone().or_else(|| documents.deployment_name()).unwrap_or_default();
+        let name = options.reading.deployment.name.clone().or_else(|| documents.deployment_name()).unwrap_or_default();
         Ok(Preview {
             previews: self,
             releases,

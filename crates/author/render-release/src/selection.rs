@@ -1,12 +1,18 @@
 //! Which instances and files are rendered.
 
 use globset::{GlobBuilder, GlobMatcher};
+use instance_group::Resolved;
 use problem::{Problem, Problems, Result, code, hint_for_unknown};
 
 use crate::options::Options;
 
 /// How many names a message lists.
 const MAX_LISTED: usize = 12;
+
+/// The names of the instances of these groups, GROUP/INDEX.
+pub fn instance_names(groups: &[Resolved]) -> impl Iterator<Item = String> {
+    groups.iter().flat_map(|group| group.slots.iter().map(|slot| format!("{}/{}", group.name, slot.index)))
+}
 
 /// The patterns of a run.
 pub(crate) struct Selection {

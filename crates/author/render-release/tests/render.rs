@@ -394,7 +394,7 @@ fn templates_leave_no_process() {
     }
 }
 
-/// Whether a process exists and is no zombie.
+/// Whether a process exists and has not ended.
 fn is_running(pid: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

@@ -19,19 +19,27 @@ pub(crate) fn write(previews: &Previews, options: &Options, directory: &Path) ->
     previews.with(|preview| {
         let site = Site::new(Ok(preview?), previews, options.releases(), None);
         let mut problems: Vec<Problem> = Vec::new();
-        for name in site.instance_names() {
-            match site.instance(&name).as_ref() {
-                Ok(instance) => problems.extend(instance.problems.iter().cloned()),
-                Err(found) => problems.extend(found.iter().cloned()),
+        // The pages of an instance follow one another: it is rendered once.
+        let of_instances = site.instance_names().into_iter().flat_map(|name| {
+            let instance = site.instance(&name);
+            let found: Vec<&Problem> = match instance.as_ref() {
+                Ok(instance) => instance.problems.iter().collect(),
+                Err(found) => found.iter().collect(),
+            };
+            for problem in found {
+                // Instances of a group mostly have the same.
+                if !problems.contains(problem) {
+                    problems.push(problem.clone());
+                }
             }
-        }
-        let files = site.paths().into_iter().filter_map(|path| {
+            site.paths_of(&name)
+        });
+        let paths = routes::COMMON.map(str::to_owned).into_iter().chain(of_instances);
+        let files = paths.filter_map(|path| {
             let page = routes::page(&site, &path, false)?;
             Some(OutputFile { path, content: page.body.into_bytes().into(), mode: 0o644 })
         });
         output.write(files)?;
-        // Instances of a group mostly have the same.
-        problems.dedup();
         let Err(problems) = problem::Problems::check(problems) else { return Ok(0) };
         startup::print(&problems);
         Ok(problems.exit_code())

@@ -6,6 +6,11 @@ use render_release::{Preview, PreviewFile};
 use crate::pages;
 use crate::site::{FINDINGS, INDEX, INSTANCES, Site};
 
+/// The paths of the pages that are not about one instance, and of what all pages load.
+pub(crate) const COMMON: [&str; 4] = [STYLE_PATH, SCRIPT_PATH, INDEX, FINDINGS];
+const STYLE_PATH: &str = "view.css";
+const SCRIPT_PATH: &str = "view.js";
+
 const STYLE: &str = include_str!("../assets/view.css");
 const SCRIPT: &str = include_str!("../assets/view.js");
 
@@ -55,8 +60,8 @@ pub(crate) fn page(site: &Site, path: &str, shows_secrets: bool) -> Option<Page>
 
 fn target(site: &Site, path: &str) -> Option<Target> {
     match path {
-        "view.css" => return Some(Target::Style),
-        "view.js" => return Some(Target::Script),
+        STYLE_PATH => return Some(Target::Style),
+        SCRIPT_PATH => return Some(Target::Script),
         "" | INDEX => return Some(Target::Index),
         FINDINGS => return Some(Target::Findings),
         _ => {}

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use problem::{Problems, Result};
-use render_release::{Preview, PreviewFile, PreviewInstance, Previews};
+use render_release::{Preview, PreviewFile, PreviewInstance, Previews, instance_names};
 
 use crate::findings::Findings;
 
@@ -41,22 +41,16 @@ impl<'a, 'p> Site<'a, 'p> {
         Site { preview, previews, releases, version, findings: OnceCell::new(), instances: RefCell::default() }
     }
 
-    /// The paths of all pages.
-    pub(crate) fn paths(&self) -> Vec<String> {
-        let mut paths: Vec<String> = ["view.css", "view.js", INDEX, FINDINGS].map(str::to_owned).into();
-        for name in self.instance_names() {
-            paths.push(instance_path(&name));
-            if let Ok(instance) = self.instance(&name).as_ref() {
-                paths.extend(instance.files.iter().map(|file| file_path(&name, file)));
-            }
-        }
-        paths
+    /// The paths of an instance's pages.
+    pub(crate) fn paths_of(&self, name: &str) -> Vec<String> {
+        let instance = self.instance(name);
+        let files = instance.iter().flat_map(|instance| &instance.files);
+        std::iter::once(instance_path(name)).chain(files.map(|file| file_path(name, file))).collect()
     }
 
     /// The names of all instances, GROUP/INDEX.
     pub(crate) fn instance_names(&self) -> Vec<String> {
-        let groups = self.preview.iter().flat_map(|preview| preview.groups());
-        groups.flat_map(|group| group.slots.iter().map(|slot| format!("{}/{}", group.name, slot.index))).collect()
+        self.preview.iter().flat_map(|preview| instance_names(preview.groups())).collect()
     }
 
     /// An instance with its files.

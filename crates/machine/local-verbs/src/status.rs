@@ -123,13 +123,13 @@ pub(crate) fn age(duration: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use local_state::control::State;
 
-    #[test]
-    fn the_table_shows_what_is_known() {
-        let row = Row {
+    /// A process that runs.
+    pub(crate) fn row() -> Row {
+        Row {
             instance: "nats/0".into(),
             az: Some("z1".into()),
             ip: "10.244.0.2".into(),
@@ -140,7 +140,12 @@ mod tests {
             since: 100,
             restarts: Some(0),
             health: Health::Running,
-        };
+        }
+    }
+
+    #[test]
+    fn the_table_shows_what_is_known() {
+        let row = row();
         let dead = Row {
             instance: "nats/10".into(),
             az: None,

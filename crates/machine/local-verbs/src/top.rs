@@ -241,7 +241,7 @@ impl Screen {
     fn change(&self, action: Action, subject: Subject) {
         let (dir, events) = (self.dir.clone(), self.sender.clone());
         std::thread::spawn(move || {
-            // A closed channel means that nobody looks any more.
+            // The channel is closed if the view has ended.
             let tell = |text: &str, is_failure| drop(events.send(Event::Message(first_line(text), is_failure)));
             let Subject { instance, job } = subject;
             let request = Request::Change { action, instance, job, skip_drain: false };

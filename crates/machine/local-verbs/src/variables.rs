@@ -71,7 +71,7 @@ pub(crate) enum Verb {
             authority that signs first. Authorities that it has signed are rotated in the same way, before its third step.",
         after_long_help = "Example:\n\
             \x20\x20boson variables rotate-authority nats_ca && boson up -m nats.yml -r ./nats-release\n\n\
-            Exit codes: 0 the step is done; 65 the step before needs a run first, or the variable is no authority."
+            Exit codes: 0 the step is done; 65 the step before needs a run first, or the variable is not an authority."
     )]
     RotateAuthority {
         /// The certificate authority
@@ -247,7 +247,7 @@ fn rotate_authority(paths: StorePaths, name: &str) -> Result<u8> {
 fn refused(name: &str, refusal: &Refusal) -> Problem {
     let (message, hint) = match refusal {
         Refusal::NotACertificate => (
-            format!("the variable '{name}' is no certificate authority"),
+            format!("the variable '{name}' is not a certificate authority"),
             "`boson variables rotate` replaces other variables".to_owned(),
         ),
         Refusal::NotGenerated => (

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use job_templates::RenderingOptions;
-use manifest_inputs::{Configs, Inputs};
 use problem::Problem;
 
-use crate::options::{Addresses, DeploymentName};
+use crate::options::ReadingOptions;
 
 /// The deployment of a preview.
 #[derive(Debug, Args)]
@@ -19,16 +17,7 @@ pub struct PreviewOptions {
     #[arg(long = "release", short, env = "BOSON_RELEASE", value_name = "[NAME=]PATH", required = true)]
     pub releases: Vec<String>,
     #[command(flatten)]
-    pub(crate) deployment: DeploymentName,
-    #[command(flatten)]
-    pub(crate) addresses: Addresses,
-    #[command(flatten)]
-    pub(crate) rendering: RenderingOptions,
-    /// Ops files and variables.
-    #[command(flatten)]
-    pub inputs: Inputs,
-    #[command(flatten)]
-    pub(crate) configs: Configs,
+    pub(crate) reading: ReadingOptions,
 }
 
 impl PreviewOptions {
@@ -42,6 +31,9 @@ impl PreviewOptions {
 
     /// Every file that is read beside the releases.
     pub(crate) fn input_files(&self) -> impl Iterator<Item = PathBuf> {
-        [self.manifest.clone()].into_iter().chain(self.inputs.files()).chain(self.configs.files().cloned())
+        [self.manifest.clone()]
+            .into_iter()
+            .chain(self.reading.inputs.files())
+            .chain(self.reading.configs.files().cloned())
     }
 }

@@ -14,6 +14,7 @@ use ruby::Vm;
 
 use super::PreviewOptions;
 use crate::explain::origins::Origins;
+use crate::options::ReadingOptions;
 
 /// Something that a line of a template reads. It never contains a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl<'a> Reads<'a> {
         target: &'a Target,
         documents: Documents,
     ) -> Result<Reads<'a>> {
-        let PreviewOptions { inputs, configs, .. } = options;
+        let ReadingOptions { inputs, configs, .. } = &options.reading;
         // Nothing is generated: a store that does not exist yet has no values.
         let origins = Origins::read(vm, &target.jobs_src, inputs, configs, manifest)?;
         Ok(Reads { origins, choices: plan::link_choices(vm, documents, target)?, known: RefCell::default() })

@@ -6,21 +6,11 @@ use ratatui::backend::TestBackend;
 
 use super::model::{Key, Line, Model, Step, Subject, View};
 use super::screen::draw;
+use crate::status;
 use crate::vitals::Vitals;
 
 fn line(instance: &str, process: &str, cpu: u64, memory: u64) -> Line {
-    let row = Row {
-        instance: instance.to_owned(),
-        az: None,
-        ip: "10.244.0.2".to_owned(),
-        process: Some(process.to_owned()),
-        state: State::Running,
-        pid: Some(4711),
-        exit: None,
-        since: 100,
-        restarts: Some(0),
-        health: Health::Running,
-    };
+    let row = Row { instance: instance.to_owned(), process: Some(process.to_owned()), ..status::tests::row() };
     Line { row, vitals: Some(Vitals { cpu: Some(cpu), memory: memory << 20 }) }
 }
 
