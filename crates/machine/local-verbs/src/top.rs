@@ -10,7 +10,7 @@ mod tests;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -200,8 +200,7 @@ impl Screen {
     }
 
     fn take_events(&mut self) {
-        let mut next = self.events.recv_timeout(Duration::ZERO);
-        while let Ok(event) = next {
+        while let Ok(event) = self.events.try_recv() {
             match event {
                 Event::Lines(lines) => {
                     self.model.machine_memory = all_memory();
@@ -214,10 +213,6 @@ impl Screen {
                 Event::LogLine(..) => {}
                 Event::Message(text, is_failure) => self.model.message = Some((text, is_failure)),
             }
-            next = match self.events.try_recv() {
-                Ok(event) => Ok(event),
-                Err(_) => Err(RecvTimeoutError::Timeout),
-            };
         }
     }
 
